@@ -1,0 +1,136 @@
+"""Values of the control plane itself: environments, agents, shards, events, and what a write left behind."""
+
+from typing import Any
+
+from evenkeel.core.messages import DeviceState
+from evenkeel.core.model import LoadBalancerTree, Resource
+from evenkeel.core.values import Value
+
+
+class Environment(Value):
+    """A named, isolated service environment; the API's ``provider``."""
+
+    name: str
+    device_driver: str
+    """The only device driver whose agents may join."""
+    description: str = ""
+    created_at: float = 0.0
+
+
+class Agent(Value):
+    """An agent as the database knows it. Times by the database's clock."""
+
+    id: str
+    environment: str
+    group_number: int
+    host: str
+    device_driver: str
+    ha_type: str
+    endpoints: tuple[str, ...] = ()
+    admin_state_up: bool = True
+    session_id: str | None = None
+    alive: bool = False
+    """Its session had not expired when this was read."""
+    session_started_at: float | None = None
+    session_expires_at: float | None = None
+    reported_at: float | None = None
+    configurations: dict[str, str] = {}
+    devices: tuple[DeviceState, ...] = ()
+    queue_depth: int = 0
+    capacity_score: float = 0.0
+    assignments_revision: int = 0
+    created_at: float = 0.0
+    acting_shards: int = 0
+    home_shards: int = 0
+    load_balancers: int = 0
+    """Load balancers whose shard has this agent as its home ("bound")."""
+
+
+class Shard(Value):
+    """The unit of ownership: (device group, tenant)."""
+
+    id: str
+    environment: str
+    group_number: int
+    project_id: str
+    home_agent_id: str
+    acting_agent_id: str | None
+    epoch: int
+    handover_to: str | None = None
+    """A planned handover is under way: the acting agent is to release it to this agent."""
+
+
+class ShardOwner(Value):
+    """Who is to be told of work in a shard."""
+
+    shard_id: str
+    environment: str
+    group_number: int
+    host: str
+
+
+class Change(Value):
+    """An accepted write: committed, and not yet on the device."""
+
+    load_balancer_id: str
+    revision: int
+    environment: str
+    owner: ShardOwner | None
+    """None: no agent acts for it now; it is found by whoever gets the shard."""
+    placed: bool
+    """False: the load balancer has no shard yet; the scheduler must place it."""
+    resources: tuple[Resource, ...] = ()
+    """The objects the write was about, as they are now."""
+    tree: LoadBalancerTree | None = None
+    """Only for the create of a load balancer."""
+
+
+class Event(Value):
+    """Something worth telling an operator. ``kind`` is stable, ``text`` is for people."""
+
+    kind: str
+    text: str
+    id: int = 0
+    at: float = 0.0
+    environment: str = ""
+    agent_id: str = ""
+    shard_id: str = ""
+    load_balancer_id: str = ""
+
+
+class ListQuery(Value):
+    """A list request: equality filters (every name must match one of its values), order and page.
+
+    ``project_id`` None: all projects. ``sort``: (attribute, descending) pairs; ``created_at``, ``id`` is always
+    appended so that the order is total. ``limit`` None: no limit.
+    """
+
+    filters: dict[str, tuple[Any, ...]] = {}
+    project_id: str | None = None
+    sort: tuple[tuple[str, bool], ...] = ()
+    limit: int | None = None
+    marker: str | None = None
+    page_reverse: bool = False
+
+
+class Page(Value):
+    """One page of a list, in order. ``before``/``after``: there are more on that side."""
+
+    items: tuple[Any, ...]
+    before: bool = False
+    after: bool = False
+
+
+class VipPlan(Value):
+    """How the VIP of a new load balancer is to be taken.
+
+    ``address`` set: exactly that one; else the store takes a free one between ``allocation_start`` and
+    ``allocation_end`` of the subnet, in the transaction that stores the load balancer.
+    """
+
+    subnet_id: str
+    network_id: str
+    port_id: str
+    address: str | None = None
+    allocation_start: str = ""
+    allocation_end: str = ""

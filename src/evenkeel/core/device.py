@@ -1,0 +1,58 @@
+"""What a device driver is told and what it answers. See :class:`evenkeel.core.ports.Device`."""
+
+from evenkeel.core.messages import Applied, DeviceState, ObservedStatistics, ObservedStatus
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.values import Value
+
+
+class DeviceFacts(Value):
+    """What a device driver says of itself and its group."""
+
+    driver: str
+    ha_type: HaType
+    reschedule: RescheduleMode
+    endpoints: tuple[str, ...]
+
+
+class PartitionBatch(Value):
+    """Make one tenant's partition look like this.
+
+    ``complete``: ``services`` is everything of the tenant, so whatever else carries our mark in the partition is
+    an orphan and goes. Otherwise only objects of the named load balancers are touched.
+    """
+
+    project_id: str
+    epoch: int
+    services: tuple[ServiceDefinition, ...]
+    complete: bool = False
+
+
+class PartitionOutcome(Value):
+    """One outcome per service of the batch, in any order."""
+
+    outcomes: tuple[Applied, ...]
+    lagging: tuple[str, ...] = ()
+    """Devices of the group that were out of reach: they get everything when they are back."""
+    writes: int = 0
+    """Committed batches, summed over devices; 0 when the device looked right already."""
+
+
+class Observation(Value):
+    """Operating statuses and statistics of a whole device group, from a constant number of bulk reads."""
+
+    statuses: tuple[ObservedStatus, ...] = ()
+    statistics: tuple[ObservedStatistics, ...] = ()
+    devices: tuple[DeviceState, ...] = ()
+
+
+__all__ = [
+    "Applied",
+    "DeviceFacts",
+    "DeviceState",
+    "Observation",
+    "ObservedStatistics",
+    "ObservedStatus",
+    "PartitionBatch",
+    "PartitionOutcome",
+]

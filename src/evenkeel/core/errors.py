@@ -1,0 +1,114 @@
+"""Every error that crosses a room's border. An error has a text for the user; causes are chained for the operator.
+
+Texts never hold secrets or request bodies.
+"""
+
+
+class EvenKeelError(Exception):
+    """Something Even Keel itself reports."""
+
+
+# -- what a tenant or operator asked for cannot be done ----------
+
+
+class RequestError(EvenKeelError):
+    """The request is refused and nothing has changed. ``code`` is stable and for programs."""
+
+    code = "request_refused"
+
+
+class NotFound(RequestError):
+    """No such object, or not one the caller may see."""
+
+    code = "not_found"
+
+    def __init__(self, kind: str, object_id: str) -> None:
+        super().__init__(f"{kind} {object_id} not found.")
+        self.kind = kind
+        self.object_id = object_id
+
+
+class Invalid(RequestError):
+    """A field holds something that is not allowed; the text names field, value and what is allowed."""
+
+    code = "invalid"
+
+
+class Conflict(RequestError):
+    """The request contradicts what is there."""
+
+    code = "conflict"
+
+
+class Unsupported(RequestError):
+    """A feature that is not built, or that the environment's device type cannot do."""
+
+    code = "unsupported"
+
+
+# -- a neighbour does not answer ----------
+
+
+class Unavailable(EvenKeelError):
+    """A neighbour (database, bus, device) is out of reach for now; trying again later is right."""
+
+
+class StoreUnavailable(Unavailable):
+    """The database is out of reach. What was being written may or may not have been committed."""
+
+
+class BusUnavailable(Unavailable):
+    """The message bus is out of reach."""
+
+
+class CallTimeout(BusUnavailable):
+    """Nobody answered a call in time. It may still be executed."""
+
+
+class DeviceUnavailable(Unavailable):
+    """A device is out of reach, restarting or busy. Its state is unknown, not absent."""
+
+    def __init__(self, device: str, reason: str) -> None:
+        super().__init__(f"device {device}: {reason}")
+        self.device = device
+
+
+# -- the rest ----------
+
+
+class MessageTooLarge(EvenKeelError):
+    """A message is over the bus's size limit."""
+
+
+class MessageRejected(EvenKeelError):
+    """A message that this version cannot understand; it is set aside, not retried."""
+
+
+class CallRefused(EvenKeelError):
+    """The other side understood the call and refused it. ``code`` is the refusal's stable code."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class SessionLost(EvenKeelError):
+    """The agent's session has ended (expired, replaced or stopped); it owns nothing any more."""
+
+
+class StaleOwner(EvenKeelError):
+    """The device's guard shows that another owner has taken the partition over."""
+
+    def __init__(self, partition: str, seen_epoch: int | None) -> None:
+        super().__init__(f"partition {partition} is guarded by epoch {seen_epoch}")
+        self.partition = partition
+        self.seen_epoch = seen_epoch
+
+
+class DeviceRejected(EvenKeelError):
+    """The device understood a write and refused it. ``reason`` is the device's own text."""
+
+    def __init__(self, device: str, reason: str) -> None:
+        super().__init__(f"device {device}: {reason}")
+        self.device = device
+        self.reason = reason

@@ -1,0 +1,30 @@
+"""The agent's own view of its session: how long it may still write.
+
+The lease is measured on the agent's monotonic clock from *before* the keepalive was sent, so it always ends
+earlier here than in the database. It is one lock of three; the guard on the device is the one that cannot be wrong.
+"""
+
+from evenkeel.core.values import Value
+
+
+class Lease(Value):
+    """A session as last confirmed. Seconds on the holder's monotonic clock."""
+
+    asked_at_seconds: float
+    ttl_seconds: float
+
+    def remaining_seconds(self, now_seconds: float) -> float:
+        """How long the lease still stands; never negative."""
+        return max(0.0, self.asked_at_seconds + self.ttl_seconds - now_seconds)
+
+    def allows(self, now_seconds: float, needed_seconds: float) -> bool:
+        """May something that takes up to ``needed_seconds`` be started now?"""
+        return self.remaining_seconds(now_seconds) >= needed_seconds
+
+
+def newer(lease: Lease | None, other: Lease) -> Lease:
+    """The lease that ends later; answers may arrive out of order."""
+    if lease is None:
+        return other
+    ends = lease.asked_at_seconds + lease.ttl_seconds
+    return other if other.asked_at_seconds + other.ttl_seconds >= ends else lease

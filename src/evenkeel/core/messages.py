@@ -1,0 +1,272 @@
+"""What controllers and agents say to each other. Version 1.
+
+The database is the truth and the queue is a hint: every message may be lost, delayed, repeated or reordered, and
+nothing here may assume otherwise. Structs are tagged by ``type``; unknown fields are ignored, and new fields have
+defaults, so that neighbouring versions understand each other. No message holds a secret.
+
+Agents call on the environment's shared callback queue and get a :class:`Reply`; controllers send hints to an
+agent's own queue.
+"""
+
+from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
+from evenkeel.core.values import Wire
+
+MESSAGE_VERSION = 1
+
+
+class Message(Wire):
+    """Base of all messages."""
+
+
+# -- agent -> controllers: calls, answered by a Reply ----------
+
+
+class Register(Message, tag="register"):
+    """Open a session: "this process now is the agent of (environment, group, host)"."""
+
+    agent_id: str
+    session_id: str
+    environment: str
+    group_number: int
+    host: str
+    device_driver: str
+    ha_type: HaType
+    reschedule: RescheduleMode = RescheduleMode.CONTROL
+    endpoints: tuple[str, ...] = ()
+    """The group's devices, so that agents of one group that point at different devices are found out."""
+
+
+class Keepalive(Message, tag="keepalive"):
+    """Renew the session. Costs one row, whatever the agent owns."""
+
+    agent_id: str
+    session_id: str
+
+
+class ReportState(Message, tag="report_state"):
+    """The full state report, every ``report_interval``."""
+
+    agent_id: str
+    session_id: str
+    configurations: dict[str, str] = {}
+    """Plain settings for people to read; never secrets."""
+    devices: tuple["DeviceState", ...] = ()
+    queue_depth: int = 0
+    """Load balancers waiting in this agent to be reconciled."""
+    capacity_score: float = 0.0
+
+
+class DeviceState(Wire):
+    """What an agent sees of one device."""
+
+    name: str
+    reachable: bool
+    version: str = ""
+    failover_state: str = ""
+    problem: str = ""
+    """What is missing or wrong, for people; empty when all is well."""
+
+
+class GetAssignments(Message, tag="get_assignments"):
+    """Ask for the shards this session owns and what is to be done in them."""
+
+    agent_id: str
+    session_id: str
+
+
+class GetServices(Message, tag="get_services"):
+    """Ask for service definitions of a shard: those named, or all after ``after_id`` in id order, at most
+    ``limit``."""
+
+    agent_id: str
+    session_id: str
+    shard_id: str
+    epoch: int
+    load_balancer_ids: tuple[str, ...] | None = None
+    after_id: str = ""
+    limit: int = 100
+
+
+class ReleaseShards(Message, tag="release_shards"):
+    """Give shards back: nothing of this agent is under way in them any more."""
+
+    agent_id: str
+    session_id: str
+    shards: tuple["ShardEpoch", ...]
+
+
+class ShardEpoch(Wire):
+    """One shard at one epoch."""
+
+    shard_id: str
+    epoch: int
+
+
+class RaiseEpoch(Message, tag="raise_epoch"):
+    """The device's guard is newer than our epoch although the database says we own the shard (it was restored
+    from a backup): ask for an epoch above ``seen_epoch``."""
+
+    agent_id: str
+    session_id: str
+    shard_id: str
+    epoch: int
+    seen_epoch: int
+
+
+class EndSession(Message, tag="end_session"):
+    """The agent stops; all its shards are free."""
+
+    agent_id: str
+    session_id: str
+
+
+# -- agent -> controllers: reports (answered too, so that the agent knows they were committed) --------------------
+
+
+class Applied(Wire):
+    """The outcome for one load balancer. ``error`` empty: the device holds ``revision``."""
+
+    load_balancer_id: str
+    revision: int
+    error: str = ""
+
+
+class ReportApplied(Message, tag="report_applied"):
+    """Outcomes of one reconcile pass over a shard."""
+
+    agent_id: str
+    shard_id: str
+    epoch: int
+    outcomes: tuple[Applied, ...]
+
+
+class ObservedStatus(Wire):
+    """The operating status of one object as seen on the device. ``kind`` is loadbalancer, listener, pool or
+    member."""
+
+    kind: str
+    id: str
+    status: OperatingStatus
+
+
+class ObservedStatistics(Wire):
+    """Totals of one listener, summed over the group's devices."""
+
+    listener_id: str
+    statistics: ListenerStatistics
+
+
+class ReportStatus(Message, tag="report_status"):
+    """What the owner of a group's common shard saw on the devices; only what changed since its last report."""
+
+    agent_id: str
+    shard_id: str
+    epoch: int
+    statuses: tuple[ObservedStatus, ...] = ()
+    statistics: tuple[ObservedStatistics, ...] = ()
+
+
+# -- controllers -> agent ----------
+
+
+class WorkHint(Message, tag="work_hint"):
+    """Something below these load balancers changed. Lost hints are found by the agent's next sync."""
+
+    shard_id: str
+    load_balancer_ids: tuple[str, ...]
+
+
+class AssignmentsHint(Message, tag="assignments_hint"):
+    """The set of shards you own has changed: ask for it."""
+
+
+# -- replies
+
+
+class Reply(Message):
+    """Base of all answers to calls."""
+
+
+class Done(Reply, tag="done"):
+    """Committed."""
+
+
+class Refused(Reply, tag="refused"):
+    """Understood and refused; nothing changed. ``code`` is stable."""
+
+    code: str
+    reason: str
+    retry_after_seconds: float | None = None
+    """Set where the same call may succeed after that time."""
+
+
+class SessionState(Reply, tag="session_state"):
+    """The session stands for another ``ttl_seconds``, counted from before the call was sent."""
+
+    ttl_seconds: float
+    assignments_revision: int
+    """Grows whenever the set of shards this agent owns changes."""
+
+
+class Assignment(Wire):
+    """One shard the agent owns."""
+
+    shard_id: str
+    project_id: str
+    """Empty for the device group's common shard."""
+    epoch: int
+    handover: bool = False
+    """Finish what is under way and release it."""
+    work: tuple[str, ...] = ()
+    """Load balancers whose newest revision is not confirmed, at most some hundreds; more follow."""
+
+
+class Assignments(Reply, tag="assignments"):
+    """All shards the session owns."""
+
+    revision: int
+    shards: tuple[Assignment, ...]
+
+
+class Services(Reply, tag="services"):
+    """Service definitions in id order. ``missing``: asked for by id, and not in this shard any more."""
+
+    services: tuple[ServiceDefinition, ...]
+    missing: tuple[str, ...] = ()
+    more: bool = False
+    """There are more after the last one."""
+
+
+class ReportReceipt(Reply, tag="report_receipt"):
+    """The report was taken. ``stale``: its epoch was old, so it was ignored."""
+
+    stale: bool = False
+
+
+Call = (
+    Register
+    | Keepalive
+    | ReportState
+    | GetAssignments
+    | GetServices
+    | ReleaseShards
+    | RaiseEpoch
+    | EndSession
+    | ReportApplied
+    | ReportStatus
+)
+Hint = WorkHint | AssignmentsHint
+AnyReply = Done | Refused | SessionState | Assignments | Services | ReportReceipt
+AnyMessage = Call | Hint | AnyReply
+
+
+def callback_queue(environment: str) -> str:
+    """The one queue of an environment that all controllers consume together."""
+    return f"evenkeel-process-on-controller_{environment}"
+
+
+def agent_queue(environment: str, group_number: int, host: str) -> str:
+    """The queue of one agent."""
+    return f"evenkeel-process-on-agent_{environment}.{group_number}.{host}"

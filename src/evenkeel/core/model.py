@@ -1,0 +1,222 @@
+"""Load balancers and their parts, as the API accepts them and the store keeps them.
+
+Attribute names, defaults and meanings are those of the Octavia API v2 reference. Times are seconds since the
+epoch by the database's clock. ``revision`` is the load balancer revision at which the object last changed.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.values import Value, Wire
+
+ListenerProtocol = Literal["HTTP", "TCP", "HTTPS"]
+PoolProtocol = Literal["HTTP", "TCP", "HTTPS"]
+LbAlgorithm = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"]
+HealthMonitorType = Literal["HTTP", "TCP", "PING"]
+PersistenceType = Literal["SOURCE_IP", "HTTP_COOKIE"]
+
+POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
+    "HTTP": frozenset({"HTTP"}),
+    "TCP": frozenset({"HTTP", "HTTPS", "TCP"}),
+    "HTTPS": frozenset({"HTTPS", "TCP"}),
+}
+"""Which pool protocols a listener protocol may send to (Octavia API reference, "Protocol Combinations")."""
+
+
+class Vip(Wire):
+    """Where a load balancer listens: an address on a subnet, held by a port."""
+
+    address: str
+    subnet_id: str
+    network_id: str
+    port_id: str
+
+
+class SessionPersistence(Wire):
+    """Which clients stay with their member."""
+
+    type: PersistenceType
+    cookie_name: str | None = None
+
+
+class LoadBalancer(Value):
+    """The root object: one VIP, owned by one project."""
+
+    id: str
+    project_id: str
+    vip: Vip
+    provider: str
+    """Name of the environment that serves it."""
+    name: str = ""
+    description: str = ""
+    admin_state_up: bool = True
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    status_reason: str = ""
+    """Why it is PENDING or ERROR, for people; empty when all is well."""
+    revision: int = 1
+    applied_revision: int = 0
+    deleted: bool = False
+    """The tenant deleted it; the row stays until the device confirmed."""
+    shard_id: str | None = None
+    """None: not placed yet (no eligible device group)."""
+    created_at: float = 0.0
+    updated_at: float | None = None
+    listener_ids: tuple[str, ...] = ()
+    pool_ids: tuple[str, ...] = ()
+
+
+class Listener(Value):
+    """A port of the VIP."""
+
+    id: str
+    load_balancer_id: str
+    project_id: str
+    protocol: ListenerProtocol
+    protocol_port: int
+    name: str = ""
+    description: str = ""
+    admin_state_up: bool = True
+    connection_limit: int = -1
+    default_pool_id: str | None = None
+    insert_headers: dict[str, str] = {}
+    timeout_client_data: int = 50_000
+    timeout_member_connect: int = 5_000
+    timeout_member_data: int = 50_000
+    timeout_tcp_inspect: int = 0
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    revision: int = 1
+    deleted: bool = False
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+class Pool(Value):
+    """Members that serve the same thing."""
+
+    id: str
+    load_balancer_id: str
+    project_id: str
+    protocol: PoolProtocol
+    lb_algorithm: LbAlgorithm
+    name: str = ""
+    description: str = ""
+    admin_state_up: bool = True
+    session_persistence: SessionPersistence | None = None
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    revision: int = 1
+    deleted: bool = False
+    created_at: float = 0.0
+    updated_at: float | None = None
+    listener_ids: tuple[str, ...] = ()
+    member_ids: tuple[str, ...] = ()
+    health_monitor_id: str | None = None
+
+
+class Member(Value):
+    """One server of a pool."""
+
+    id: str
+    pool_id: str
+    load_balancer_id: str
+    project_id: str
+    address: str
+    protocol_port: int
+    name: str = ""
+    admin_state_up: bool = True
+    weight: int = 1
+    backup: bool = False
+    subnet_id: str | None = None
+    monitor_address: str | None = None
+    monitor_port: int | None = None
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.NO_MONITOR
+    revision: int = 1
+    deleted: bool = False
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+class HealthMonitor(Value):
+    """How the members of one pool are checked. Times in seconds."""
+
+    id: str
+    pool_id: str
+    load_balancer_id: str
+    project_id: str
+    type: HealthMonitorType
+    delay: int
+    timeout: int
+    max_retries: int
+    max_retries_down: int = 3
+    name: str = ""
+    http_method: str | None = None
+    url_path: str | None = None
+    expected_codes: str | None = None
+    http_version: float | None = None
+    domain_name: str | None = None
+    admin_state_up: bool = True
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    revision: int = 1
+    deleted: bool = False
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+Child = Listener | Pool | Member | HealthMonitor
+Resource = LoadBalancer | Child
+
+
+class LoadBalancerTree(Value):
+    """A load balancer with everything below it, as flat lists linked by ids."""
+
+    load_balancer: LoadBalancer
+    listeners: tuple[Listener, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    members: tuple[Member, ...] = ()
+    health_monitors: tuple[HealthMonitor, ...] = ()
+
+
+class ListenerStatistics(Wire):
+    """Absolute totals since the listener was made; bytes and connections."""
+
+    bytes_in: int = 0
+    bytes_out: int = 0
+    active_connections: int = 0
+    total_connections: int = 0
+    request_errors: int = 0
+
+    def plus(self, other: "ListenerStatistics") -> "ListenerStatistics":
+        """The sum of both, field by field."""
+        return ListenerStatistics(
+            **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
+        )
+
+
+class Subnet(Value):
+    """An address pool that VIPs are taken from."""
+
+    id: str
+    network_id: str
+    cidr: str
+    allocation_start: str
+    allocation_end: str
+    name: str = ""
+    gateway_ip: str | None = None
+    project_id: str | None = None
+    """None: every project may use it."""
+
+
+def to_json(value: object) -> bytes:
+    """The value as JSON, for columns and messages."""
+    return msgspec.json.encode(value)

@@ -1,0 +1,487 @@
+"""The ports: what the rooms need from the world. Each has adapters in a room of its own, wired in ``evenkeel.cmd``.
+
+Every method may raise the port's ``Unavailable`` error; callers decide whether to wait.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from evenkeel.core.control import (
+    Agent,
+    Change,
+    Environment,
+    Event,
+    ListQuery,
+    Page,
+    Shard,
+    ShardOwner,
+    VipPlan,
+)
+from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.messages import (
+    AnyMessage,
+    AnyReply,
+    Assignments,
+    Call,
+    Hint,
+    Register,
+    ReportApplied,
+    ReportReceipt,
+    ReportState,
+    ReportStatus,
+    Services,
+    SessionState,
+)
+from evenkeel.core.model import (
+    HealthMonitor,
+    Listener,
+    ListenerStatistics,
+    LoadBalancer,
+    LoadBalancerTree,
+    Member,
+    Pool,
+    Subnet,
+)
+from evenkeel.core.placement import AgentView, GroupView, ShardView
+
+
+class Clock(Protocol):
+    """Monotonic time. Only for waiting and for leases; what is stored takes the database's time."""
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after ``seconds``."""
+        ...
+
+
+# -- bus
+
+Handler = Callable[[AnyMessage], Awaitable[AnyReply | None]]
+"""Works on one message. The message is acknowledged (and the reply sent) after it returns; if it raises, the
+message is delivered again later, a bounded number of times."""
+
+
+class Subscription(Protocol):
+    """A running consumer."""
+
+    async def close(self) -> None:
+        """Take no more messages; wait for those being worked on."""
+        ...
+
+
+class Bus(Protocol):
+    """Messages between processes. Queues are durable and made on first use."""
+
+    async def start(self) -> None:
+        """Connect. Raises :class:`BusUnavailable` when the bus cannot be reached within its time-out."""
+        ...
+
+    async def send(self, queue: str, message: Hint) -> None:
+        """Hand a message over durably. Raises :class:`BusUnavailable`, :class:`MessageTooLarge`."""
+        ...
+
+    async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
+        """Send and wait for the answer. Raises :class:`CallTimeout`, :class:`BusUnavailable`,
+        :class:`MessageTooLarge`."""
+        ...
+
+    async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> Subscription:
+        """Work on the queue's messages, up to ``concurrency`` at a time, in competition with other consumers.
+
+        Reconnects by itself for as long as it is not closed.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Disconnect."""
+        ...
+
+
+# -- devices
+
+
+class Device(Protocol):
+    """One device group. Stateless towards callers: any agent of the group may call at any time; the guard decides."""
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """What it is."""
+        ...
+
+    async def check(self) -> tuple[DeviceState, ...]:
+        """Look whether each device meets the minimum. Never raises for a device's sake: see ``problem``."""
+        ...
+
+    async def take_over(self, project_id: str, epoch: int) -> None:
+        """Move the guard of the tenant's partition to ``epoch`` on every reachable device; made if absent.
+
+        Raises :class:`StaleOwner` if a device holds a newer guard, :class:`DeviceUnavailable` if none is reachable.
+        """
+        ...
+
+    async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
+        """Make the partition look as the batch says, guarded by its epoch, on every device of the group.
+
+        One bad load balancer costs only its own outcome. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`
+        (no device reachable; nothing known to be written).
+        """
+        ...
+
+    async def observe(self) -> Observation:
+        """Statuses and statistics of everything that carries our mark, by a constant number of bulk reads."""
+        ...
+
+    def forget(self, project_id: str) -> None:
+        """Drop whatever is remembered of the partition: it is somebody else's, or may have changed."""
+        ...
+
+    async def close(self) -> None:
+        """Disconnect."""
+        ...
+
+
+# -- network
+
+
+class Network(Protocol):
+    """Where VIPs come from."""
+
+    async def plan_vip(
+        self,
+        *,
+        project_id: str,
+        load_balancer_id: str,
+        subnet_id: str | None,
+        network_id: str | None,
+        port_id: str | None,
+        address: str | None,
+    ) -> VipPlan:
+        """How the VIP is to be taken. Raises :class:`Invalid` or :class:`NotFound` naming the field."""
+        ...
+
+    async def release_vip(self, load_balancer: LoadBalancer) -> None:
+        """Give back what :meth:`plan_vip` took outside the database. Repeating it is harmless."""
+        ...
+
+
+# -- store
+
+
+class TenantStore(Protocol):
+    """What the API reads and writes. Every write is one transaction that
+
+    locks the load balancer by raising its revision (compare-and-set), marks what it touches PENDING_*, sets the
+    PENDING deadline and returns a :class:`Change`. A write is accepted while an earlier one is PENDING, and on an
+    ERROR load balancer; on one marked deleted it is a :class:`Conflict`. ``project_id`` None means "any project";
+    else an
+    object of another project is :class:`NotFound`. Constant number of queries whatever the size of the tree.
+    """
+
+    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan) -> Change:
+        """Store a whole tree. Raises :class:`Conflict` for a VIP address in use or an id that exists."""
+        ...
+
+    async def update_load_balancer(
+        self, load_balancer_id: str, changes: Mapping[str, Any], *, project_id: str | None
+    ) -> Change:
+        """Change attributes of the root object."""
+        ...
+
+    async def delete_load_balancer(self, load_balancer_id: str, *, cascade: bool, project_id: str | None) -> Change:
+        """Mark it deleted. :class:`Invalid` if it has listeners or pools and not ``cascade``. Repeating it is
+        harmless.
+
+        One that was never placed goes at once.
+        """
+        ...
+
+    async def add_listener(self, row: Listener, *, project_id: str | None) -> Change:
+        """``row.load_balancer_id`` is given. Same port on the load balancer: :class:`Conflict`."""
+        ...
+
+    async def add_pool(
+        self,
+        row: Pool,
+        members: Sequence[Member],
+        monitor: HealthMonitor | None,
+        *,
+        listener_id: str | None,
+        project_id: str | None,
+    ) -> Change:
+        """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the listener's, whose default
+        pool it
+        becomes; :class:`Conflict` if that has one already."""
+        ...
+
+    async def add_member(self, row: Member, *, project_id: str | None) -> Change:
+        """``row.pool_id`` is given, ``row.load_balancer_id`` is filled in. Same address and port:
+        :class:`Conflict`."""
+        ...
+
+    async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
+        """``row.pool_id`` is given. A second monitor of the pool: :class:`Conflict`."""
+        ...
+
+    async def replace_members(
+        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
+    ) -> Change:
+        """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
+        ``additive_only``."""
+        ...
+
+    async def update_child(
+        self,
+        kind: type[Listener] | type[Pool] | type[Member] | type[HealthMonitor],
+        child_id: str,
+        changes: Mapping[str, Any],
+        *,
+        parent_id: str | None = None,
+        project_id: str | None,
+    ) -> Change:
+        """Change attributes of a child; ``parent_id`` is the pool of a member."""
+        ...
+
+    async def delete_child(
+        self,
+        kind: type[Listener] | type[Pool] | type[Member] | type[HealthMonitor],
+        child_id: str,
+        *,
+        parent_id: str | None = None,
+        project_id: str | None,
+    ) -> Change:
+        """Mark a child (and what is below it) deleted."""
+        ...
+
+    async def get(
+        self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: str | None
+    ) -> Any:
+        """One object with its ids of children. Raises :class:`NotFound`."""
+        ...
+
+    async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
+        """A page of objects. Unknown filter or sort names and markers are :class:`Invalid`."""
+        ...
+
+    async def tree(self, load_balancer_id: str, *, project_id: str | None) -> LoadBalancerTree:
+        """Everything of one load balancer, those marked deleted included. Raises :class:`NotFound`."""
+        ...
+
+    async def statistics(self, load_balancer_id: str, *, listener_id: str | None = None) -> ListenerStatistics:
+        """Totals of one listener or, summed, of the load balancer."""
+        ...
+
+    async def subnets(self) -> tuple[Subnet, ...]:
+        """All address pools of the built-in network."""
+        ...
+
+    async def add_subnet(self, subnet: Subnet) -> Subnet:
+        """Store an address pool. Raises :class:`Conflict` if the id or name exists."""
+        ...
+
+    async def delete_subnet(self, subnet_id: str) -> None:
+        """Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
+        ...
+
+
+class OperatorStore(Protocol):
+    """What the operators' API reads and writes."""
+
+    async def environments(self) -> tuple[Environment, ...]:
+        """All, by name."""
+        ...
+
+    async def add_environment(self, environment: Environment) -> Environment:
+        """Store one. The same again is harmless; one that differs is a :class:`Conflict`."""
+        ...
+
+    async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
+        """All agents with their load, by environment, group and host. Constant number of queries."""
+        ...
+
+    async def agent(self, agent_id: str) -> Agent:
+        """Raises :class:`NotFound`."""
+        ...
+
+    async def set_agent_admin_state(self, agent_id: str, up: bool) -> Agent:
+        """An agent that is administratively down gets no new shards, and its shards move. Raises
+        :class:`NotFound`."""
+        ...
+
+    async def delete_agent(self, agent_id: str) -> None:
+        """Raises :class:`NotFound`; :class:`Conflict` while it is alive or home to a shard with load balancers."""
+        ...
+
+    async def load_balancers_on_agent(self, agent_id: str, query: ListQuery) -> Page:
+        """Load balancers the agent acts for or is home to. Raises :class:`NotFound`."""
+        ...
+
+    async def hosting(self, load_balancer_id: str) -> Shard | None:
+        """The shard of a load balancer; None if not placed. Raises :class:`NotFound`."""
+        ...
+
+    async def shards(self, *, environment: str | None = None, agent_id: str | None = None) -> tuple[Shard, ...]:
+        """Shards, by environment, group and tenant."""
+        ...
+
+    async def events(self, *, after: int = 0, limit: int = 100, newest: bool = False) -> tuple[Event, ...]:
+        """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them."""
+        ...
+
+    async def summary(self) -> Mapping[str, int]:
+        """Counts of load balancers by provisioning status, keys as in the API; one query."""
+        ...
+
+
+class OwnershipStore(Protocol):
+    """Sessions, shards and reports: where two processes meet. Everything is compare-and-set; expiry is by the
+    database's clock."""
+
+    async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
+        """Open the session. Raises :class:`CallRefused` with code ``unknown_environment``, ``contradiction``
+        (device driver,
+        HA type or endpoints differ from the environment's or group's) or ``duplicate`` (another session of that
+        (environment, group, host) or agent id is live). Makes the group's common shard if there is none."""
+        ...
+
+    async def keepalive(self, agent_id: str, session_id: str, *, ttl_seconds: float) -> SessionState:
+        """Renew, one row. Raises :class:`SessionLost` if it has expired or was replaced."""
+        ...
+
+    async def record_state(self, call: ReportState) -> None:
+        """Store a state report. Raises :class:`SessionLost`."""
+        ...
+
+    async def end_session(self, agent_id: str, session_id: str) -> None:
+        """End it and free its shards. Harmless if it has ended."""
+        ...
+
+    async def assignments(self, agent_id: str, session_id: str, *, work_limit: int) -> Assignments:
+        """The session's shards and their unconfirmed load balancers. Raises :class:`SessionLost`."""
+        ...
+
+    async def services(
+        self,
+        agent_id: str,
+        shard_id: str,
+        epoch: int,
+        *,
+        load_balancer_ids: Sequence[str] | None,
+        after_id: str,
+        limit: int,
+    ) -> Services:
+        """Definitions of a shard. Raises :class:`SessionLost` if the agent does not own it at that epoch."""
+        ...
+
+    async def release(self, agent_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+        """Free a shard, or pass it to ``handover_to`` with the next epoch; that agent is returned. None if nothing
+        changed
+        hands. Harmless if the epoch is old."""
+        ...
+
+    async def raise_epoch(self, agent_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
+        """Lift the shard's epoch above ``seen_epoch``, still owned by the agent. False if it no longer owns it at
+        ``epoch``."""
+        ...
+
+    async def record_applied(self, report: ReportApplied) -> ReportReceipt:
+        """Outcomes: confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and
+        confirmed deletes
+        remove rows; errors become ERROR with the reason if the revision is still the newest. Old epochs are
+        ignored, ``stale``. A revision never goes backwards. An event is recorded only when the status changes."""
+        ...
+
+    async def record_observed(self, report: ReportStatus) -> ReportReceipt:
+        """Operating statuses and statistics, a constant number of statements. Old epochs are ignored."""
+        ...
+
+    # scheduler
+
+    async def unplaced(self, *, limit: int) -> tuple[tuple[str, str, str], ...]:
+        """(load balancer id, environment, project id) of those without a shard, oldest first."""
+        ...
+
+    async def groups(self, environment: str, project_id: str, *, settle_seconds: float) -> tuple[GroupView, ...]:
+        """The environment's device groups as placement sees them. Constant number of queries."""
+        ...
+
+    async def place(
+        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str
+    ) -> ShardOwner | None:
+        """Bind the load balancer to the tenant's shard on that group, which is made with that home, acting agent
+        and epoch 1
+        if there is none. Returns the acting agent. None if the load balancer was placed or removed meanwhile."""
+        ...
+
+    async def explain_unplaced(self, load_balancer_ids: Sequence[str], reason: str) -> None:
+        """Write on them why they wait; no change if it is there already."""
+        ...
+
+    async def groups_to_schedule(self, *, settle_seconds: float) -> tuple[tuple[str, int], ...]:
+        """(environment, group) of groups where a shard has no live acting agent, or one other than its live,
+        settled home.
+        Cheap when there is nothing to do."""
+        ...
+
+    async def group_shards(
+        self, environment: str, group_number: int, *, settle_seconds: float
+    ) -> tuple[tuple[ShardView, ...], tuple[AgentView, ...]]:
+        """Snapshot of one group: shards that need a decision (see above), and all its agents."""
+        ...
+
+    async def assign(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+        """Takeover: acting agent = ``agent_id``, epoch + 1, if the epoch is still the seen one, the acting agent
+        is still not
+        live and the new one is. Returns the new owner; None if any of that failed."""
+        ...
+
+    async def start_handover(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+        """Ask the acting agent to release the shard to ``agent_id``. Returns the acting agent, who must be told."""
+        ...
+
+    # sweeper
+
+    async def mark_overdue(self, *, limit: int) -> int:
+        """PENDING_* past its deadline becomes ERROR with a reason; returns how many. Those not placed are left."""
+        ...
+
+    async def add_event(self, event: Event) -> None:
+        """Record an event."""
+        ...
+
+    async def trim_events(self, *, keep: int) -> int:
+        """Remove the oldest events beyond ``keep``."""
+        ...
+
+
+class Store(TenantStore, OperatorStore, OwnershipStore, Protocol):
+    """The database."""
+
+    async def start(self) -> None:
+        """Connect and bring the schema up to date. Raises :class:`StoreUnavailable`."""
+        ...
+
+    async def ping(self) -> None:
+        """Raises :class:`StoreUnavailable` unless the database answers."""
+        ...
+
+    async def close(self) -> None:
+        """Disconnect."""
+        ...
+
+
+__all__ = [
+    "Bus",
+    "Clock",
+    "Device",
+    "DeviceState",
+    "Handler",
+    "Network",
+    "OperatorStore",
+    "OwnershipStore",
+    "Store",
+    "Subscription",
+    "TenantStore",
+]

@@ -1,0 +1,187 @@
+"""The service definition: all of one load balancer at one revision, as an agent receives it.
+
+It holds what a device needs and nothing else: no statuses, no times, no tombstones. Two equal definitions
+render to the same device objects.
+"""
+
+from evenkeel.core.model import (
+    HealthMonitorType,
+    LbAlgorithm,
+    ListenerProtocol,
+    LoadBalancerTree,
+    PoolProtocol,
+    SessionPersistence,
+    Vip,
+)
+from evenkeel.core.values import Wire
+
+
+class ServiceMember(Wire):
+    """A member as the device sees it."""
+
+    id: str
+    address: str
+    protocol_port: int
+    weight: int = 1
+    backup: bool = False
+    admin_state_up: bool = True
+    monitor_address: str | None = None
+    monitor_port: int | None = None
+    name: str = ""
+
+
+class ServiceMonitor(Wire):
+    """A health monitor as the device sees it. Times in seconds."""
+
+    id: str
+    type: HealthMonitorType
+    delay: int
+    timeout: int
+    max_retries: int
+    max_retries_down: int = 3
+    http_method: str | None = None
+    url_path: str | None = None
+    expected_codes: str | None = None
+    http_version: float | None = None
+    domain_name: str | None = None
+    admin_state_up: bool = True
+    name: str = ""
+
+
+class ServicePool(Wire):
+    """A pool with its members and monitor."""
+
+    id: str
+    protocol: PoolProtocol
+    lb_algorithm: LbAlgorithm
+    admin_state_up: bool = True
+    session_persistence: SessionPersistence | None = None
+    members: tuple[ServiceMember, ...] = ()
+    monitor: ServiceMonitor | None = None
+    name: str = ""
+
+
+class ServiceListener(Wire):
+    """A listener; its pool is named by id."""
+
+    id: str
+    protocol: ListenerProtocol
+    protocol_port: int
+    admin_state_up: bool = True
+    connection_limit: int = -1
+    default_pool_id: str | None = None
+    insert_headers: dict[str, str] = {}
+    timeout_client_data: int = 50_000
+    timeout_member_connect: int = 5_000
+    timeout_member_data: int = 50_000
+    timeout_tcp_inspect: int = 0
+    name: str = ""
+    description: str = ""
+
+
+class ServiceDefinition(Wire):
+    """What the device must look like for one load balancer. ``deleted``: it must hold nothing of it."""
+
+    load_balancer_id: str
+    project_id: str
+    revision: int
+    vip: Vip
+    name: str = ""
+    admin_state_up: bool = True
+    deleted: bool = False
+    listeners: tuple[ServiceListener, ...] = ()
+    pools: tuple[ServicePool, ...] = ()
+
+
+def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
+    """The service definition of a stored tree; rows marked deleted are left out."""
+    root = tree.load_balancer
+    if root.deleted:
+        return ServiceDefinition(
+            load_balancer_id=root.id,
+            project_id=root.project_id,
+            revision=root.revision,
+            vip=root.vip,
+            deleted=True,
+        )
+    live_pools = {pool.id for pool in tree.pools if not pool.deleted}
+    return ServiceDefinition(
+        load_balancer_id=root.id,
+        project_id=root.project_id,
+        revision=root.revision,
+        vip=root.vip,
+        name=root.name,
+        admin_state_up=root.admin_state_up,
+        listeners=tuple(
+            ServiceListener(
+                id=row.id,
+                protocol=row.protocol,
+                protocol_port=row.protocol_port,
+                admin_state_up=row.admin_state_up,
+                connection_limit=row.connection_limit,
+                default_pool_id=row.default_pool_id if row.default_pool_id in live_pools else None,
+                insert_headers=row.insert_headers,
+                timeout_client_data=row.timeout_client_data,
+                timeout_member_connect=row.timeout_member_connect,
+                timeout_member_data=row.timeout_member_data,
+                timeout_tcp_inspect=row.timeout_tcp_inspect,
+                name=row.name,
+                description=row.description,
+            )
+            for row in tree.listeners
+            if not row.deleted
+        ),
+        pools=_pools_of(tree),
+    )
+
+
+def _pools_of(tree: LoadBalancerTree) -> tuple[ServicePool, ...]:
+    members: dict[str, list[ServiceMember]] = {}
+    for row in tree.members:
+        if not row.deleted:
+            members.setdefault(row.pool_id, []).append(
+                ServiceMember(
+                    id=row.id,
+                    address=row.address,
+                    protocol_port=row.protocol_port,
+                    weight=row.weight,
+                    backup=row.backup,
+                    admin_state_up=row.admin_state_up,
+                    monitor_address=row.monitor_address,
+                    monitor_port=row.monitor_port,
+                    name=row.name,
+                )
+            )
+    monitors = {
+        row.pool_id: ServiceMonitor(
+            id=row.id,
+            type=row.type,
+            delay=row.delay,
+            timeout=row.timeout,
+            max_retries=row.max_retries,
+            max_retries_down=row.max_retries_down,
+            http_method=row.http_method,
+            url_path=row.url_path,
+            expected_codes=row.expected_codes,
+            http_version=row.http_version,
+            domain_name=row.domain_name,
+            admin_state_up=row.admin_state_up,
+            name=row.name,
+        )
+        for row in tree.health_monitors
+        if not row.deleted
+    }
+    return tuple(
+        ServicePool(
+            id=row.id,
+            protocol=row.protocol,
+            lb_algorithm=row.lb_algorithm,
+            admin_state_up=row.admin_state_up,
+            session_persistence=row.session_persistence,
+            members=tuple(members.get(row.id, ())),
+            monitor=monitors.get(row.id),
+            name=row.name,
+        )
+        for row in tree.pools
+        if not row.deleted
+    )

@@ -1,0 +1,45 @@
+"""The words for the state of things. Octavia's words wherever Octavia has one."""
+
+from enum import StrEnum
+
+
+class ProvisioningStatus(StrEnum):
+    """Has what the tenant asked for been done? (Octavia API reference, "Provisioning Status Codes".)"""
+
+    ACTIVE = "ACTIVE"  # the device confirmed the newest revision
+    PENDING_CREATE = "PENDING_CREATE"  # accepted, never yet confirmed
+    PENDING_UPDATE = "PENDING_UPDATE"  # confirmed before, a newer revision is on its way
+    PENDING_DELETE = "PENDING_DELETE"  # to be removed; the row goes when the device confirmed
+    ERROR = "ERROR"  # refused by the device or overdue; still retried until it heals
+
+
+class OperatingStatus(StrEnum):
+    """Does it carry traffic? (Octavia API reference, "Operating Status Codes".)"""
+
+    ONLINE = "ONLINE"  # works
+    OFFLINE = "OFFLINE"  # administratively down, or not yet known
+    DEGRADED = "DEGRADED"  # part of what is below it does not work
+    ERROR = "ERROR"  # does not work
+    DRAINING = "DRAINING"  # member takes no new connections (weight 0)
+    NO_MONITOR = "NO_MONITOR"  # member whose pool has no health monitor
+
+
+class HaType(StrEnum):
+    """How many devices hold the configuration of one device group (F5's ``f5_ha_type``)."""
+
+    STANDALONE = "standalone"  # exactly one
+    PAIR = "pair"  # two: one active, one standby
+    SCALEN = "scalen"  # two or more in one device service cluster
+
+
+class RescheduleMode(StrEnum):
+    """How a device driver's load balancers may move to another agent."""
+
+    CONTROL = "control"  # device reached over the network: any agent of the group may take over at once
+    RELOCATE = "relocate"  # rebuilt elsewhere, only when the host itself is declared dead
+    NEVER = "never"  # bound to its host: changes wait until the agent is back
+
+
+PENDING = frozenset(
+    {ProvisioningStatus.PENDING_CREATE, ProvisioningStatus.PENDING_UPDATE, ProvisioningStatus.PENDING_DELETE}
+)

@@ -1,0 +1,187 @@
+"""One way to run SQL on every database: operations are plain functions over a Connection.
+
+``write(op)`` runs ``op`` in one transaction, again if the database asks for it (deadlock, serialization failure);
+``read(op)`` runs it in a read transaction. An op has no effect but its SQL, so running it twice is harmless.
+
+SQLite: one writer thread with one connection and BEGIN IMMEDIATE (a plain BEGIN that reads, then writes fails at
+once when another process writes), and a few reader threads. PostgreSQL: asyncpg under SQLAlchemy's greenlet bridge.
+"""
+
+import asyncio
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+
+from evenkeel.core.errors import StoreUnavailable
+
+T = TypeVar("T")
+Op = Callable[[Connection], T]
+
+BUSY_TIMEOUT_SECONDS = 30.0
+"""SQLite's write lock is unfair between processes: waits of a second occur under load."""
+READER_THREADS = 3
+ATTEMPTS = 8
+RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
+
+
+class Database:
+    """A started database. Use :func:`open_database`."""
+
+    def sync_engines(self) -> tuple[Engine, ...]:
+        """The engines under it, for hooks such as counting statements."""
+        raise NotImplementedError
+
+    async def write(self, op: Op[T]) -> T:
+        """Run ``op`` in one writing transaction. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def read(self, op: Op[T]) -> T:
+        """Run ``op`` on a consistent snapshot where the database has one. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Close all connections."""
+        raise NotImplementedError
+
+
+def open_database(url: str) -> Database:
+    """A database for ``url``: ``sqlite:///path`` or ``postgresql://…``. Connects on first use.
+
+    Raises :class:`ValueError` for any other kind.
+    """
+    parsed = make_url(url)
+    backend = parsed.get_backend_name()
+    if backend == "sqlite":
+        return SqliteDatabase(parsed.set(drivername="sqlite"))
+    if backend == "postgresql":
+        return AsyncDatabase(parsed.set(drivername="postgresql+asyncpg"))
+    raise ValueError(f"database connection: {backend!r} is not supported; use sqlite or postgresql")
+
+
+class SqliteDatabase(Database):
+    """An SQLite file in WAL mode, shared by processes of one machine."""
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._readers = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="sqlite-reader")
+        self._write_engine = self._engine("BEGIN IMMEDIATE")
+        self._read_engines = threading.local()
+        self._opened: list[Engine] = [self._write_engine]
+        self.hooks: list[Callable[[Engine], None]] = []
+
+    def _engine(self, begin: str) -> Engine:
+        engine = create_engine(
+            self._url,
+            poolclass=StaticPool,
+            connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
+        )
+
+        @event.listens_for(engine, "connect")
+        def configure(connection: Any, _record: Any) -> None:
+            connection.isolation_level = None  # we say BEGIN ourselves
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA foreign_keys=ON")
+
+        @event.listens_for(engine, "begin")
+        def start(connection: Connection) -> None:
+            connection.exec_driver_sql(begin)
+
+        return engine
+
+    def sync_engines(self) -> tuple[Engine, ...]:
+        return tuple(self._opened)
+
+    async def write(self, op: Op[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self._run, self._write_engine, op)
+
+    async def read(self, op: Op[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, op)
+
+    def _read(self, op: Op[T]) -> T:
+        engine: Engine | None = getattr(self._read_engines, "engine", None)
+        if engine is None:
+            engine = self._engine("BEGIN")
+            self._read_engines.engine = engine
+            self._opened.append(engine)
+            for hook in self.hooks:
+                hook(engine)
+        return self._run(engine, op)
+
+    @staticmethod
+    def _run(engine: Engine, op: Op[T]) -> T:
+        try:
+            with engine.begin() as connection:
+                return op(connection)
+        except IntegrityError:
+            raise
+        except (OperationalError, PoolTimeout) as error:
+            raise StoreUnavailable("the database is busy or out of reach") from error
+
+    async def close(self) -> None:
+        def dispose() -> None:
+            for engine in self._opened:
+                engine.dispose()
+
+        await asyncio.get_running_loop().run_in_executor(self._writer, dispose)
+        self._writer.shutdown(wait=True)
+        self._readers.shutdown(wait=True)
+
+
+class AsyncDatabase(Database):
+    """A database server. Lost connections are replaced; what was under way is :class:`StoreUnavailable`."""
+
+    def __init__(self, url: URL, *, pool_size: int = 10) -> None:
+        self._engine: AsyncEngine = create_async_engine(
+            url,
+            pool_size=pool_size,
+            max_overflow=pool_size,
+            pool_timeout=10.0,
+            connect_args={"timeout": 5.0, "command_timeout": 30.0},
+        )
+
+    def sync_engines(self) -> tuple[Engine, ...]:
+        return (self._engine.sync_engine,)
+
+    async def write(self, op: Op[T]) -> T:
+        return await self._run(op)
+
+    async def read(self, op: Op[T]) -> T:
+        return await self._run(op)
+
+    async def _run(self, op: Op[T]) -> T:
+        for attempt in range(ATTEMPTS):
+            try:
+                async with self._engine.begin() as connection:
+                    return await connection.run_sync(op)
+            except IntegrityError:
+                raise
+            except DBAPIError as error:
+                if not _retriable(error) or attempt == ATTEMPTS - 1:
+                    raise StoreUnavailable("the database is out of reach") from error
+            except (OSError, TimeoutError, PoolTimeout) as error:
+                raise StoreUnavailable("the database is out of reach") from error
+            except SQLAlchemyError as error:
+                raise StoreUnavailable("the database refused the operation") from error
+            await asyncio.sleep(random.uniform(0.0, 0.02 * 2**attempt))
+        raise AssertionError("unreachable")
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def _retriable(error: DBAPIError) -> bool:
+    """May the same transaction succeed when run again at once?"""
+    if getattr(error.orig, "sqlstate", None) in RETRIABLE_SQLSTATES:
+        return True
+    return error.connection_invalidated and isinstance(error, OperationalError) is False

@@ -1,0 +1,256 @@
+"""The tables. One dialect-neutral schema for SQLite, PostgreSQL and MariaDB.
+
+* Times are ``Double`` seconds by the database's clock (:class:`evenkeel.store.clock.db_now`).
+* Tenant rows are never removed by a tenant's delete: ``deleted`` is set and the row goes when the device
+  confirmed. ``live_key`` is empty on a live row and the row's own id on a deleted one, so that unique constraints
+  bind live rows only and a successor may be made at once.
+* Sequences of strings and small maps are JSON text.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+ID = String(36)
+NAME = String(255)
+BIG_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite autoincrements INTEGER keys only
+
+environment = Table(
+    "environment",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("device_driver", String(64), nullable=False),
+    Column("description", NAME, nullable=False, default=""),
+    Column("created_at", Double, nullable=False),
+)
+
+device_group = Table(
+    "device_group",
+    metadata,
+    Column("environment", String(64), ForeignKey("environment.name"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("device_driver", String(64), nullable=False),
+    Column("ha_type", String(16), nullable=False),
+    Column("reschedule", String(16), nullable=False),
+    Column("endpoints", Text, nullable=False),  # JSON list, as the first agent gave it
+    Column("capacity_score", Double, nullable=False, default=0.0),
+    Column("created_at", Double, nullable=False),
+)
+
+agent = Table(
+    "agent",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("environment", String(64), nullable=False),
+    Column("group_number", Integer, nullable=False),
+    Column("host", NAME, nullable=False),
+    Column("device_driver", String(64), nullable=False),
+    Column("ha_type", String(16), nullable=False),
+    Column("endpoints", Text, nullable=False, default="[]"),
+    Column("admin_state_up", Boolean, nullable=False, default=True),
+    # the session: one life of the agent process. NULL: ended. It is live while expires_at > db_now()
+    Column("session_id", ID),
+    Column("session_started_at", Double),
+    Column("session_expires_at", Double),
+    # raised in the same transaction as every change to the set of shards it acts for, or a handover asked of it
+    Column("assignments_revision", BigInteger, nullable=False, default=0),
+    Column("reported_at", Double),
+    Column("configurations", Text, nullable=False, default="{}"),
+    Column("devices", Text, nullable=False, default="[]"),
+    Column("queue_depth", Integer, nullable=False, default=0),
+    Column("capacity_score", Double, nullable=False, default=0.0),
+    Column("created_at", Double, nullable=False),
+    UniqueConstraint("environment", "group_number", "host"),
+    Index("ix_agent_session_expires_at", "session_expires_at"),
+)
+
+shard = Table(
+    "shard",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("environment", String(64), nullable=False),
+    Column("group_number", Integer, nullable=False),
+    Column("project_id", NAME, nullable=False),  # '' = the common shard of the group
+    Column("home_agent_id", ID, nullable=False),
+    Column("acting_agent_id", ID),
+    Column("epoch", BigInteger, nullable=False),
+    Column("handover_to", ID),
+    Column("created_at", Double, nullable=False),
+    UniqueConstraint("environment", "project_id", "group_number"),
+    Index("ix_shard_acting_agent_id", "acting_agent_id"),
+    Index("ix_shard_home_agent_id", "home_agent_id"),
+)
+
+subnet = Table(
+    "subnet",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("network_id", ID, nullable=False),
+    Column("name", NAME, nullable=False, unique=True),
+    Column("cidr", String(64), nullable=False),
+    Column("gateway_ip", String(64)),
+    Column("project_id", NAME),
+    Column("allocation_start", String(64), nullable=False),
+    Column("allocation_end", String(64), nullable=False),
+)
+
+
+def _tenant_columns() -> list[Column[object]]:
+    """What every tenant object has."""
+    return [
+        Column("id", ID, primary_key=True),
+        Column("project_id", NAME, nullable=False),
+        Column("name", NAME, nullable=False),
+        Column("admin_state_up", Boolean, nullable=False),
+        Column("tags", Text, nullable=False),
+        Column("provisioning_status", String(16), nullable=False),
+        Column("operating_status", String(16), nullable=False),
+        Column("revision", BigInteger, nullable=False),
+        Column("deleted", Boolean, nullable=False),
+        Column("live_key", ID, nullable=False),
+        Column("created_at", Double, nullable=False),
+        Column("updated_at", Double),
+    ]
+
+
+load_balancer = Table(
+    "load_balancer",
+    metadata,
+    *_tenant_columns(),
+    Column("description", NAME, nullable=False),
+    Column("provider", String(64), nullable=False),
+    Column("vip_address", String(64), nullable=False),
+    Column("vip_subnet_id", ID, nullable=False),
+    Column("vip_network_id", ID, nullable=False),
+    Column("vip_port_id", ID, nullable=False),
+    Column("applied_revision", BigInteger, nullable=False),
+    Column("status_reason", Text, nullable=False),
+    Column("pending_deadline", Double),  # NULL: nothing pending, or not placed yet
+    Column("shard_id", ID),  # NULL: not placed yet
+    # no live_key: the address stays taken until the device has let go of it
+    UniqueConstraint("vip_network_id", "vip_address"),
+    # "what is to be done in this shard" is revision > applied_revision OR ERROR: see ix below and store/ownership
+    Index("ix_load_balancer_shard_work", "shard_id", "provisioning_status"),
+    Index("ix_load_balancer_project_created", "project_id", "created_at", "id"),
+    Index("ix_load_balancer_created", "created_at", "id"),
+    Index("ix_load_balancer_pending_deadline", "pending_deadline"),
+    Index("ix_load_balancer_vip_port_id", "vip_port_id"),
+)
+
+
+def _child_columns() -> list[Column[object]]:
+    """What every object below a load balancer has."""
+    return [
+        *_tenant_columns(),
+        Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), nullable=False, index=True),
+    ]
+
+
+listener = Table(
+    "listener",
+    metadata,
+    *_child_columns(),
+    Column("description", NAME, nullable=False),
+    Column("protocol", String(16), nullable=False),
+    Column("protocol_port", Integer, nullable=False),
+    Column("connection_limit", Integer, nullable=False),
+    Column("default_pool_id", ID, index=True),
+    Column("insert_headers", Text, nullable=False),
+    Column("timeout_client_data", Integer, nullable=False),
+    Column("timeout_member_connect", Integer, nullable=False),
+    Column("timeout_member_data", Integer, nullable=False),
+    Column("timeout_tcp_inspect", Integer, nullable=False),
+    UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
+    Index("ix_listener_project_created", "project_id", "created_at", "id"),
+)
+
+pool = Table(
+    "pool",
+    metadata,
+    *_child_columns(),
+    Column("description", NAME, nullable=False),
+    Column("protocol", String(16), nullable=False),
+    Column("lb_algorithm", String(32), nullable=False),
+    Column("session_persistence", Text),
+    Index("ix_pool_project_created", "project_id", "created_at", "id"),
+)
+
+member = Table(
+    "member",
+    metadata,
+    *_child_columns(),
+    Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("address", String(64), nullable=False),
+    Column("protocol_port", Integer, nullable=False),
+    Column("weight", Integer, nullable=False),
+    Column("backup", Boolean, nullable=False),
+    Column("subnet_id", ID),
+    Column("monitor_address", String(64)),
+    Column("monitor_port", Integer),
+    UniqueConstraint("pool_id", "address", "protocol_port", "live_key"),
+    Index("ix_member_project_created", "project_id", "created_at", "id"),
+)
+
+health_monitor = Table(
+    "health_monitor",
+    metadata,
+    *_child_columns(),
+    Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("delay", Integer, nullable=False),
+    Column("timeout", Integer, nullable=False),
+    Column("max_retries", Integer, nullable=False),
+    Column("max_retries_down", Integer, nullable=False),
+    Column("http_method", String(16)),
+    Column("url_path", Text),
+    Column("expected_codes", String(255)),
+    Column("http_version", Double),
+    Column("domain_name", NAME),
+    UniqueConstraint("pool_id", "live_key"),
+    Index("ix_health_monitor_project_created", "project_id", "created_at", "id"),
+)
+
+listener_statistics = Table(
+    "listener_statistics",
+    metadata,
+    Column("listener_id", ID, ForeignKey("listener.id", ondelete="CASCADE"), primary_key=True),
+    Column("load_balancer_id", ID, nullable=False, index=True),
+    Column("bytes_in", BigInteger, nullable=False),
+    Column("bytes_out", BigInteger, nullable=False),
+    Column("active_connections", BigInteger, nullable=False),
+    Column("total_connections", BigInteger, nullable=False),
+    Column("request_errors", BigInteger, nullable=False),
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("id", BIG_ID, primary_key=True, autoincrement=True),
+    Column("at", Double, nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("environment", String(64), nullable=False, default=""),
+    Column("agent_id", ID, nullable=False, default=""),
+    Column("shard_id", ID, nullable=False, default=""),
+    Column("load_balancer_id", ID, nullable=False, default=""),
+)

@@ -1,0 +1,1 @@
+"""The configuration of one device: objects, their types, the rules between them."""

@@ -1,0 +1,113 @@
+"""Names as a BIG-IP writes them: full paths, URI segments, addresses with ports and route domains.
+
+Pure functions. They promise that what `to_segment` encodes, `from_segment` decodes, and that a port is always a
+number once parsed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+COMMON = "Common"
+
+SERVICES = {
+    "any": 0, "ftp": 21, "ssh": 22, "telnet": 23, "smtp": 25, "domain": 53, "http": 80, "pop3": 110, "ntp": 123,
+    "imap": 143, "snmp": 161, "ldap": 389, "https": 443, "ldaps": 636, "imaps": 993, "pop3s": 995,
+    "mysql": 3306, "rdp": 3389, "sip": 5060, "postgresql": 5432, "webcache": 8080,
+}  # fmt: skip
+SERVICE_NAMES = {number: name for name, number in SERVICES.items()}
+
+
+class PathParts(NamedTuple):
+    """A full path taken apart: `/partition/sub_path/name`."""
+
+    partition: str
+    sub_path: str
+    name: str
+
+    @property
+    def full(self) -> str:
+        middle = f"{self.sub_path}/" if self.sub_path else ""
+        return f"/{self.partition}/{middle}{self.name}"
+
+    @property
+    def folder(self) -> str:
+        return f"/{self.partition}/{self.sub_path}" if self.sub_path else f"/{self.partition}"
+
+
+class Endpoint(NamedTuple):
+    """A host (address, with its route domain, or a name) and a port."""
+
+    host: str
+    port: int
+
+
+def split_path(path: str) -> PathParts:
+    """`/P/sub/x` to its parts; a bare name belongs to Common."""
+    if not path.startswith("/"):
+        return PathParts(COMMON, "", path)
+    pieces = path.strip("/").split("/")
+    if len(pieces) == 1:
+        return PathParts("", "", pieces[0])
+    return PathParts(pieces[0], "/".join(pieces[1:-1]), pieces[-1])
+
+
+def from_segment(segment: str) -> str:
+    """An URI segment to a path: `~P~X` to `/P/X`; percent-encoding is undone once."""
+    return unquote(segment).replace("~", "/")
+
+
+def to_segment(path: str) -> str:
+    return quote(path, safe="/:@!$&'()*+,;=-._~[]").replace("/", "~")
+
+
+def strip_domain(address: str) -> str:
+    """`10.0.0.1%5` to `10.0.0.1`."""
+    return address.split("%", 1)[0]
+
+
+def is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(strip_domain(host))
+    except ValueError:
+        return False
+    return True
+
+
+def is_v6(host: str) -> bool:
+    return ":" in strip_domain(host)
+
+
+def port_number(text: str) -> int | None:
+    if text.isdigit() and int(text) <= 65535:
+        return int(text)
+    if text == "*":
+        return 0
+    return SERVICES.get(text)
+
+
+def split_endpoint(text: str) -> Endpoint | None:
+    """`10.0.0.1%5:80`, `2001:db8::1.80`, `web-1:http` to host and port; None when it is neither."""
+    host, dot, port_text = text.rpartition(".")
+    if dot and is_v6(host) and is_address(host):
+        port = port_number(port_text)
+        return None if port is None else Endpoint(host, port)
+    host, colon, port_text = text.rpartition(":")
+    port = port_number(port_text)
+    if not colon or not host or port is None or (is_v6(text) and is_address(text)):
+        return None
+    return Endpoint(host, port)
+
+
+def join_endpoint(host: str, port: int) -> str:
+    return f"{host}.{port}" if is_v6(host) else f"{host}:{port}"
+
+
+def camel(name: str) -> str:
+    """`load-balancing-mode` to `loadBalancingMode`; anything else unchanged."""
+    if "-" not in name:
+        return name
+    head, *rest = name.split("-")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)

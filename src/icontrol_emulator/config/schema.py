@@ -1,0 +1,159 @@
+"""How a type of object is described, and what a type may add to the generic engine.
+
+A `TypeSpec` is data: fields with defaults, references, subcollections. Behaviour that is not data goes into a
+`TypeRules` subclass, which sees the engine only through `Context`. Nothing here acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from icontrol_emulator import errors
+from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.store import Store
+from icontrol_emulator.errors import IControlError
+
+
+class Scope(Enum):
+    PARTITIONED = "partitioned"  # lives in a folder: /P/sub/name
+    FLAT = "flat"  # has a name only: auth/partition, policy rules
+    SINGLE = "single"  # exactly one: sys/global-settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ref:
+    """A property holding the path(s) of another object. `inner` names a property inside a dict or list of dicts."""
+
+    name: str
+    family: str
+    many: bool = False
+    inner: str = ""
+    shown: bool = True  # rendered doubled, with xReference
+
+
+class StatusSource(Protocol):
+    """What is known of pool members from probing; `up`, `down`, `checking`."""
+
+    def monitor_state(self, member: Obj) -> str | None:
+        """State found by monitors, or None when nothing checks the member."""
+        ...
+
+    def node_state(self, node: Obj) -> str | None: ...
+
+
+class Context(Protocol):
+    """The engine, as a type's rules see it."""
+
+    store: Store
+    status: StatusSource
+
+    def now(self) -> float: ...
+
+    def spec(self, type_path: str) -> TypeSpec: ...
+
+    def props(self, obj: Obj) -> dict[str, Any]: ...
+
+    def create(self, type_path: str, parent: Key | None, body: Mapping[str, Any]) -> Obj: ...
+
+    def modify(self, key: Key, body: Mapping[str, Any]) -> Obj: ...
+
+    def delete(self, key: Key) -> None: ...
+
+    def settle_later(self, key: Key) -> None: ...
+
+    def next_number(self, name: str) -> int: ...
+
+
+class TypeRules:
+    """What the generic engine does for a type without rules of its own."""
+
+    def name(self, ctx: Context, parent: Obj | None, body: dict[str, Any]) -> None:
+        """May change `name`, `partition` and `subPath` of a new object's body."""
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        """May change the properties about to be stored. `draft` has the identity, not yet the properties."""
+
+    def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        """Values no other object may claim."""
+        return []
+
+    def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        """References not visible in the properties' table."""
+        return []
+
+    def after_put(self, ctx: Context, obj: Obj, old: Obj | None, named: frozenset[str]) -> None:
+        """Side effects of a change; `named` are the properties the request named."""
+
+    def after_remove(self, ctx: Context, obj: Obj) -> None:
+        """Side effects of a deletion."""
+
+    def settle(self, ctx: Context, obj: Obj) -> None:
+        """Runs once at the end of a unit of work for objects handed to `settle_later`."""
+
+    def check(self, ctx: Context, obj: Obj) -> None:
+        """Refuse what the finished configuration may not contain."""
+
+    def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
+        """Two objects claim the same unique value."""
+        return errors.already_exists(ctx.spec(obj.key.type).word, obj.key.path, obj.partition)
+
+    def deletable(self, ctx: Context, obj: Obj) -> None:
+        """Refuse a deletion at once."""
+
+    def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
+        """The object was removed while `user` still refers to it."""
+        top = ctx.store.get(user.key.top) or user
+        return errors.in_use(
+            ctx.spec(obj.key.type).word, obj.key.path, ctx.spec(top.key.type).word, top.key.path
+        )
+
+    def missing(self, ctx: Context, obj: Obj, target: Target, word: str) -> IControlError:
+        """`obj` refers to something that does not exist."""
+        return errors.not_found(word, target.path)
+
+    def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        """May change the object as it is rendered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeSpec:
+    path: str
+    word: str
+    scope: Scope = Scope.PARTITIONED
+    family: str = ""
+    plural: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
+    read_only: frozenset[str] = frozenset()
+    create_only: frozenset[str] = frozenset()
+    required: tuple[str, ...] = ()
+    choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    flags: tuple[tuple[str, str], ...] = ()  # presence flags, the first is the default
+    refs: tuple[Ref, ...] = ()
+    subs: tuple[str, ...] = ()
+    inherits: bool = False  # unset values follow `defaultsFrom`
+    root: str = ""  # the built-in at the root of the inheritance
+    open: bool = False  # accepts properties not listed
+    creatable: bool = True
+    rules: TypeRules = field(default_factory=TypeRules)
+    owner: str = ""  # type path of the parent, for subcollections
+
+    @property
+    def name_space(self) -> str:
+        return self.family or self.path
+
+    @property
+    def segment(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def kind(self) -> str:
+        return f"tm:{self.path.replace('/', ':')}:{self.segment}"
+
+
+def names(text: str) -> frozenset[str]:
+    """A set of words written as one string."""
+    return frozenset(text.split())

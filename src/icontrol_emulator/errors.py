@@ -1,0 +1,154 @@
+"""Every refusal a device can give, with the text and numbers clients match on.
+
+A BIG-IP answers from two daemons whose error bodies differ: icrd/mcpd (configuration below /mgmt/tm) and
+restjavad (authentication, /mgmt/shared, unregistered URIs); the web server in front answers HTML. This module
+promises the exact shapes and keeps all mcpd texts in one place. It does not decide when they apply.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MCPD_ERROR = 3
+ICRD_ERROR = 1
+TRANSACTION_ERROR = 2
+INVALID_VALUE_ERROR = 26214401
+
+HTML_401 = (
+    '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN">\n<html><head>\n'
+    "<title>401 F5 Authorization Required</title>\n</head><body>\n<h1>F5 Authorization Required</h1>\n"
+    "<p>This server could not verify that you are authorized to access the document requested.</p>\n"
+    "</body></html>\n"
+)
+
+
+class IControlError(Exception):
+    """The device refused the request."""
+
+    def __init__(self, status: int, message: str, api_error: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.api_error = api_error
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body as icrd sends it."""
+        document: dict[str, Any] = {"code": self.status, "message": self.message, "errorStack": []}
+        if self.api_error is not None:
+            document["apiError"] = self.api_error
+        return document
+
+
+class RestError(IControlError):
+    """restjavad refused the request."""
+
+    def body(self) -> dict[str, Any]:
+        return {
+            "code": self.status,
+            "message": self.message,
+            "referer": "127.0.0.1",
+            "restOperationId": abs(hash(self.message)) % 10_000_000,
+            "kind": ":resterrorresponse",
+        }
+
+
+class HtmlError(IControlError):
+    """The web server refused the request with an HTML page."""
+
+
+def mcpd(status: int, number: str, text: str) -> IControlError:
+    return IControlError(status, f"{number}:3: {text}", MCPD_ERROR)
+
+
+def not_found(word: str, path: str) -> IControlError:
+    return mcpd(404, "01020036", f"The requested {word} ({path}) was not found.")
+
+
+def object_not_found(path: str) -> IControlError:
+    return IControlError(404, f"Object not found - {path}", ICRD_ERROR)
+
+
+def uri_not_registered(uri: str) -> IControlError:
+    return RestError(404, f"Public URI path not registered: {uri}")
+
+
+def already_exists(word: str, path: str, partition: str) -> IControlError:
+    where = f" in partition {partition}" if partition else ""
+    return mcpd(409, "01020066", f"The requested {word} ({path}) already exists{where}.")
+
+
+def invalid_json() -> IControlError:
+    return IControlError(400, "Found invalid JSON body in the request.", ICRD_ERROR)
+
+
+def configuration_error(text: str) -> IControlError:
+    return mcpd(400, "01070734", f"Configuration error: {text}")
+
+
+def in_use(word: str, path: str, user_word: str, user_path: str) -> IControlError:
+    return mcpd(
+        400,
+        "01070265",
+        f"The {word} ({path}) cannot be deleted because it is in use by a {user_word} ({user_path}).",
+    )
+
+
+def unknown_property(name: str) -> IControlError:
+    return IControlError(400, f'"{name}" unknown property', INVALID_VALUE_ERROR)
+
+
+def invalid_value(name: str, value: object) -> IControlError:
+    return IControlError(400, f'invalid property value "{name}":"{value}"', INVALID_VALUE_ERROR)
+
+
+def missing_property(name: str) -> IControlError:
+    return IControlError(400, f'"{name}" may not be empty', INVALID_VALUE_ERROR)
+
+
+def nothing_to_change() -> IControlError:
+    return IControlError(400, "one or more properties must be specified", INVALID_VALUE_ERROR)
+
+
+def transaction_failed(cause: IControlError) -> IControlError:
+    return IControlError(400, f"transaction failed:{cause.message}", TRANSACTION_ERROR)
+
+
+def nothing_to_commit() -> IControlError:
+    return IControlError(404, "there is no command to commit in the transaction.", ICRD_ERROR)
+
+
+def foreign_partition(word: str, kind_plural: str, path: str, target: str) -> IControlError:
+    return mcpd(
+        400,
+        "01070726",
+        f"A {word.lower()} may only reference {kind_plural} in the same partition or the common partition "
+        f"({path}:{target})",
+    )
+
+
+def busy() -> IControlError:
+    return IControlError(503, "There is an active asynchronous task executing.", 32964609)
+
+
+def mcpd_lost() -> IControlError:
+    return IControlError(500, "The connection to mcpd has been lost, try again.", 32768001)
+
+
+def not_provisioned(uri: str, module: str) -> IControlError:
+    return IControlError(
+        400,
+        f"One of the following features must be licensed/provisioned for the URI {uri} : {module}",
+        ICRD_ERROR,
+    )
+
+
+def unauthorized_html() -> IControlError:
+    return HtmlError(401, HTML_401)
+
+
+def no_credentials(uri: str, peer: str) -> IControlError:
+    return RestError(
+        401,
+        "Authorization failed: no user authentication header or token detected. "
+        f"Uri:http://localhost:8100{uri} Referrer:{peer} Sender:{peer}",
+    )
