@@ -1,0 +1,1 @@
+"""One file per process: the only place that wires rooms together."""

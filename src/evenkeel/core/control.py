@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenkeel.core.messages import DeviceState
+from evenkeel.core.messages import DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.values import Value
 
@@ -38,6 +38,8 @@ class Agent(Value):
     devices: tuple[DeviceState, ...] = ()
     queue_depth: int = 0
     capacity_score: float = 0.0
+    serving: tuple[ShardEpoch, ...] = ()
+    """The shards the agent said it served in its last state report."""
     assignments_revision: int = 0
     created_at: float = 0.0
     acting_shards: int = 0

@@ -87,9 +87,10 @@ class MessageRejected(EvenKeelError):
 class CallRefused(EvenKeelError):
     """The other side understood the call and refused it. ``code`` is the refusal's stable code."""
 
-    def __init__(self, code: str, reason: str) -> None:
+    def __init__(self, code: str, reason: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(reason)
         self.code = code
+        self.retry_after_seconds = retry_after_seconds
 
 
 class SessionLost(EvenKeelError):

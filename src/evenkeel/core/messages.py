@@ -56,6 +56,8 @@ class ReportState(Message, tag="report_state"):
     queue_depth: int = 0
     """Load balancers waiting in this agent to be reconciled."""
     capacity_score: float = 0.0
+    serving: tuple["ShardEpoch", ...] = ()
+    """What the agent believes to own, at most some hundreds: for people who compare views."""
 
 
 class DeviceState(Wire):

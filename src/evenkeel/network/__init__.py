@@ -1,0 +1,1 @@
+"""Where VIPs come from: adapters behind the ``Network`` port."""

@@ -5,6 +5,10 @@
 
 SQLite: one writer thread with one connection and BEGIN IMMEDIATE (a plain BEGIN that reads, then writes fails at
 once when another process writes), and a few reader threads. PostgreSQL: asyncpg under SQLAlchemy's greenlet bridge.
+
+A transaction that never reached its COMMIT has certainly not happened, so one that finds its pooled connection dead
+(the server was restarted) runs again at once on a new one. A connection lost during COMMIT leaves the outcome
+unknown: :class:`StoreUnavailable`, and the caller looks what is there.
 """
 
 import asyncio
@@ -16,7 +20,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
@@ -31,6 +35,7 @@ BUSY_TIMEOUT_SECONDS = 30.0
 READER_THREADS = 3
 ATTEMPTS = 8
 RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
+"""Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
 
 
 class Database:
@@ -125,8 +130,8 @@ class SqliteDatabase(Database):
                 return op(connection)
         except IntegrityError:
             raise
-        except (OperationalError, PoolTimeout) as error:
-            raise StoreUnavailable("the database is busy or out of reach") from error
+        except SQLAlchemyError as error:
+            raise StoreUnavailable("the database is busy, out of reach or refused the operation") from error
 
     async def close(self) -> None:
         def dispose() -> None:
@@ -138,8 +143,12 @@ class SqliteDatabase(Database):
         self._readers.shutdown(wait=True)
 
 
+class _CommitLost(Exception):
+    """The connection broke during COMMIT."""
+
+
 class AsyncDatabase(Database):
-    """A database server. Lost connections are replaced; what was under way is :class:`StoreUnavailable`."""
+    """A database server. Lost connections are replaced; see the module on what that means for a transaction."""
 
     def __init__(self, url: URL, *, pool_size: int = 10) -> None:
         self._engine: AsyncEngine = create_async_engine(
@@ -149,32 +158,52 @@ class AsyncDatabase(Database):
             pool_timeout=10.0,
             connect_args={"timeout": 5.0, "command_timeout": 30.0},
         )
+        # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
+        self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     def sync_engines(self) -> tuple[Engine, ...]:
         return (self._engine.sync_engine,)
 
     async def write(self, op: Op[T]) -> T:
-        return await self._run(op)
+        return await self._run(self._engine, op)
 
     async def read(self, op: Op[T]) -> T:
-        return await self._run(op)
+        return await self._run(self._read_engine, op)
 
-    async def _run(self, op: Op[T]) -> T:
+    async def _run(self, engine: AsyncEngine, op: Op[T]) -> T:
+        replaced = False
         for attempt in range(ATTEMPTS):
             try:
-                async with self._engine.begin() as connection:
-                    return await connection.run_sync(op)
+                return await self._once(engine, op)
             except IntegrityError:
                 raise
             except DBAPIError as error:
+                if error.connection_invalidated and not replaced:
+                    replaced = True  # the pool has dropped its other old connections too
+                    continue
                 if not _retriable(error) or attempt == ATTEMPTS - 1:
-                    raise StoreUnavailable("the database is out of reach") from error
+                    raise StoreUnavailable("the database is out of reach or refused the operation") from error
             except (OSError, TimeoutError, PoolTimeout) as error:
                 raise StoreUnavailable("the database is out of reach") from error
+            except _CommitLost as error:
+                raise StoreUnavailable("the connection was lost during commit") from error.__cause__
             except SQLAlchemyError as error:
                 raise StoreUnavailable("the database refused the operation") from error
             await asyncio.sleep(random.uniform(0.0, 0.02 * 2**attempt))
         raise AssertionError("unreachable")
+
+    @staticmethod
+    async def _once(engine: AsyncEngine, op: Op[T]) -> T:
+        async with engine.connect() as connection:
+            transaction = await connection.begin()
+            result = await connection.run_sync(op)
+            try:
+                await transaction.commit()
+            except DBAPIError as error:
+                if error.connection_invalidated:
+                    raise _CommitLost from error
+                raise
+            return result
 
     async def close(self) -> None:
         await self._engine.dispose()
@@ -182,6 +211,4 @@ class AsyncDatabase(Database):
 
 def _retriable(error: DBAPIError) -> bool:
     """May the same transaction succeed when run again at once?"""
-    if getattr(error.orig, "sqlstate", None) in RETRIABLE_SQLSTATES:
-        return True
-    return error.connection_invalidated and isinstance(error, OperationalError) is False
+    return getattr(error.orig, "sqlstate", None) in RETRIABLE_SQLSTATES

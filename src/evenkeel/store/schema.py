@@ -77,6 +77,7 @@ agent = Table(
     Column("reported_at", Double),
     Column("configurations", Text, nullable=False, default="{}"),
     Column("devices", Text, nullable=False, default="[]"),
+    Column("serving", Text, nullable=False, default="[]"),  # what it says it owns; never decides anything
     Column("queue_depth", Integer, nullable=False, default=0),
     Column("capacity_score", Double, nullable=False, default=0.0),
     Column("created_at", Double, nullable=False),

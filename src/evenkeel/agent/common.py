@@ -1,0 +1,93 @@
+"""The common shard's worker: looks at the devices for the whole group and reports what changed."""
+
+import asyncio
+
+import structlog
+
+from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.core import messages as m
+from evenkeel.core.device import DeviceState
+from evenkeel.core.errors import BusUnavailable, CallRefused, DeviceUnavailable, SessionLost
+from evenkeel.core.ports import Clock, Device
+
+log = structlog.get_logger(__name__)
+
+STATUSES_PER_REPORT = 1000
+SAY_ALL_AGAIN_SECONDS = 300.0
+"""Now and then everything is reported again: a status that a controller overwrote meanwhile is put right."""
+
+
+class CommonWorker:
+    """Observes while its agent owns the group's common shard. It writes nothing to devices, so it needs no guard."""
+
+    def __init__(
+        self,
+        assignment: m.Assignment,
+        *,
+        controllers: Controllers,
+        device: Device,
+        clock: Clock,
+        settings: AgentSettings,
+    ) -> None:
+        self.shard_id = assignment.shard_id
+        self.epoch = assignment.epoch
+        self._controllers = controllers
+        self._device = device
+        self._clock = clock
+        self._settings = settings
+        self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
+        self._statistics: dict[str, m.ObservedStatistics] = {}
+        self._all_again_at = 0.0
+        self._stopping = asyncio.Event()
+        self.lost = False
+        self.devices: tuple[DeviceState, ...] = ()
+
+    def finish(self) -> None:
+        """End after the look that is under way."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Look every ``status_interval_seconds`` until finished or lost."""
+        while not self._stopping.is_set() and not self.lost:
+            try:
+                await self._look()
+            except SessionLost:
+                self.lost = True
+            except (DeviceUnavailable, BusUnavailable, CallRefused) as error:
+                log.warning("devices not observed", error=str(error))
+            try:
+                async with asyncio.timeout(self._settings.status_interval_seconds):
+                    await self._stopping.wait()
+            except TimeoutError:
+                continue
+
+    async def _look(self) -> None:
+        seen = await self._device.observe()
+        self.devices = seen.devices
+        now = self._clock.monotonic()
+        if now >= self._all_again_at:
+            self._statuses.clear()
+            self._all_again_at = now + SAY_ALL_AGAIN_SECONDS
+        statuses = [s for s in seen.statuses if self._statuses.get((s.kind, s.id)) != s]
+        statistics = [s for s in seen.statistics if self._statistics.get(s.listener_id) != s]
+        for start in range(0, max(len(statuses), len(statistics)), STATUSES_PER_REPORT):
+            end = start + STATUSES_PER_REPORT
+            await self._report(tuple(statuses[start:end]), tuple(statistics[start:end]))
+        self._statuses = {(s.kind, s.id): s for s in seen.statuses}
+        self._statistics = {s.listener_id: s for s in seen.statistics}
+
+    async def _report(
+        self, statuses: tuple[m.ObservedStatus, ...], statistics: tuple[m.ObservedStatistics, ...]
+    ) -> None:
+        receipt = await self._controllers.report_status(
+            m.ReportStatus(
+                agent_id=self._settings.agent_id,
+                shard_id=self.shard_id,
+                epoch=self.epoch,
+                statuses=statuses,
+                statistics=statistics,
+            )
+        )
+        if receipt.stale:
+            raise SessionLost("the report's epoch is old")

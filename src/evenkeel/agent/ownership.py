@@ -1,0 +1,179 @@
+"""The shards this session owns, each with its worker."""
+
+import asyncio
+import random
+from collections.abc import Callable
+
+import structlog
+
+from evenkeel.agent.common import CommonWorker
+from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.session import Session
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.shard import ShardWorker
+from evenkeel.core import messages as m
+from evenkeel.core.device import DeviceState
+from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.ports import Clock, Device
+
+log = structlog.get_logger(__name__)
+
+SERVING_REPORTED = 500
+
+Worker = ShardWorker | CommonWorker
+
+
+class Ownership:
+    """Starts, feeds and ends workers so that they match what the controllers last said."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        controllers: Controllers,
+        device: Device,
+        clock: Clock,
+        settings: AgentSettings,
+        rng: random.Random,
+        ask_again: Callable[[], None],
+    ) -> None:
+        self._session = session
+        self._controllers = controllers
+        self._device = device
+        self._clock = clock
+        self._settings = settings
+        self._rng = rng
+        self._ask_again = ask_again
+        self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
+        self._releases: set[asyncio.Task[None]] = set()
+        self._releasing: set[str] = set()
+        self.revision = -1
+
+    def apply(self, assignments: m.Assignments) -> None:
+        """Make the workers match. A shard at another epoch is another shard."""
+        self.revision = max(self.revision, assignments.revision)
+        wanted = {shard.shard_id: shard for shard in assignments.shards}
+        for shard_id, (worker, task) in list(self._workers.items()):
+            assignment = wanted.get(shard_id)
+            if assignment is None or assignment.epoch != worker.epoch or task.done():
+                self._drop(shard_id)
+        for assignment in assignments.shards:
+            if assignment.handover:
+                self._hand_over(assignment)
+            else:
+                self._serve(assignment)
+
+    def _serve(self, assignment: m.Assignment) -> None:
+        entry = self._workers.get(assignment.shard_id)
+        if entry is None:
+            if assignment.shard_id not in self._releasing:
+                self._start(assignment)
+        elif isinstance(entry[0], ShardWorker):
+            entry[0].add_work(assignment.work)
+
+    def _start(self, assignment: m.Assignment) -> None:
+        worker: Worker
+        if assignment.project_id == COMMON_PROJECT:
+            worker = CommonWorker(
+                assignment,
+                controllers=self._controllers,
+                device=self._device,
+                clock=self._clock,
+                settings=self._settings,
+            )
+        else:
+            worker = ShardWorker(
+                assignment,
+                session=self._session,
+                controllers=self._controllers,
+                device=self._device,
+                clock=self._clock,
+                settings=self._settings,
+                rng=self._rng,
+            )
+        log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
+        task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
+        task.add_done_callback(self._ended)
+        self._workers[assignment.shard_id] = (worker, task)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A worker that ended without being told to has lost its shard or met a bug: ask what is ours."""
+        if task.cancelled():
+            return
+        if task.exception() is not None:
+            log.error("worker failed", worker=task.get_name(), exc_info=task.exception())
+        self._ask_again()
+
+    def _drop(self, shard_id: str) -> None:
+        _, task = self._workers.pop(shard_id)
+        task.cancel()
+
+    def _hand_over(self, assignment: m.Assignment) -> None:
+        """Let the worker end its pass, then release. Runs beside everything else."""
+        if assignment.shard_id in self._releasing:
+            return
+        self._releasing.add(assignment.shard_id)
+        task = asyncio.create_task(self._finish_and_release(assignment))
+        self._releases.add(task)
+        task.add_done_callback(self._releases.discard)
+
+    async def _finish_and_release(self, assignment: m.Assignment) -> None:
+        try:
+            entry = self._workers.pop(assignment.shard_id, None)
+            if entry is not None:
+                worker, task = entry
+                worker.finish()
+                await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
+                task.cancel()
+            shard = m.ShardEpoch(shard_id=assignment.shard_id, epoch=assignment.epoch)
+            await self._controllers.release(
+                m.ReleaseShards(agent_id=self._settings.agent_id, session_id=self._session.id, shards=(shard,))
+            )
+            log.info("shard released", shard=assignment.shard_id, epoch=assignment.epoch)
+        except (BusUnavailable, CallRefused, SessionLost) as error:
+            log.warning("shard not released yet", shard=assignment.shard_id, error=str(error))
+        finally:
+            self._releasing.discard(assignment.shard_id)
+            self._ask_again()
+
+    def hint(self, hint: m.WorkHint) -> bool:
+        """Pass work on. False: not a shard we serve (any more, or yet)."""
+        entry = self._workers.get(hint.shard_id)
+        if entry is None or not isinstance(entry[0], ShardWorker):
+            return False
+        entry[0].hint(hint.load_balancer_ids)
+        return True
+
+    @property
+    def queue_depth(self) -> int:
+        """Load balancers waiting in all shards."""
+        return sum(worker.queue_depth for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
+
+    @property
+    def serving(self) -> tuple[m.ShardEpoch, ...]:
+        """What is served now, for the state report."""
+        served = [worker for worker, task in self._workers.values() if not task.done()][:SERVING_REPORTED]
+        return tuple(m.ShardEpoch(shard_id=worker.shard_id, epoch=worker.epoch) for worker in served)
+
+    @property
+    def observed_devices(self) -> tuple[DeviceState, ...] | None:
+        """Device states as the common worker last saw them; None if this agent does not observe."""
+        for worker, _ in self._workers.values():
+            if isinstance(worker, CommonWorker) and worker.devices:
+                return worker.devices
+        return None
+
+    async def end(self, *, graceful: bool) -> None:
+        """End all workers: after the passes under way if ``graceful``, else at once."""
+        entries = list(self._workers.values())
+        self._workers.clear()
+        tasks = {task for _, task in entries} | self._releases
+        if graceful:
+            for worker, _ in entries:
+                worker.finish()
+        if graceful and tasks:
+            await asyncio.wait(tasks, timeout=self._settings.stop_timeout_seconds)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

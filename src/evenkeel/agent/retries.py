@@ -1,0 +1,45 @@
+"""Growing waits between tries, per key."""
+
+import random
+
+from evenkeel.core.values import Value
+
+
+class _Wait(Value):
+    until: float
+    seconds: float
+
+
+class Retries:
+    """When each failed thing may be tried again: the wait doubles from ``minimum`` to ``maximum`` seconds."""
+
+    def __init__(self, minimum: float, maximum: float, rng: random.Random) -> None:
+        self._minimum = minimum
+        self._maximum = maximum
+        self._rng = rng
+        self._waits: dict[str, _Wait] = {}
+
+    def failed(self, key: str, now: float) -> float:
+        """Note a failure; returns the moment of the next try."""
+        before = self._waits.get(key)
+        seconds = min(self._maximum, before.seconds * 2 if before else self._minimum)
+        wait = _Wait(until=now + seconds * self._rng.uniform(0.75, 1.25), seconds=seconds)
+        self._waits[key] = wait
+        return wait.until
+
+    def succeeded(self, key: str) -> None:
+        """Forget its failures."""
+        self._waits.pop(key, None)
+
+    def due(self, now: float) -> list[str]:
+        """Keys that have failed and may be tried now."""
+        return [key for key, wait in self._waits.items() if wait.until <= now]
+
+    def waiting(self, key: str, now: float) -> bool:
+        """It has failed and its wait is not over."""
+        wait = self._waits.get(key)
+        return wait is not None and wait.until > now
+
+    def next_due(self) -> float | None:
+        """The earliest moment at which something may be tried."""
+        return min((wait.until for wait in self._waits.values()), default=None)

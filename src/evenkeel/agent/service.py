@@ -1,0 +1,206 @@
+"""The agent's life: check the devices, open a session, serve what it owns, say good-bye.
+
+A lost session ends everything that was owned in it; the agent then opens a new one, as often as it takes. Only a
+refusal that waiting cannot mend (wrong configuration, a live twin, unfit devices) ends the process.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+
+import structlog
+
+from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.ownership import Ownership
+from evenkeel.agent.session import Session
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.core import messages as m
+from evenkeel.core.device import DeviceState
+from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
+from evenkeel.core.ports import Bus, Clock, Device
+
+log = structlog.get_logger(__name__)
+
+HINT_CONCURRENCY = 4
+
+
+class AgentRefused(EvenKeelError):
+    """The agent cannot serve, and waiting will not help. The text says what is wrong and what is expected."""
+
+
+class Agent:
+    """One agent process."""
+
+    def __init__(
+        self,
+        *,
+        bus: Bus,
+        device: Device,
+        clock: Clock,
+        settings: AgentSettings,
+        new_id: Callable[[], str],
+        rng: random.Random | None = None,
+        configurations: dict[str, str] | None = None,
+    ) -> None:
+        self._bus = bus
+        self._device = device
+        self._clock = clock
+        self._settings = settings
+        self._new_id = new_id
+        self._rng = rng or random.Random()
+        self._configurations = configurations or {}
+        self._controllers = Controllers(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
+        self._stop = asyncio.Event()
+        self._ask = asyncio.Event()
+        self._ownership: Ownership | None = None
+        self._devices: tuple[DeviceState, ...] = ()
+
+    def stop(self) -> None:
+        """End cleanly: finish the passes under way, release all shards, close the session."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Serve until :meth:`stop`. Raises :class:`AgentRefused`."""
+        if not await self._unless_stopped(self._check_devices()):
+            return
+        queue = m.agent_queue(self._settings.environment, self._settings.group_number, self._settings.host)
+        subscription = await self._bus.consume(queue, self._on_hint, concurrency=HINT_CONCURRENCY)
+        try:
+            while not self._stop.is_set():
+                await self._live()
+        finally:
+            await subscription.close()
+
+    async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
+        """Run ``work`` to its end, or drop it when asked to stop. True: it ended."""
+        task = asyncio.create_task(work)
+        stopped = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                return False
+            task.result()
+            return True
+        finally:
+            stopped.cancel()
+
+    async def _check_devices(self) -> None:
+        """Wait until every device that answers is fit and at least one does."""
+        give_up_at = self._clock.monotonic() + self._settings.device_check_timeout_seconds
+        while True:
+            self._devices = await self._device.check()
+            problems = [f"{state.name}: {state.problem}" for state in self._devices if state.problem]
+            unfit = any(state.reachable and state.problem for state in self._devices)
+            if not unfit and any(state.reachable for state in self._devices):
+                for problem in problems:
+                    log.warning("device out of reach at start", problem=problem)
+                return
+            if self._clock.monotonic() > give_up_at:
+                raise AgentRefused("devices do not meet the minimum: " + "; ".join(problems))
+            log.error("devices do not meet the minimum; looking again", problems=problems)
+            await self._clock.sleep(self._settings.keepalive_interval_seconds * 2)
+
+    async def _live(self) -> None:
+        """One session, from opening to its end."""
+        session = Session(self._new_id(), self._controllers, self._device.facts, self._clock, self._settings)
+        try:
+            if not await self._unless_stopped(session.open()):
+                return
+        except CallRefused as error:
+            raise AgentRefused(f"registration refused ({error.code}): {error}") from error
+        log.info("session open", session=session.id, agent=self._settings.agent_id)
+        ownership = self._ownership = Ownership(
+            session,
+            controllers=self._controllers,
+            device=self._device,
+            clock=self._clock,
+            settings=self._settings,
+            rng=self._rng,
+            ask_again=self._ask.set,
+        )
+        self._ask.set()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._end_on_stop(session, ownership))
+                group.create_task(self._keep_alive(session, ownership))
+                group.create_task(self._sync(session, ownership))
+                group.create_task(self._report(session, ownership))
+        except* SessionLost as lost:
+            log.warning("session lost; opening another", reason=str(lost.exceptions[0]))
+        except* _Stopped:
+            log.info("session closed")
+        finally:
+            self._ownership = None
+            await ownership.end(graceful=False)
+
+    async def _end_on_stop(self, session: Session, ownership: Ownership) -> None:
+        await self._stop.wait()
+        await ownership.end(graceful=True)
+        try:
+            await self._controllers.end_session(m.EndSession(agent_id=self._settings.agent_id, session_id=session.id))
+        except (BusUnavailable, CallRefused, SessionLost) as error:
+            log.warning("could not say good-bye; the session will expire", error=str(error))
+        raise _Stopped
+
+    async def _keep_alive(self, session: Session, ownership: Ownership) -> None:
+        while True:
+            await self._clock.sleep(self._settings.keepalive_interval_seconds)
+            try:
+                await session.renew()
+            except (BusUnavailable, CallRefused) as error:
+                log.warning("keepalive failed", error=str(error), may_write=session.may_write())
+                continue
+            if session.assignments_revision > ownership.revision:
+                self._ask.set()
+
+    async def _sync(self, session: Session, ownership: Ownership) -> None:
+        """Ask what is ours: when told to, and every report interval in case a hint was lost."""
+        while True:
+            try:
+                async with asyncio.timeout(self._settings.report_interval_seconds):
+                    await self._ask.wait()
+            except TimeoutError:
+                pass
+            self._ask.clear()
+            try:
+                assignments = await self._controllers.assignments(
+                    m.GetAssignments(agent_id=self._settings.agent_id, session_id=session.id)
+                )
+            except (BusUnavailable, CallRefused) as error:
+                log.warning("assignments not known", error=str(error))
+                await self._clock.sleep(self._settings.retry_min_seconds)
+                self._ask.set()
+                continue
+            if not self._stop.is_set():
+                ownership.apply(assignments)
+
+    async def _report(self, session: Session, ownership: Ownership) -> None:
+        while True:
+            try:
+                await self._controllers.report_state(
+                    m.ReportState(
+                        agent_id=self._settings.agent_id,
+                        session_id=session.id,
+                        configurations=self._configurations,
+                        devices=ownership.observed_devices or self._devices,
+                        queue_depth=ownership.queue_depth,
+                        serving=ownership.serving,
+                    )
+                )
+            except (BusUnavailable, CallRefused) as error:
+                log.warning("state not reported", error=str(error))
+            await self._clock.sleep(self._settings.report_interval_seconds)
+
+    async def _on_hint(self, message: m.AnyMessage) -> None:
+        """A hint from a controller. It may be old, doubled, or for a session long gone."""
+        ownership = self._ownership
+        if ownership is None:
+            return
+        if not isinstance(message, m.WorkHint) or not ownership.hint(message):
+            self._ask.set()
+
+
+class _Stopped(Exception):
+    """Ends the session's task group after a clean good-bye."""

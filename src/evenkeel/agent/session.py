@@ -1,0 +1,84 @@
+"""One session: register, keep it alive, and know for how long it may be believed."""
+
+import structlog
+
+from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.core import messages as m
+from evenkeel.core.device import DeviceFacts
+from evenkeel.core.errors import BusUnavailable, CallRefused
+from evenkeel.core.lease import Lease, newer
+from evenkeel.core.ports import Clock
+
+log = structlog.get_logger(__name__)
+
+DUPLICATE = "duplicate"
+
+
+class Session:
+    """A life of the agent process, as the controllers know it. A lost session is never used again."""
+
+    def __init__(
+        self, session_id: str, controllers: Controllers, facts: DeviceFacts, clock: Clock, settings: AgentSettings
+    ) -> None:
+        self.id = session_id
+        self._controllers = controllers
+        self._facts = facts
+        self._clock = clock
+        self._settings = settings
+        self._lease: Lease | None = None
+        self.assignments_revision = -1
+        """As last heard of from a keepalive."""
+
+    def may_write(self) -> bool:
+        """Self-fence: may a batch of device writes be started now?"""
+        lease = self._lease
+        return lease is not None and lease.allows(self._clock.monotonic(), self._settings.write_budget_seconds)
+
+    async def open(self) -> None:
+        """Register, waiting as long as controllers are out of reach.
+
+        Raises :class:`CallRefused` if refused, for a duplicate only after ``duplicate_patience_seconds``: until
+        then the other session may be that of a predecessor that was killed.
+        """
+        give_way_at = self._clock.monotonic() + self._settings.duplicate_patience_seconds
+        while True:
+            asked_at = self._clock.monotonic()
+            try:
+                self._renewed(asked_at, await self._controllers.register(self._registration()))
+                return
+            except BusUnavailable as error:
+                log.warning("controllers out of reach; trying again", error=str(error))
+            except CallRefused as error:
+                if error.code != DUPLICATE or self._clock.monotonic() > give_way_at:
+                    raise
+                log.info("another session of this agent stands; waiting for it to end", reason=str(error))
+            await self._clock.sleep(self._settings.keepalive_interval_seconds)
+
+    def _registration(self) -> m.Register:
+        settings, facts = self._settings, self._facts
+        return m.Register(
+            agent_id=settings.agent_id,
+            session_id=self.id,
+            environment=settings.environment,
+            group_number=settings.group_number,
+            host=settings.host,
+            device_driver=facts.driver,
+            ha_type=facts.ha_type,
+            reschedule=facts.reschedule,
+            endpoints=facts.endpoints,
+        )
+
+    async def renew(self) -> None:
+        """One keepalive. Raises :class:`SessionLost`, :class:`BusUnavailable`."""
+        asked_at = self._clock.monotonic()  # before it is sent: our lease must end before the database's
+        call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id)
+        self._renewed(asked_at, await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout()))
+
+    def _keepalive_timeout(self) -> float:
+        ttl = self._lease.ttl_seconds if self._lease else self._settings.call_timeout_seconds
+        return max(self._settings.keepalive_interval_seconds, ttl / 2)
+
+    def _renewed(self, asked_at: float, state: m.SessionState) -> None:
+        self._lease = newer(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
+        self.assignments_revision = max(self.assignments_revision, state.assignments_revision)

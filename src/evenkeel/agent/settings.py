@@ -1,0 +1,31 @@
+"""Settings of an agent. Times in seconds."""
+
+from evenkeel.core.values import Value
+
+
+class AgentSettings(Value):
+    """Who the agent is and how patient it is."""
+
+    agent_id: str
+    environment: str
+    group_number: int
+    host: str
+    report_interval_seconds: float = 10.0
+    keepalive_interval_seconds: float = 1.0
+    call_timeout_seconds: float = 5.0
+    status_interval_seconds: float = 5.0
+    """Between two looks at the devices' statuses and statistics, by the owner of the common shard."""
+    resync_interval_seconds: float = 300.0
+    """Between two complete passes over a shard that nobody changed."""
+    write_budget_seconds: float = 1.0
+    """A batch of device writes is started only if the lease stands for at least this long."""
+    retry_min_seconds: float = 1.0
+    retry_max_seconds: float = 60.0
+    batch_load_balancers: int = 50
+    """Load balancers reconciled in one pass of a shard."""
+    stop_timeout_seconds: float = 5.0
+    device_check_timeout_seconds: float = 120.0
+    """How long devices may take at start to meet the minimum before the agent gives up."""
+    duplicate_patience_seconds: float = 15.0
+    """How long another session of the same (environment, group, host) may stand before this process gives way:
+    longer than a dead predecessor's session lives."""

@@ -1,0 +1,259 @@
+"""One shard's worker: make the tenant's partition look as the database says, and report.
+
+Work is keyed by load balancer, never by event: however many changes arrive while a pass is under way, the next
+pass takes the newest revision once. A pass is: fence check, guard, fetch, apply, report. Every step may fail or be
+repeated; the next pass starts from what the database and the device say then.
+"""
+
+import asyncio
+import random
+
+import structlog
+
+from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.retries import Retries
+from evenkeel.agent.session import Session
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.core import messages as m
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.errors import (
+    BusUnavailable,
+    CallRefused,
+    DeviceRejected,
+    DeviceUnavailable,
+    SessionLost,
+    StaleOwner,
+)
+from evenkeel.core.ports import Clock, Device
+from evenkeel.core.service import ServiceDefinition
+
+log = structlog.get_logger(__name__)
+
+COMPLETE = "*"
+"""The key under which a complete pass is retried."""
+OUTCOMES_PER_REPORT = 500
+FENCE_POLL_SECONDS = 0.1
+
+
+class ShardWorker:
+    """Serves one shard at one epoch; a new epoch gets a new worker."""
+
+    def __init__(
+        self,
+        assignment: m.Assignment,
+        *,
+        session: Session,
+        controllers: Controllers,
+        device: Device,
+        clock: Clock,
+        settings: AgentSettings,
+        rng: random.Random,
+    ) -> None:
+        self.shard_id = assignment.shard_id
+        self.project_id = assignment.project_id
+        self.epoch = assignment.epoch
+        self._session = session
+        self._controllers = controllers
+        self._device = device
+        self._clock = clock
+        self._settings = settings
+        self._rng = rng
+        self._dirty: set[str] = set(assignment.work)
+        self._complete = True  # whoever was here before may have left anything
+        self._guarded = False
+        self._retries = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
+        self._wake = asyncio.Event()
+        self._wake.set()
+        self._stopping = False
+        self._lost = False
+        self._next_resync = clock.monotonic() + self._resync_interval()
+        self._log = log.bind(shard=self.shard_id, project=self.project_id, epoch=self.epoch)
+
+    def _resync_interval(self) -> float:
+        return self._settings.resync_interval_seconds * self._rng.uniform(0.8, 1.2)
+
+    @property
+    def queue_depth(self) -> int:
+        """Load balancers waiting here."""
+        return len(self._dirty)
+
+    def add_work(self, load_balancer_ids: tuple[str, ...]) -> None:
+        """There may be something newer for these; those that failed lately keep waiting for their retry."""
+        now = self._clock.monotonic()
+        fresh = {lb for lb in load_balancer_ids if not self._retries.waiting(lb, now)}
+        if fresh - self._dirty:
+            self._dirty |= fresh
+            self._wake.set()
+
+    def hint(self, load_balancer_ids: tuple[str, ...]) -> None:
+        """They were changed just now: a changed one is worth trying at once, whatever became of it before."""
+        for load_balancer_id in load_balancer_ids:
+            self._retries.succeeded(load_balancer_id)
+        self._dirty.update(load_balancer_ids)
+        self._wake.set()
+
+    def finish(self) -> None:
+        """End after the pass that is under way."""
+        self._stopping = True
+        self._wake.set()
+
+    @property
+    def lost(self) -> bool:
+        """It found out that the shard may be somebody else's; ask for the assignments."""
+        return self._lost
+
+    async def run(self) -> None:
+        """Serve until :meth:`finish`, cancellation, or the shard is found lost."""
+        try:
+            while not self._stopping and not self._lost:
+                await self._wait_for_work()
+                if self._stopping:
+                    return
+                await self._pass()
+        finally:
+            self._device.forget(self.project_id)
+
+    async def _wait_for_work(self) -> None:
+        self._collect_due()
+        while not self._wake.is_set():
+            moments = [self._next_resync]
+            if (due := self._retries.next_due()) is not None:
+                moments.append(due)
+            seconds = max(0.01, min(moments) - self._clock.monotonic())
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._collect_due()
+        self._wake.clear()
+
+    def _collect_due(self) -> None:
+        now = self._clock.monotonic()
+        due = self._retries.due(now)
+        if now >= self._next_resync or COMPLETE in due:
+            self._complete = True
+            self._next_resync = now + self._resync_interval()
+        self._dirty.update(key for key in due if key != COMPLETE)
+        if self._complete or self._dirty:
+            self._wake.set()
+
+    async def _pass(self) -> None:
+        """One pass over what is waiting. Whatever goes wrong, what was taken is put back for a retry."""
+        complete, taken = self._take()
+        if not complete and not taken:
+            return
+        try:
+            await self._reconcile(complete, taken)
+            if complete:
+                self._retries.succeeded(COMPLETE)
+        except StaleOwner as error:
+            await self._stale(error)
+        except SessionLost as error:
+            self._log.info("shard lost", reason=str(error))
+            self._lost = True
+        except (DeviceUnavailable, DeviceRejected, BusUnavailable, CallRefused) as error:
+            self._put_back(complete, taken)
+            self._log.warning("pass failed; trying again", error=str(error), complete=complete, waiting=len(taken))
+
+    def _take(self) -> tuple[bool, tuple[str, ...]]:
+        if self._complete:
+            self._complete = False
+            self._dirty.clear()
+            return True, ()
+        taken = tuple(sorted(self._dirty))[: self._settings.batch_load_balancers]
+        self._dirty.difference_update(taken)
+        if self._dirty:
+            self._wake.set()
+        return False, taken
+
+    def _put_back(self, complete: bool, taken: tuple[str, ...]) -> None:
+        now = self._clock.monotonic()
+        for key in (COMPLETE,) if complete else taken:
+            self._retries.failed(key, now)
+
+    async def _reconcile(self, complete: bool, taken: tuple[str, ...]) -> None:
+        services = await self._fetch(None if complete else taken)
+        await self._fence()
+        if not self._guarded:
+            await self._device.take_over(self.project_id, self.epoch)
+            self._guarded = True
+        if not services and not complete:
+            return
+        outcome = await self._device.apply(
+            PartitionBatch(project_id=self.project_id, epoch=self.epoch, services=services, complete=complete)
+        )
+        self._note(outcome.outcomes)
+        if outcome.lagging:
+            self._log.warning("devices lag behind", devices=outcome.lagging)
+            self._retries.failed(COMPLETE, self._clock.monotonic())
+        await self._report(outcome.outcomes)
+
+    async def _fence(self) -> None:
+        """Wait until the lease allows a batch of writes."""
+        while not self._session.may_write():
+            await self._clock.sleep(FENCE_POLL_SECONDS)
+
+    async def _fetch(self, load_balancer_ids: tuple[str, ...] | None) -> tuple[ServiceDefinition, ...]:
+        """The definitions of these, or of the whole shard, over as many answers as it takes."""
+        found: list[ServiceDefinition] = []
+        wanted = load_balancer_ids
+        after = ""
+        while True:
+            answer = await self._controllers.services(
+                m.GetServices(
+                    agent_id=self._settings.agent_id,
+                    session_id=self._session.id,
+                    shard_id=self.shard_id,
+                    epoch=self.epoch,
+                    load_balancer_ids=wanted,
+                    after_id=after,
+                )
+            )
+            found.extend(answer.services)
+            if not answer.more or not answer.services:
+                return tuple(found)
+            after = answer.services[-1].load_balancer_id
+            if wanted is not None:
+                had = {service.load_balancer_id for service in found} | set(answer.missing)
+                wanted = tuple(lb for lb in wanted if lb not in had)
+
+    def _note(self, outcomes: tuple[m.Applied, ...]) -> None:
+        now = self._clock.monotonic()
+        for outcome in outcomes:
+            if outcome.error:
+                self._retries.failed(outcome.load_balancer_id, now)
+                self._log.warning("load balancer refused", load_balancer=outcome.load_balancer_id, error=outcome.error)
+            else:
+                self._retries.succeeded(outcome.load_balancer_id)
+
+    async def _report(self, outcomes: tuple[m.Applied, ...]) -> None:
+        for start in range(0, len(outcomes), OUTCOMES_PER_REPORT):
+            receipt = await self._controllers.report_applied(
+                m.ReportApplied(
+                    agent_id=self._settings.agent_id,
+                    shard_id=self.shard_id,
+                    epoch=self.epoch,
+                    outcomes=outcomes[start : start + OUTCOMES_PER_REPORT],
+                )
+            )
+            if receipt.stale:
+                raise SessionLost("the report's epoch is old")
+
+    async def _stale(self, error: StaleOwner) -> None:
+        """The device is guarded by somebody newer: stop, unless the database still says that it is ours."""
+        self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
+        self._lost = True
+        if error.seen_epoch is None or error.seen_epoch <= self.epoch:
+            return
+        try:
+            await self._controllers.raise_epoch(
+                m.RaiseEpoch(
+                    agent_id=self._settings.agent_id,
+                    session_id=self._session.id,
+                    shard_id=self.shard_id,
+                    epoch=self.epoch,
+                    seen_epoch=error.seen_epoch,
+                )
+            )
+        except (SessionLost, CallRefused, BusUnavailable) as refusal:
+            self._log.info("epoch not raised", reason=str(refusal))

@@ -1,0 +1,70 @@
+"""Errors that only the HTTP side knows, and how every error becomes an answer."""
+
+from http import HTTPStatus
+
+import structlog
+from litestar.exceptions import HTTPException, MethodNotAllowedException
+
+from evenkeel.api.answers import Answer, fault, problem
+from evenkeel.core.errors import Conflict, Invalid, NotFound, RequestError, Unavailable, Unsupported
+
+log = structlog.get_logger(__name__)
+
+RETRY_AFTER_SECONDS = 5
+
+STATUS_OF: dict[type[RequestError], int] = {Invalid: 400, NotFound: 404, Conflict: 409, Unsupported: 501}
+
+
+class BadList(RequestError):
+    """A list parameter cannot be understood."""
+
+
+class Refusal(RequestError):
+    """The request is refused before it is looked into: too large, wrong type, not acceptable, forbidden."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def unknown_input(field: str, value: object, allowed: str) -> Invalid:
+    """``field`` holds ``value``, which is not allowed; ``allowed`` says what is."""
+    return Invalid(f"Invalid input for field/attribute {field}. Value: '{shorten(value)}'. {allowed}")
+
+
+def shorten(value: object, limit: int = 200) -> str:
+    """The value as text, cut to ``limit`` characters so that answers stay small."""
+    text = str(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def answer_to(error: Exception, request_id: str) -> Answer:
+    """The answer to any error; what is not expected is logged and told to nobody."""
+    if isinstance(error, Refusal):
+        return _refused(error)
+    if isinstance(error, BadList):
+        return problem(400, str(error))
+    if isinstance(error, RequestError):
+        status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
+        return fault(status, str(error))
+    if isinstance(error, Unavailable):
+        log.warning("request refused, a neighbour is unavailable", request_id=request_id, reason=str(error))
+        retry = ((b"retry-after", b"%d" % RETRY_AFTER_SECONDS),)
+        return fault(503, f"Service temporarily unavailable: {error}. Try again later.", headers=retry)
+    if isinstance(error, HTTPException) and error.status_code < 500:
+        return _routing(error)
+    log.error("request failed", request_id=request_id, exc_info=error)
+    return fault(500, f"Internal error. The request id is {request_id}.")
+
+
+def _refused(error: Refusal) -> Answer:
+    return problem(error.status, str(error)) if error.status in (404, 405, 406) else fault(error.status, str(error))
+
+
+def _routing(error: HTTPException) -> Answer:
+    if isinstance(error, MethodNotAllowedException):
+        allow = tuple((b"allow", value.encode()) for name, value in (error.headers or {}).items() if name == "Allow")
+        return problem(405, "The method is not allowed for the requested URL.", headers=allow)
+    if error.status_code == 404:
+        return problem(404, "The resource could not be found.")
+    return problem(error.status_code, HTTPStatus(error.status_code).phrase)

@@ -1,0 +1,72 @@
+"""What travels: a versioned JSON envelope around one message of :mod:`evenkeel.core.messages`.
+
+``{"version": 1, "id": ..., "reply_to": ..., "body": {"type": ..., ...}}``. ``id`` names the message; a reply carries the
+id of its call. Unknown fields are ignored, so that neighbouring versions understand each other; an envelope of a newer
+version, an unknown ``type`` or bytes that are no envelope at all are :class:`MessageRejected`.
+
+The texts of errors never hold the body.
+"""
+
+import msgspec
+
+from evenkeel.core.errors import MessageRejected, MessageTooLarge
+from evenkeel.core.messages import MESSAGE_VERSION, AnyMessage, AnyReply, Reply
+from evenkeel.core.values import Wire
+
+MAX_MESSAGE_BYTES = 1024 * 1024
+"""The default limit; every process of an installation should use the same."""
+
+
+class Envelope(Wire, kw_only=True, omit_defaults=False):
+    """One message on its way. ``reply_to`` is an address of the transport; empty if nobody waits for an answer."""
+
+    version: int = MESSAGE_VERSION
+    id: str
+    reply_to: str = ""
+    body: AnyMessage
+
+
+class _Header(Wire):
+    """What is looked at before the body: a newer version may hold a body that we cannot even parse."""
+
+    version: int
+
+
+_encoder = msgspec.json.Encoder()
+_envelopes = msgspec.json.Decoder(Envelope)
+_headers = msgspec.json.Decoder(_Header)
+
+
+def encode(message: AnyMessage, *, message_id: str, reply_to: str = "", max_bytes: int = MAX_MESSAGE_BYTES) -> bytes:
+    """The envelope's bytes. Raises :class:`MessageTooLarge` above ``max_bytes``."""
+    raw = _encoder.encode(Envelope(id=message_id, reply_to=reply_to, body=message))
+    if len(raw) > max_bytes:
+        raise MessageTooLarge(f"a {_type_of(message)} message has {len(raw)} bytes; the limit is {max_bytes}")
+    return raw
+
+
+def decode(raw: bytes) -> Envelope:
+    """The envelope. Raises :class:`MessageRejected`, whose text says what is wrong without quoting the message."""
+    try:
+        version = _headers.decode(raw).version
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MessageRejected("not an envelope") from error
+    if version > MESSAGE_VERSION:
+        raise MessageRejected(f"version {version} is newer than {MESSAGE_VERSION}, which this process speaks")
+    try:
+        return _envelopes.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MessageRejected("unknown type or malformed body") from error
+
+
+def decode_reply(raw: bytes) -> tuple[str, AnyReply]:
+    """(id of the call, its reply). Raises :class:`MessageRejected`, also for a message that is no reply."""
+    envelope = decode(raw)
+    body = envelope.body
+    if not isinstance(body, Reply):
+        raise MessageRejected("not a reply")
+    return envelope.id, body  # type: ignore[return-value]  # AnyReply lists all subclasses of Reply
+
+
+def _type_of(message: AnyMessage) -> str:
+    return str(type(message).__struct_config__.tag)

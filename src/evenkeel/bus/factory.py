@@ -1,0 +1,32 @@
+"""The bus that a ``transport_url`` names."""
+
+from evenkeel.bus.codec import MAX_MESSAGE_BYTES
+from evenkeel.core.ports import Bus
+
+_SPELLINGS = "memory://name, embedded:///absolute/path/bus.db or amqp://user:password@host:5672,host2:5672/vhost"
+
+
+def open_bus(transport_url: str, *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> Bus:
+    """A bus that is not connected yet. ``name`` tells operators whose it is (shown by the broker, and in logs).
+
+    ``rabbit://`` is the same as ``amqp://``, and ``amqps://`` adds TLS. Raises :class:`ValueError`, whose text never holds
+    the URL (it may hold a password).
+    """
+    scheme, separator, rest = transport_url.partition("://")
+    if not separator:
+        raise ValueError(f"transport_url: not a URL; use {_SPELLINGS}")
+    if scheme == "memory":
+        from evenkeel.bus.memory import MemoryBus, shared_hub
+
+        return MemoryBus(shared_hub(rest), name=name, max_message_bytes=max_message_bytes)
+    if scheme == "embedded":
+        from evenkeel.bus.embedded import EmbeddedBus
+
+        if not rest.startswith("/") or rest.endswith("/"):
+            raise ValueError("transport_url: embedded needs an absolute path of a file, embedded:///absolute/path/bus.db")
+        return EmbeddedBus(rest, name=name, max_message_bytes=max_message_bytes)
+    if scheme in ("amqp", "amqps", "rabbit", "rabbits"):
+        from evenkeel.bus.amqp import AmqpBus, parse_nodes
+
+        return AmqpBus(parse_nodes(transport_url), name=name, max_message_bytes=max_message_bytes)
+    raise ValueError(f"transport_url: {scheme!r} is not supported; use {_SPELLINGS}")

@@ -1,0 +1,172 @@
+"""One delivery, from bytes to what becomes of it. All transports share these rules, so all behave alike:
+
+* The handler returns: the message is done, and the reply (if it was a call) goes out with the acknowledgement.
+* The handler raises: delivered again after a growing pause; set aside after ``MAX_DELIVERIES``.
+* It cannot be understood: set aside at once.
+
+What is set aside is kept for the operator and logged without its body; nothing is delivered for ever.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+
+from evenkeel.bus.codec import Envelope, decode, encode
+from evenkeel.core.errors import BusUnavailable, MessageRejected, MessageTooLarge
+from evenkeel.core.messages import Refused
+from evenkeel.core.ports import Handler
+from evenkeel.core.values import Value
+
+MAX_DELIVERIES = 10
+FIRST_RETRY_SECONDS = 0.1
+LAST_RETRY_SECONDS = 5.0
+HANDLER_SECONDS = 600.0
+"""A handler that takes longer is cancelled, and its message counts as failed."""
+
+log = structlog.get_logger(__name__)
+
+
+class Outcome(Value):
+    """What the transport has to do now: acknowledge and reply, deliver again, or set aside."""
+
+    reply_to: str = ""
+    """Where ``reply`` goes; empty: nobody waits for one."""
+    reply: bytes = b""
+    retry_seconds: float | None = None
+    """Deliver again after this pause, without acknowledging."""
+    aside: str = ""
+    """Set it aside for this reason."""
+
+
+def retry_seconds(deliveries: int) -> float:
+    """The pause after the n-th failed delivery."""
+    return min(FIRST_RETRY_SECONDS * 2.0 ** (deliveries - 1), LAST_RETRY_SECONDS)
+
+
+async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int) -> Outcome:
+    """Deliver ``raw`` for the ``deliveries``-th time (the first is 1) and say what becomes of it. Never raises but
+    CancelledError."""
+    try:
+        envelope = decode(raw)
+    except MessageRejected as error:
+        return set_aside(str(error), queue=queue, deliveries=deliveries, size_bytes=len(raw))
+    kind = type(envelope.body).__name__
+    try:
+        async with asyncio.timeout(HANDLER_SECONDS):
+            reply = await handler(envelope.body)
+    except Exception as error:
+        if isinstance(error, MessageRejected):
+            return set_aside("refused by its handler", queue=queue, deliveries=deliveries, size_bytes=len(raw))
+        if deliveries >= MAX_DELIVERIES:
+            return set_aside("its handler failed too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
+        pause = retry_seconds(deliveries)
+        log.warning(
+            "message handler failed; delivering again",
+            queue=queue,
+            message=kind,
+            message_id=envelope.id,
+            deliveries=deliveries,
+            retry_seconds=pause,
+            exc_info=error,
+        )
+        return Outcome(retry_seconds=pause)
+    if reply is None or not envelope.reply_to:
+        return Outcome()
+    return Outcome(reply_to=envelope.reply_to, reply=_reply(envelope, reply, queue, max_reply_bytes))
+
+
+def _reply(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> bytes:
+    """The reply's bytes. One that is too large becomes a refusal: running the handler again would not shrink it."""
+    try:
+        return encode(reply, message_id=envelope.id, max_bytes=max_bytes)
+    except MessageTooLarge as error:
+        log.error("reply is too large", queue=queue, message_id=envelope.id, reason=str(error))
+        return encode(Refused(code="reply_too_large", reason=str(error)), message_id=envelope.id)
+
+
+def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> Outcome:
+    """The outcome of a message that is given up, with its log line."""
+    log.error("message set aside", queue=queue, reason=reason, deliveries=deliveries, size_bytes=size_bytes)
+    return Outcome(aside=reason)
+
+
+class Workers:
+    """Tasks under way, at most ``concurrency``; keeps references to them and can wait for all."""
+
+    def __init__(self, concurrency: int) -> None:
+        if concurrency < 1:
+            raise ValueError("concurrency: at least 1")
+        self._concurrency = concurrency
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._freed = asyncio.Event()
+
+    @property
+    def free(self) -> int:
+        """How many more may start."""
+        return self._concurrency - len(self._tasks)
+
+    def start(self, job: Coroutine[Any, Any, None]) -> None:
+        """Run ``job`` in a task. It must not raise."""
+        task = asyncio.get_running_loop().create_task(job)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._freed.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("bus worker failed", exc_info=error)
+
+    async def wait_free(self) -> None:
+        """Return when at least one more may start."""
+        while self.free < 1:
+            self._freed.clear()
+            await self._freed.wait()
+
+    async def drain(self) -> None:
+        """Wait for all under way. If the wait is cancelled, so are they."""
+        while self._tasks:
+            try:
+                await asyncio.wait(self._tasks)
+            except asyncio.CancelledError:
+                await self.abort()
+                raise
+
+    async def abort(self) -> None:
+        """Cancel all under way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Calls:
+    """Calls that wait for their replies. A reply that nobody waits for (any more) is dropped silently."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+
+    def open(self, call_id: str) -> asyncio.Future[Any]:
+        """The future of a reply; give it back with :meth:`forget`."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[call_id] = future
+        return future
+
+    def forget(self, call_id: str) -> None:
+        """Nobody waits any more."""
+        if (future := self._waiting.pop(call_id, None)) is not None and future.done() and not future.cancelled():
+            future.exception()  # seen: else an error that came together with a time-out would be reported as lost
+
+    def resolve(self, call_id: str, reply: Any) -> None:
+        """The reply is here."""
+        future = self._waiting.get(call_id)
+        if future is not None and not future.done():
+            future.set_result(reply)
+
+    def fail_all(self, reason: str) -> None:
+        """No reply will come: every waiting call raises :class:`BusUnavailable`."""
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(BusUnavailable(reason))

@@ -1,0 +1,125 @@
+"""``evenkeel-agent``: configures one device group. Run several on different hosts for one group."""
+
+import asyncio
+import sys
+import uuid
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.agent.service import Agent, AgentRefused
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.bus import open_bus
+from evenkeel.cmd import options
+from evenkeel.cmd.controller import start_bus
+from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs
+from evenkeel.core.ports import Device
+
+log = structlog.get_logger(__name__)
+
+AGENT_IDS = uuid.UUID("6c0f2a5e-5d5b-4f0e-9a57-0e0b5a9d7c11")
+"""Name space of derived agent ids: the id is the same after every restart."""
+
+
+def main() -> int:
+    """Entry point. Exit codes: 2 configuration refused, 3 refused by the controllers or devices unfit."""
+    conf = options.load(
+        "evenkeel-agent",
+        sys.argv[1:],
+        groups={None: options.COMMON + options.AGENT, "bigip": options.BIGIP},
+    )
+    set_up_logs(debug=conf.debug, name=f"agent {conf.host}")
+    try:
+        asyncio.run(run(conf))
+    except ValueError as error:
+        log.error("configuration refused", reason=str(error))
+        return 2
+    except AgentRefused as error:
+        log.error("agent refused", reason=str(error))
+        return 3
+    return 0
+
+
+async def run(conf: cfg.ConfigOpts) -> None:
+    """Wire everything, serve until told to stop."""
+    settings = agent_settings(conf)
+    device = open_device(conf, settings)
+    bus = open_bus(conf.transport_url, name=f"agent-{settings.host}", max_message_bytes=conf.max_message_bytes)
+    agent = Agent(
+        bus=bus,
+        device=device,
+        clock=SystemClock(),
+        settings=settings,
+        new_id=new_id,
+        configurations={
+            "report_interval": str(conf.report_interval),
+            "keepalive_interval": str(conf.keepalive_interval),
+            "device_driver": conf.device_driver,
+        },
+    )
+    on_stop_signal(agent.stop)
+    try:
+        await start_bus(bus)
+        await agent.run()
+    finally:
+        await bus.close()
+        await device.close()
+
+
+def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
+    """The agent's settings from its options. Raises :class:`ValueError`."""
+    if not conf.host:
+        raise ValueError("host: not set; it must name this host, unique among the agents of the group")
+    environment, number = conf.environment_prefix, conf.environment_group_number
+    identity = f"{environment}/{number}/{conf.host}"
+    return AgentSettings(
+        agent_id=conf.agent_id or str(uuid.uuid5(AGENT_IDS, identity)),
+        environment=environment,
+        group_number=number,
+        host=conf.host,
+        report_interval_seconds=conf.report_interval,
+        keepalive_interval_seconds=conf.keepalive_interval,
+        status_interval_seconds=conf.status_interval,
+        resync_interval_seconds=conf.service_resync_interval,
+        device_check_timeout_seconds=conf.device_check_timeout,
+        write_budget_seconds=conf.write_budget,
+    )
+
+
+def open_device(conf: cfg.ConfigOpts, settings: AgentSettings) -> Device:
+    """The device group, by the entry point the configuration names. Raises :class:`ValueError`."""
+    found = {entry.name: entry for entry in entry_points(group="evenkeel.devices")}
+    if conf.device_driver not in found:
+        raise ValueError(f"device_driver: {conf.device_driver!r} is not one of {sorted(found)}")
+    device: Device = found[conf.device_driver].load()(
+        driver_options(conf), environment=settings.environment, host=settings.host
+    )
+    return device
+
+
+def driver_options(conf: cfg.ConfigOpts) -> dict[str, str]:
+    """The options of the device driver's own section, as text."""
+    if conf.device_driver != "bigip":
+        return {}
+    section = conf.bigip
+    password = section.icontrol_password
+    if section.icontrol_password_file:
+        try:
+            password = Path(section.icontrol_password_file).read_text().splitlines()[0]
+        except (OSError, IndexError) as error:
+            raise ValueError(f"bigip.icontrol_password_file: {section.icontrol_password_file}: unreadable") from error
+    return {
+        "icontrol_hostname": ",".join(section.icontrol_hostname),
+        "icontrol_username": section.icontrol_username,
+        "icontrol_password": password,
+        "f5_ha_type": section.f5_ha_type,
+        "ca_file": section.ca_file or "",
+        "verify_tls": str(section.verify_tls).lower(),
+        "request_timeout": str(section.request_timeout),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""``evenkeel-controller``: the API, the scheduler and the callback queues in one process. Run as many as you like."""
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+import uvicorn
+from oslo_config import cfg
+
+from evenkeel.api.app import create_app
+from evenkeel.bus import open_bus
+from evenkeel.cmd import options
+from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs
+from evenkeel.controller.service import Controller
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.control import Environment
+from evenkeel.core.errors import BusUnavailable, StoreUnavailable
+from evenkeel.core.ports import Bus, Store
+from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.part import StoreOptions
+from evenkeel.store.sql_store import open_store
+
+log = structlog.get_logger(__name__)
+
+NEIGHBOUR_RETRY_SECONDS = 1.0
+
+
+def main() -> int:
+    """Entry point."""
+    conf = options.load(
+        "evenkeel-controller",
+        sys.argv[1:],
+        groups={
+            None: options.COMMON + options.CONTROLLER,
+            "database": options.DATABASE,
+            "api": options.API,
+        },
+    )
+    set_up_logs(debug=conf.debug, name="controller")
+    try:
+        asyncio.run(run(conf))
+    except ValueError as error:
+        log.error("configuration refused", reason=str(error))
+        return 2
+    return 0
+
+
+async def run(conf: cfg.ConfigOpts) -> None:
+    """Wire everything, serve until told to stop."""
+    environments = [parse_environment(item) for item in conf.environments]
+    listening = listen(conf)
+    stop = asyncio.Event()
+    on_stop_signal(stop.set)
+    store = open_store(conf.database.connection, StoreOptions(pending_deadline_seconds=conf.pending_deadline))
+    bus = open_bus(conf.transport_url, name=f"controller-{new_id()[:8]}", max_message_bytes=conf.max_message_bytes)
+    serving = asyncio.create_task(serve(conf, store, bus, environments, listening))
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        serving.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
+    finally:
+        stopped.cancel()
+        await bus.close()
+        await store.close()
+
+
+async def serve(
+    conf: cfg.ConfigOpts, store: Store, bus: Bus, environments: list[Environment], listening: socket.socket
+) -> None:
+    """Start store and bus as soon as they answer, then serve until cancelled."""
+    await start_store(store)
+    for environment in environments:
+        await store.add_environment(environment)
+    await start_bus(bus)
+    controller = Controller(store=store, bus=bus, clock=SystemClock(), settings=settings(conf))
+    await controller.start()
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store),
+        driver=controller.driver,
+        default_provider=conf.default_provider or (environments[0].name if environments else ""),
+        max_body_bytes=conf.api.max_body_bytes,
+    )
+    server = Server(uvicorn.Config(app, access_log=False, log_level="warning", lifespan="off"))
+    try:
+        host, port = listening.getsockname()[:2]
+        log.info("API listening", host=host, port=port)
+        announce(conf.api.endpoint_file, f"http://{host}:{port}")
+        await server.serve(sockets=[listening])
+    finally:
+        await controller.stop()
+
+
+def announce(endpoint_file: str | None, url: str) -> None:
+    """Write where the API is, for whoever started this process on port 0."""
+    if endpoint_file:
+        Path(endpoint_file).write_text(f"{url}\n")
+
+
+class Server(uvicorn.Server):
+    """uvicorn without its own signal handling: the process decides when to stop."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals alone."""
+        yield
+
+
+async def start_store(store: Store) -> None:
+    """Wait for the database."""
+    while True:
+        try:
+            await store.start()
+            return
+        except StoreUnavailable as error:
+            log.warning("database out of reach; trying again", error=str(error))
+            await asyncio.sleep(NEIGHBOUR_RETRY_SECONDS)
+
+
+async def start_bus(bus: Bus) -> None:
+    """Wait for the message bus."""
+    while True:
+        try:
+            await bus.start()
+            return
+        except BusUnavailable as error:
+            log.warning("message bus out of reach; trying again", error=str(error))
+            await asyncio.sleep(NEIGHBOUR_RETRY_SECONDS)
+
+
+def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
+    """The controller's settings from its options."""
+    return ControllerSettings(
+        session_ttl_seconds=conf.session_ttl,
+        schedule_interval_seconds=conf.schedule_interval,
+        settle_seconds=conf.settle_time,
+        handbacks_at_once=conf.handbacks_at_once,
+    )
+
+
+def parse_environment(item: str) -> Environment:
+    """``name:device_driver``. Raises :class:`ValueError`."""
+    name, _, driver = item.partition(":")
+    if not name or not driver or not name.replace("-", "").replace("_", "").isalnum() or len(name) > 64:
+        raise ValueError(
+            f"environments: {item!r} is not name:device_driver with a name of at most 64 letters, digits, - and _"
+        )
+    return Environment(name=name, device_driver=driver)
+
+
+def listen(conf: cfg.ConfigOpts) -> socket.socket:
+    """The bound socket. Without authentication only on loopback, unless told otherwise."""
+    host = conf.api.bind_host
+    if not _is_loopback(host):
+        if not conf.api.allow_unauthenticated:
+            raise ValueError(
+                f"api.bind_host: {host!r} is not a loopback address, and there is no authentication; "
+                "bind to 127.0.0.1 behind a gateway, or set api.allow_unauthenticated"
+            )
+        log.warning("the API is open to anybody who reaches it", host=host)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, conf.api.bind_port))
+    except OSError as error:
+        raise ValueError(f"api.bind_host, api.bind_port: {host}:{conf.api.bind_port}: {error.strerror}") from error
+    return listening
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

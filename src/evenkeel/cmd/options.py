@@ -1,0 +1,94 @@
+"""The options of the processes, read from ini files by oslo.config, so that OpenStack's and F5's files can be read.
+
+Names that F5's agent ini has are F5's names.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from oslo_config import cfg
+
+COMMON = [
+    cfg.BoolOpt("debug", default=False, help="Log at debug level."),
+    cfg.StrOpt(
+        "transport_url",
+        default="embedded:///var/lib/evenkeel/bus.db",
+        secret=True,
+        help="Message bus: embedded:///absolute/path.db for one machine, or amqp://user:password@host:port[,…]/vhost.",
+    ),
+    cfg.IntOpt("max_message_bytes", default=4 * 1024 * 1024, min=65536, help="Largest message sent or taken, bytes."),
+]
+
+CONTROLLER = [
+    cfg.ListOpt(
+        "environments",
+        default=[],
+        help="Environments that must exist, each as name:device_driver; made at start if absent.",
+    ),
+    cfg.StrOpt("default_provider", help="Environment of load balancers that name no provider; else the first one."),
+    cfg.FloatOpt("session_ttl", default=5.0, min=1.0, help="Seconds an agent's session lives without a keepalive."),
+    cfg.FloatOpt("settle_time", default=15.0, min=0.0, help="Seconds a home agent must be up to get its shards back."),
+    cfg.IntOpt("handbacks_at_once", default=4, min=1, help="Shards of a device group handed back at the same time."),
+    cfg.FloatOpt("schedule_interval", default=0.5, min=0.05, help="Seconds between looks for unserved shards."),
+    cfg.FloatOpt("pending_deadline", default=300.0, min=1.0, help="Seconds until something PENDING becomes ERROR."),
+]
+
+DATABASE = [
+    cfg.StrOpt(
+        "connection",
+        default="sqlite:////var/lib/evenkeel/evenkeel.db",
+        secret=True,
+        help="sqlite:///path or postgresql://user:password@host:port/name.",
+    ),
+]
+
+API = [
+    cfg.StrOpt("bind_host", default="127.0.0.1", help="Address to listen on."),
+    cfg.PortOpt("bind_port", default=9876, help="Port to listen on; 0 takes a free one."),
+    cfg.StrOpt("endpoint_file", help="Write the URL to this file once the API answers."),
+    cfg.BoolOpt(
+        "allow_unauthenticated",
+        default=False,
+        help="Serve without authentication on an address that is not loopback. Anybody who reaches it is admin.",
+    ),
+    cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest request body taken, bytes."),
+]
+
+AGENT = [
+    cfg.StrOpt("host", help="Name of this host, unique among the agents of the environment and group."),
+    cfg.StrOpt("agent_id", help="Stable id of the agent; by default derived from environment, group and host."),
+    cfg.StrOpt("environment_prefix", default="Project", help="The environment the agent belongs to."),
+    cfg.IntOpt("environment_group_number", default=1, min=1, help="The device group in the environment."),
+    cfg.StrOpt("device_driver", default="bigip", help="Entry point in evenkeel.devices that configures the devices."),
+    cfg.FloatOpt("report_interval", default=10.0, min=0.5, help="Seconds between full state reports."),
+    cfg.FloatOpt("keepalive_interval", default=1.0, min=0.05, help="Seconds between keepalives."),
+    cfg.FloatOpt("status_interval", default=5.0, min=0.2, help="Seconds between looks at statuses and statistics."),
+    cfg.FloatOpt("service_resync_interval", default=300.0, min=1.0, help="Seconds between complete passes."),
+    cfg.FloatOpt(
+        "device_check_timeout", default=120.0, min=1.0, help="Seconds devices may take to become fit at start."
+    ),
+    cfg.FloatOpt("write_budget", default=1.0, min=0.1, help="Seconds the lease must still stand to start a write."),
+]
+
+BIGIP = [
+    cfg.ListOpt(
+        "icontrol_hostname", default=[], help="Management addresses, host[:port], of all devices of the group."
+    ),
+    cfg.StrOpt("icontrol_username", default="admin", help="User on every device."),
+    cfg.StrOpt("icontrol_password", default="", secret=True, help="Its password."),
+    cfg.StrOpt("icontrol_password_file", help="File whose first line is the password; wins over icontrol_password."),
+    cfg.StrOpt(
+        "f5_ha_type", default="pair", choices=["standalone", "pair", "scalen"], help="How many devices there are."
+    ),
+    cfg.StrOpt("ca_file", help="PEM file of authorities that signed the devices' certificates; else the system's."),
+    cfg.BoolOpt("verify_tls", default=True, help="Verify the devices' certificates. Turning it off is logged loudly."),
+    cfg.FloatOpt("request_timeout", default=30.0, min=1.0, help="Seconds one request to a device may take."),
+]
+
+
+def load(name: str, arguments: Sequence[str], *, groups: Mapping[str | None, Sequence[cfg.Opt]]) -> cfg.ConfigOpts:
+    """Read ``--config-file``s (and ``--debug``-like flags of the common options). Exits with usage on bad input."""
+    conf = cfg.ConfigOpts()
+    for group, options in groups.items():
+        conf.register_opts(options, group=group)
+    conf(list(arguments), project="evenkeel", prog=name, default_config_files=None)
+    return conf

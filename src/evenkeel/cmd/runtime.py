@@ -1,0 +1,58 @@
+"""What every process needs: a clock, logs, ids, and a way to be told to stop."""
+
+import asyncio
+import logging
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Callable
+
+import structlog
+
+
+class SystemClock:
+    """The real monotonic clock."""
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after ``seconds``."""
+        await asyncio.sleep(seconds)
+
+
+def new_id() -> str:
+    """A fresh id."""
+    return str(uuid.uuid4())
+
+
+def set_up_logs(*, debug: bool, name: str) -> None:
+    """One line an event on standard error: key=value pairs, or colours on a terminal."""
+    level = logging.DEBUG if debug else logging.INFO
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer()
+        if sys.stderr.isatty()
+        else structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
+    )
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+    )
+    structlog.contextvars.bind_contextvars(process=name)
+
+
+def on_stop_signal(stop: Callable[[], None]) -> None:
+    """Call ``stop`` in the running loop at SIGTERM or SIGINT."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)

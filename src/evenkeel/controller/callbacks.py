@@ -1,0 +1,108 @@
+"""Answers what agents send to the shared callback queue. Any controller may answer any message.
+
+A message is acknowledged after the answer, and an answer is made after the commit; a message that comes twice is
+answered twice and changes nothing the second time.
+"""
+
+from collections.abc import Sequence
+
+import structlog
+
+from evenkeel.controller.hints import Hints
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core import messages as m
+from evenkeel.core.errors import CallRefused, SessionLost
+from evenkeel.core.ports import OwnershipStore
+from evenkeel.core.service import ServiceDefinition
+
+log = structlog.get_logger(__name__)
+
+SESSION_LOST = "session_lost"
+MAX_SERVICES_PER_ANSWER = 200
+
+
+class Callbacks:
+    """The handler of the callback queue."""
+
+    def __init__(self, store: OwnershipStore, hints: Hints, settings: ControllerSettings) -> None:
+        self._store = store
+        self._hints = hints
+        self._settings = settings
+
+    async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
+        """Work on one message; raises only for what may succeed later (the store being out of reach)."""
+        try:
+            return await self._answer(message)
+        except SessionLost as error:
+            return m.Refused(code=SESSION_LOST, reason=str(error))
+        except CallRefused as error:
+            return m.Refused(code=error.code, reason=str(error), retry_after_seconds=error.retry_after_seconds)
+
+    async def _answer(self, message: m.AnyMessage) -> m.AnyReply | None:
+        store, ttl = self._store, self._settings.session_ttl_seconds
+        match message:
+            case m.Keepalive():
+                return await store.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl)
+            case m.ReportApplied():
+                return await store.record_applied(message)
+            case m.GetServices():
+                return await self._services(message)
+            case m.GetAssignments():
+                return await store.assignments(
+                    message.agent_id, message.session_id, work_limit=self._settings.work_per_sync
+                )
+            case m.ReportStatus():
+                return await store.record_observed(message)
+            case m.ReportState():
+                await store.record_state(message)
+                return m.Done()
+            case m.Register():
+                return await store.register(message, ttl_seconds=ttl)
+            case m.ReleaseShards():
+                await self._release(message)
+                return m.Done()
+            case m.RaiseEpoch():
+                return await self._raise_epoch(message)
+            case m.EndSession():
+                await store.end_session(message.agent_id, message.session_id)
+                return m.Done()
+            case _:
+                log.warning("message is not for controllers", type=type(message).__name__)
+                return m.Refused(code="unexpected", reason=f"{type(message).__name__} is not for controllers")
+
+    async def _services(self, call: m.GetServices) -> m.Services:
+        found = await self._store.services(
+            call.agent_id,
+            call.shard_id,
+            call.epoch,
+            load_balancer_ids=call.load_balancer_ids,
+            after_id=call.after_id,
+            limit=min(call.limit, MAX_SERVICES_PER_ANSWER),
+        )
+        kept = fitting(found.services, self._settings.members_per_answer)
+        if len(kept) == len(found.services):
+            return found
+        return m.Services(services=kept, missing=found.missing, more=True)
+
+    async def _release(self, call: m.ReleaseShards) -> None:
+        for shard in call.shards:
+            owner = await self._store.release(call.agent_id, shard.shard_id, shard.epoch)
+            if owner is not None:
+                self._hints.assignments(owner)
+
+    async def _raise_epoch(self, call: m.RaiseEpoch) -> m.AnyReply:
+        if await self._store.raise_epoch(call.agent_id, call.shard_id, call.epoch, call.seen_epoch):
+            return m.Done()
+        return m.Refused(code=SESSION_LOST, reason=f"shard {call.shard_id} is not owned at epoch {call.epoch}")
+
+
+def fitting(services: Sequence[ServiceDefinition], members: int) -> tuple[ServiceDefinition, ...]:
+    """The longest head of ``services`` with at most ``members`` members, pools and listeners in all; at least one."""
+    kept: list[ServiceDefinition] = []
+    weight = 0
+    for service in services:
+        weight += 1 + len(service.listeners) + sum(1 + len(pool.members) for pool in service.pools)
+        if kept and weight > members:
+            break
+        kept.append(service)
+    return tuple(kept)

@@ -1,0 +1,69 @@
+"""Telling agents that there is something to do.
+
+A hint only saves the wait for the agent's next sync, so sending one never delays and never fails a request: hints
+are gathered per shard, sent from one background task, and dropped when the bus does not take them.
+"""
+
+import asyncio
+
+import structlog
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.messages import AssignmentsHint, WorkHint, agent_queue
+from evenkeel.core.ports import Bus
+
+log = structlog.get_logger(__name__)
+
+MAX_WAITING_SHARDS = 10_000
+MAX_IDS_PER_HINT = 200
+
+
+class Hints:
+    """Gathers hints and sends them in the background."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._work: dict[tuple[str, str], set[str]] = {}
+        self._assignments: set[str] = set()
+        self._wake = asyncio.Event()
+
+    def work(self, owner: ShardOwner, load_balancer_id: str) -> None:
+        """There is a newer revision of the load balancer."""
+        key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
+        ids = self._work.get(key)
+        if ids is None:
+            if len(self._work) >= MAX_WAITING_SHARDS:
+                return
+            ids = self._work[key] = set()
+        if len(ids) < MAX_IDS_PER_HINT:
+            ids.add(load_balancer_id)
+        self._wake.set()
+
+    def assignments(self, owner: ShardOwner) -> None:
+        """The set of shards the agent owns has changed."""
+        self._assignments.add(agent_queue(owner.environment, owner.group_number, owner.host))
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self._flush()
+
+    async def _flush(self) -> None:
+        queues, self._assignments = self._assignments, set()
+        work, self._work = self._work, {}
+        sends = [self._send(queue, AssignmentsHint()) for queue in queues]
+        sends += [
+            self._send(queue, WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids))))
+            for (queue, shard_id), ids in work.items()
+        ]
+        await asyncio.gather(*sends)
+
+    async def _send(self, queue: str, hint: WorkHint | AssignmentsHint) -> None:
+        try:
+            await self._bus.send(queue, hint)
+        except EvenKeelError as error:
+            log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))

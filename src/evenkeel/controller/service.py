@@ -1,0 +1,95 @@
+"""The controller's running parts: consumers of the callback queues, the scheduler's tick, the sweeper, hints.
+
+Each loop outlives any fault of a neighbour: it logs, waits and goes on.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from evenkeel.controller.callbacks import Callbacks
+from evenkeel.controller.driver import Driver
+from evenkeel.controller.hints import Hints
+from evenkeel.controller.scheduler import Scheduler
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.errors import EvenKeelError, Unavailable
+from evenkeel.core.messages import callback_queue
+from evenkeel.core.ports import Bus, Clock, Store, Subscription
+
+log = structlog.get_logger(__name__)
+
+OVERDUE_PER_SWEEP = 500
+
+
+class Controller:
+    """Everything a controller does besides serving HTTP."""
+
+    def __init__(
+        self, *, store: Store, bus: Bus, clock: Clock, settings: ControllerSettings, rng: random.Random | None = None
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._clock = clock
+        self._settings = settings
+        self._rng = rng or random.Random()
+        self._hints = Hints(bus)
+        self._scheduler = Scheduler(store, self._hints, settings, self._rng)
+        self._callbacks = Callbacks(store, self._hints, settings)
+        self._subscriptions: dict[str, Subscription] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self.driver = Driver(self._scheduler, self._hints)
+
+    async def start(self) -> None:
+        """Begin. The store and the bus have been started."""
+        settings = self._settings
+        loops = [
+            self._hints.run(),
+            self._every(settings.schedule_interval_seconds, self._scheduler.tick, "scheduler"),
+            self._every(settings.sweep_interval_seconds, self._sweep, "sweeper"),
+            self._every(2.0, self._consume_environments, "callback queues"),
+        ]
+        self._tasks = [asyncio.create_task(loop) for loop in loops]
+
+    async def _consume_environments(self) -> None:
+        for environment in await self._store.environments():
+            if environment.name not in self._subscriptions:
+                self._subscriptions[environment.name] = await self._bus.consume(
+                    callback_queue(environment.name),
+                    self._callbacks.handle,
+                    concurrency=self._settings.callback_concurrency,
+                )
+                log.info("consuming", queue=callback_queue(environment.name))
+
+    async def _sweep(self) -> None:
+        overdue = await self._store.mark_overdue(limit=OVERDUE_PER_SWEEP)
+        if overdue:
+            log.warning("pending load balancers are overdue", count=overdue)
+        await self._store.trim_events(keep=self._settings.events_kept)
+
+    async def _every(self, seconds: float, work: Callable[[], Awaitable[None]], name: str) -> None:
+        """Repeat with jitter, so that many controllers do not beat in step."""
+        down = False
+        while True:
+            try:
+                await work()
+                if down:
+                    log.info("recovered", part=name)
+                down = False
+            except Unavailable as error:
+                if not down:
+                    log.warning("a neighbour is out of reach; trying again", part=name, error=str(error))
+                down = True
+            except EvenKeelError:
+                log.exception("unexpected refusal", part=name)
+            except Exception:  # a loop that dies silently would leave this controller half alive
+                log.exception("bug", part=name)
+            await self._clock.sleep(seconds * self._rng.uniform(0.8, 1.2))
+
+    async def stop(self) -> None:
+        """Take no more messages, finish those being worked on, end."""
+        await asyncio.gather(*(subscription.close() for subscription in self._subscriptions.values()))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,0 +1,24 @@
+"""Settings of a controller. Times in seconds."""
+
+from evenkeel.core.values import Value
+
+
+class ControllerSettings(Value):
+    """How patient a controller is."""
+
+    session_ttl_seconds: float = 5.0
+    """How long an agent's session lives without a keepalive, by the database's clock."""
+    schedule_interval_seconds: float = 0.5
+    sweep_interval_seconds: float = 5.0
+    settle_seconds: float = 15.0
+    """How long a home agent must have been up before its shards are handed back."""
+    handbacks_at_once: int = 4
+    """Shards of one device group under way back to their home at any time."""
+    placements_per_tick: int = 100
+    callback_concurrency: int = 16
+    """Messages of one environment worked on at a time."""
+    work_per_sync: int = 500
+    """Load balancers named in one answer to an agent's sync."""
+    members_per_answer: int = 1500
+    """Bounds the size of an answer that carries service definitions."""
+    events_kept: int = 10_000

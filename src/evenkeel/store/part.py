@@ -1,0 +1,19 @@
+"""What the parts of the SQL store share."""
+
+from evenkeel.core.values import Value
+from evenkeel.store.database import Database
+
+
+class StoreOptions(Value):
+    """Settings of the store."""
+
+    pending_deadline_seconds: float = 300.0
+    """A placed object that is PENDING for longer becomes ERROR (and is still retried)."""
+
+
+class Part:
+    """Base of the parts: each implements one of the store protocols of :mod:`evenkeel.core.ports`."""
+
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        self._db = database
+        self._options = options

@@ -1,0 +1,328 @@
+"""Values to rows and back: the one place that knows both.
+
+Rows are read as tuples in the order of each kind's ``columns`` and built into values by position; values become
+dictionaries of column values. Nothing here runs SQL.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import Column, Table
+
+from evenkeel.core.control import Agent, Environment, Event, Shard
+from evenkeel.core.messages import DeviceState
+from evenkeel.core.model import (
+    HealthMonitor,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    Resource,
+    SessionPersistence,
+    Subnet,
+    Vip,
+)
+from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.store import schema
+
+Columns = tuple[Column[Any], ...]
+
+_PROVISIONING = {status.value: status for status in ProvisioningStatus}
+_OPERATING = {status.value: status for status in OperatingStatus}
+_texts = msgspec.json.Decoder(tuple[str, ...])
+_text_map = msgspec.json.Decoder(dict[str, str])
+_persistence = msgspec.json.Decoder(SessionPersistence)
+_devices = msgspec.json.Decoder(tuple[DeviceState, ...])
+
+JSON_FIELDS = frozenset({"tags", "insert_headers", "session_persistence"})
+"""Attributes kept as JSON text: no filter or order by them."""
+
+
+def _columns(table: Table, names: str) -> Columns:
+    return tuple(table.c[name] for name in names.split())
+
+
+_COMMON = (
+    "id project_id name admin_state_up tags provisioning_status operating_status revision deleted created_at updated_at"
+)
+LOAD_BALANCER_COLUMNS = _columns(
+    schema.load_balancer,
+    _COMMON + " description provider vip_address vip_subnet_id vip_network_id vip_port_id applied_revision"
+    " status_reason shard_id",
+)
+LISTENER_COLUMNS = _columns(
+    schema.listener,
+    _COMMON + " load_balancer_id description protocol protocol_port connection_limit default_pool_id insert_headers"
+    " timeout_client_data timeout_member_connect timeout_member_data timeout_tcp_inspect",
+)
+POOL_COLUMNS = _columns(
+    schema.pool, _COMMON + " load_balancer_id description protocol lb_algorithm session_persistence"
+)
+MEMBER_COLUMNS = _columns(
+    schema.member,
+    _COMMON + " load_balancer_id pool_id address protocol_port weight backup subnet_id monitor_address monitor_port",
+)
+HEALTH_MONITOR_COLUMNS = _columns(
+    schema.health_monitor,
+    _COMMON + " load_balancer_id pool_id type delay timeout max_retries max_retries_down http_method url_path"
+    " expected_codes http_version domain_name",
+)
+
+
+def load_balancer_of(
+    row: Sequence[Any], listener_ids: Iterable[str] = (), pool_ids: Iterable[str] = ()
+) -> LoadBalancer:
+    """The load balancer of a row of ``LOAD_BALANCER_COLUMNS``."""
+    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
+    description, provider, address, subnet, network, port, applied, reason, shard = rest
+    return LoadBalancer(
+        id=id_,
+        project_id=project,
+        name=name,
+        admin_state_up=up,
+        tags=_tags(tags),
+        provisioning_status=_PROVISIONING[provisioning],
+        operating_status=_OPERATING[operating],
+        revision=revision,
+        deleted=deleted,
+        created_at=created,
+        updated_at=updated,
+        description=description,
+        provider=provider,
+        vip=Vip(address=address, subnet_id=subnet, network_id=network, port_id=port),
+        applied_revision=applied,
+        status_reason=reason,
+        shard_id=shard,
+        listener_ids=tuple(listener_ids),
+        pool_ids=tuple(pool_ids),
+    )
+
+
+def listener_of(row: Sequence[Any]) -> Listener:
+    """The listener of a row of ``LISTENER_COLUMNS``."""
+    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
+    lb, description, protocol, port, limit, pool, headers, client, connect, data, inspect = rest
+    return Listener(
+        id=id_,
+        project_id=project,
+        name=name,
+        admin_state_up=up,
+        tags=_tags(tags),
+        provisioning_status=_PROVISIONING[provisioning],
+        operating_status=_OPERATING[operating],
+        revision=revision,
+        deleted=deleted,
+        created_at=created,
+        updated_at=updated,
+        load_balancer_id=lb,
+        description=description,
+        protocol=protocol,
+        protocol_port=port,
+        connection_limit=limit,
+        default_pool_id=pool,
+        insert_headers={} if headers == "{}" else _text_map.decode(headers),
+        timeout_client_data=client,
+        timeout_member_connect=connect,
+        timeout_member_data=data,
+        timeout_tcp_inspect=inspect,
+    )
+
+
+def pool_of(
+    row: Sequence[Any],
+    listener_ids: Iterable[str] = (),
+    member_ids: Iterable[str] = (),
+    health_monitor_id: str | None = None,
+) -> Pool:
+    """The pool of a row of ``POOL_COLUMNS``."""
+    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
+    lb, description, protocol, algorithm, persistence = rest
+    return Pool(
+        id=id_,
+        project_id=project,
+        name=name,
+        admin_state_up=up,
+        tags=_tags(tags),
+        provisioning_status=_PROVISIONING[provisioning],
+        operating_status=_OPERATING[operating],
+        revision=revision,
+        deleted=deleted,
+        created_at=created,
+        updated_at=updated,
+        load_balancer_id=lb,
+        description=description,
+        protocol=protocol,
+        lb_algorithm=algorithm,
+        session_persistence=None if persistence is None else _persistence.decode(persistence),
+        listener_ids=tuple(listener_ids),
+        member_ids=tuple(member_ids),
+        health_monitor_id=health_monitor_id,
+    )
+
+
+def member_of(row: Sequence[Any]) -> Member:
+    """The member of a row of ``MEMBER_COLUMNS``."""
+    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
+    lb, pool, address, port, weight, backup, subnet, monitor_address, monitor_port = rest
+    return Member(
+        id=id_,
+        project_id=project,
+        name=name,
+        admin_state_up=up,
+        tags=_tags(tags),
+        provisioning_status=_PROVISIONING[provisioning],
+        operating_status=_OPERATING[operating],
+        revision=revision,
+        deleted=deleted,
+        created_at=created,
+        updated_at=updated,
+        load_balancer_id=lb,
+        pool_id=pool,
+        address=address,
+        protocol_port=port,
+        weight=weight,
+        backup=backup,
+        subnet_id=subnet,
+        monitor_address=monitor_address,
+        monitor_port=monitor_port,
+    )
+
+
+def health_monitor_of(row: Sequence[Any]) -> HealthMonitor:
+    """The health monitor of a row of ``HEALTH_MONITOR_COLUMNS``."""
+    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
+    lb, pool, type_, delay, timeout, retries, retries_down, method, path, codes, version, domain = rest
+    return HealthMonitor(
+        id=id_,
+        project_id=project,
+        name=name,
+        admin_state_up=up,
+        tags=_tags(tags),
+        provisioning_status=_PROVISIONING[provisioning],
+        operating_status=_OPERATING[operating],
+        revision=revision,
+        deleted=deleted,
+        created_at=created,
+        updated_at=updated,
+        load_balancer_id=lb,
+        pool_id=pool,
+        type=type_,
+        delay=delay,
+        timeout=timeout,
+        max_retries=retries,
+        max_retries_down=retries_down,
+        http_method=method,
+        url_path=path,
+        expected_codes=codes,
+        http_version=version,
+        domain_name=domain,
+    )
+
+
+def _tags(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else _texts.decode(text)
+
+
+class Kind(NamedTuple):
+    """How one class of tenant objects is stored."""
+
+    title: str
+    """Its name in texts for people (Octavia's)."""
+    table: Table
+    columns: Columns
+    build: Callable[..., Any]
+
+
+LOAD_BALANCER = Kind("Load Balancer", schema.load_balancer, LOAD_BALANCER_COLUMNS, load_balancer_of)
+LISTENER = Kind("Listener", schema.listener, LISTENER_COLUMNS, listener_of)
+POOL = Kind("Pool", schema.pool, POOL_COLUMNS, pool_of)
+MEMBER = Kind("Member", schema.member, MEMBER_COLUMNS, member_of)
+HEALTH_MONITOR = Kind("Health Monitor", schema.health_monitor, HEALTH_MONITOR_COLUMNS, health_monitor_of)
+
+KINDS: dict[type[Any], Kind] = {
+    LoadBalancer: LOAD_BALANCER,
+    Listener: LISTENER,
+    Pool: POOL,
+    Member: MEMBER,
+    HealthMonitor: HEALTH_MONITOR,
+}
+
+
+def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attribute values as column values; names are those of the value classes."""
+    return {name: _encoded(name, value) for name, value in attributes.items()}
+
+
+def _encoded(name: str, value: Any) -> Any:
+    if name not in JSON_FIELDS:
+        return value
+    if value is None:
+        # session_persistence is the only one of them that may be absent
+        return None if name == "session_persistence" else "[]" if name == "tags" else "{}"
+    return msgspec.json.encode(value).decode()
+
+
+def row_of(value: Resource) -> dict[str, Any]:
+    """The whole row of a tenant object."""
+    table = KINDS[type(value)].table
+    row = {name: _encoded(name, getattr(value, name)) for name in value.__struct_fields__ if name in table.c}
+    if isinstance(value, LoadBalancer):
+        vip = value.vip
+        row.update(
+            vip_address=vip.address,
+            vip_subnet_id=vip.subnet_id,
+            vip_network_id=vip.network_id,
+            vip_port_id=vip.port_id,
+        )
+    row["provisioning_status"] = value.provisioning_status.value
+    row["operating_status"] = value.operating_status.value
+    row["live_key"] = value.id if value.deleted else ""
+    return row
+
+
+# -- what operators see
+
+ENVIRONMENT_COLUMNS = _columns(schema.environment, "name device_driver description created_at")
+SHARD_COLUMNS = _columns(
+    schema.shard, "id environment group_number project_id home_agent_id acting_agent_id epoch handover_to"
+)
+SUBNET_COLUMNS = _columns(
+    schema.subnet, "id network_id cidr allocation_start allocation_end name gateway_ip project_id"
+)
+EVENT_COLUMNS = _columns(schema.event, "id at kind text environment agent_id shard_id load_balancer_id")
+AGENT_COLUMNS = _columns(
+    schema.agent,
+    "id environment group_number host device_driver ha_type endpoints admin_state_up session_id session_started_at"
+    " session_expires_at reported_at configurations devices queue_depth capacity_score assignments_revision created_at",
+)
+
+
+def environment_of(row: Sequence[Any]) -> Environment:
+    """The environment of a row of ``ENVIRONMENT_COLUMNS``."""
+    name, driver, description, created = row
+    return Environment(name=name, device_driver=driver, description=description, created_at=created)
+
+
+def shard_of(row: Sequence[Any]) -> Shard:
+    """The shard of a row of ``SHARD_COLUMNS``."""
+    return Shard(**{column.name: value for column, value in zip(SHARD_COLUMNS, row, strict=True)})
+
+
+def subnet_of(row: Sequence[Any]) -> Subnet:
+    """The subnet of a row of ``SUBNET_COLUMNS``."""
+    return Subnet(**{column.name: value for column, value in zip(SUBNET_COLUMNS, row, strict=True)})
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    """The event of a row of ``EVENT_COLUMNS``."""
+    return Event(**{column.name: value for column, value in zip(EVENT_COLUMNS, row, strict=True)})
+
+
+def agent_of(row: Sequence[Any], *, alive: bool, acting: int = 0, homed: int = 0, bound: int = 0) -> Agent:
+    """The agent of a row of ``AGENT_COLUMNS`` and what was counted for it."""
+    values: dict[str, Any] = {column.name: value for column, value in zip(AGENT_COLUMNS, row, strict=True)}
+    values["endpoints"] = _texts.decode(values["endpoints"])
+    values["configurations"] = _text_map.decode(values["configurations"])
+    values["devices"] = _devices.decode(values["devices"])
+    return Agent(**values, alive=alive, acting_shards=acting, home_shards=homed, load_balancers=bound)

@@ -1,0 +1,159 @@
+"""Request bodies made uniform: names in camelCase, values in their field's type, subcollections split off.
+
+Promises: what comes out holds only fields the type knows, with `UNSET` where the client asked for the default.
+Whether referenced objects exist is not looked at here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from icontrol_emulator import errors
+from icontrol_emulator.config.names import camel
+from icontrol_emulator.config.schema import Scope, TypeSpec, names
+
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = _Unset()
+
+IDENTITY = names("name partition subPath")
+SHOWN_ONLY = names("kind selfLink generation fullPath isSubcollection nameReference")
+COMMON_OPTIONAL = names("description appService metadata locationSpecific")
+REFERENCE_SUFFIX = "Reference"
+
+
+@dataclass(slots=True)
+class ParsedBody:
+    identity: dict[str, Any] = field(default_factory=dict)
+    props: dict[str, Any] = field(default_factory=dict)
+    subs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def named(self) -> frozenset[str]:
+        return frozenset(self.props) | frozenset(self.subs)
+
+
+def parse(spec: TypeSpec, body: Mapping[str, Any]) -> ParsedBody:
+    parsed = ParsedBody()
+    for raw_name, value in body.items():
+        name = raw_name if raw_name in spec.defaults or raw_name in spec.optional else camel(raw_name)
+        if name in IDENTITY:
+            parsed.identity[name] = value
+        elif name in SHOWN_ONLY or name in spec.read_only:
+            continue
+        elif name in spec.subs:
+            parsed.subs[name] = items_of(value)
+        elif name.endswith(REFERENCE_SUFFIX):
+            _parse_reference(spec, parsed, name, value)
+        elif _known(spec, name):
+            parsed.props[name] = _value(spec, name, value)
+        else:
+            raise errors.unknown_property(raw_name)
+    return parsed
+
+
+def items_of(value: Any) -> list[dict[str, Any]]:
+    """A list of named things, in any of the forms accepted, as list of bodies with a `name`."""
+    if value is None or value in ("", "none"):
+        return []
+    if isinstance(value, str):
+        return [{"name": word} for word in value.split()]
+    if isinstance(value, Mapping):
+        if "items" in value and isinstance(value["items"], list):
+            return items_of(value["items"])
+        return [{"name": name, **(props or {})} for name, props in value.items()]
+    if not isinstance(value, list):
+        raise errors.invalid_json()
+    return [{"name": item} if isinstance(item, str) else dict(item) for item in value]
+
+
+def _parse_reference(spec: TypeSpec, parsed: ParsedBody, name: str, value: Any) -> None:
+    """`xReference` is read-only, but one with `items` stands for the subcollection itself."""
+    sub = name.removesuffix(REFERENCE_SUFFIX)
+    if sub in spec.subs and isinstance(value, Mapping) and isinstance(value.get("items"), list):
+        parsed.subs.setdefault(sub, items_of(value["items"]))
+
+
+def _known(spec: TypeSpec, name: str) -> bool:
+    return (
+        spec.open
+        or name in spec.defaults
+        or name in spec.optional
+        or name in COMMON_OPTIONAL
+        or any(name in pair for pair in spec.flags)
+        or (spec.inherits and name == "defaultsFrom")
+    )
+
+
+def _value(spec: TypeSpec, name: str, value: Any) -> Any:
+    if value is None:
+        return UNSET
+    if name not in spec.defaults:
+        return UNSET if value in ("", "none") else value
+    default = spec.defaults[name]
+    coerced = _coerce(name, default, value)
+    choices = spec.choices.get(name)
+    if choices is not None and coerced not in choices:
+        raise errors.invalid_value(name, value)
+    return coerced
+
+
+def _coerce(name: str, default: Any, value: Any) -> Any:
+    if isinstance(default, bool):
+        return bool(value)
+    if isinstance(default, int) and isinstance(value, str):
+        if not value.lstrip("-").isdigit():
+            if value in ("indefinite", "immediate", "auto", "none", "pass-through"):
+                return value
+            raise errors.invalid_value(name, value)
+        return int(value)
+    if isinstance(default, str) and isinstance(value, bool):
+        return _word_of(default, value)
+    if isinstance(default, str) and isinstance(value, int):
+        return str(value)
+    if isinstance(default, int | str) and isinstance(value, list | dict):
+        raise errors.invalid_value(name, value)
+    return value
+
+
+def _word_of(default: str, value: bool) -> str:
+    for no, yes in (("disabled", "enabled"), ("no", "yes"), ("false", "true")):
+        if default in (no, yes):
+            return yes if value else no
+    return "enabled" if value else "disabled"
+
+
+def apply_flags(spec: TypeSpec, props: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Keep at most one of each pair of presence flags."""
+    for first, second in spec.flags:
+        for name, other in ((first, second), (second, first)):
+            value = given.get(name, UNSET)
+            if value is UNSET:
+                continue
+            on = value in (True, "true", "yes")
+            props.pop(first, None)
+            props.pop(second, None)
+            props[name if on else other] = True
+
+
+def full_identity(spec: TypeSpec, identity: Mapping[str, Any]) -> dict[str, str]:
+    """name, partition and subPath of a body, whichever way they were written."""
+    name = identity.get("name")
+    if not isinstance(name, str) or not name:
+        raise errors.missing_property("name")
+    if spec.scope is not Scope.PARTITIONED:
+        return {"name": name, "partition": "", "subPath": ""}
+    if name.startswith("/"):
+        partition, *middle, last = name.strip("/").split("/") if name.count("/") > 1 else ["", name.strip("/")]
+        return {"name": last, "partition": partition, "subPath": "/".join(middle)}
+    return {
+        "name": name,
+        "partition": str(identity.get("partition") or "Common").strip("/"),
+        "subPath": str(identity.get("subPath") or "").strip("/"),
+    }

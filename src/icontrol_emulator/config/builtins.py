@@ -1,0 +1,130 @@
+"""The objects a device has before anybody configures it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from icontrol_emulator.config import references
+from icontrol_emulator.config.engine import Engine
+from icontrol_emulator.config.model import Key, Obj
+from icontrol_emulator.config.names import split_path
+from icontrol_emulator.config.schema import Scope
+from icontrol_emulator.config.types import monitors, net, persistence, profiles
+
+MODULES = ("afm am apm asm avr cgnat dos fps gtm ilx lc ltm pem sslo swg urldb").split()
+DB_VARIABLES = {
+    "provision.extramb": "0", "icrd.timeout": "60", "restjavad.timeout": "60", "restnoded.timeout": "60",
+    "config.allow.rfc3927": "disable", "tm.allowmulticastl2destinationtraffic": "disable",
+    "connection.vlankeyed": "enable", "ui.system.preferences.recordsperscreen": "10",
+    "systemauth.disablerootlogin": "false", "failover.isredundant": "false",
+}  # fmt: skip
+DEVICE_GROUP = "/Common/device-group-1"
+TRAFFIC_GROUP = "/Common/traffic-group-1"
+LOCAL_ONLY = "/Common/traffic-group-local-only"
+
+
+class Installer:
+    """Puts objects in place directly, without the checks a client's requests meet."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def put(self, type_path: str, path: str, props: Mapping[str, Any] | None = None, parent: Key | None = None) -> Key:
+        spec = self._engine.spec(type_path)
+        above = parent.as_parent if parent else ""
+        own = {"_system": True, **(props or {})}
+        if spec.scope is Scope.PARTITIONED and path != "/":
+            parts = split_path(path)
+            key = Key(type_path, above, path)
+            draft = Obj(key=key, name=parts.name, partition=parts.partition, sub_path=parts.sub_path)
+        else:
+            draft = Obj(key=Key(type_path, above, path), name=path or spec.segment)
+        refs = list(references.targets(spec, own))
+        if draft.partition and not parent and type_path != "sys/folder":
+            refs.append(references.folder_target(draft))
+        obj = Obj(
+            key=draft.key, name=draft.name, partition=draft.partition, sub_path=draft.sub_path, props=own,
+            refs=tuple(refs), generation=1,
+        )  # fmt: skip
+        self._engine.store.put(obj)
+        return draft.key
+
+
+def install(engine: Engine, device: str, peers: list[str], users: Mapping[str, str]) -> None:
+    """Fill an empty store; `peers` are the other devices of the pair."""
+    engine.store.begin()
+    installer = Installer(engine)
+    _install_cluster(installer, device, peers)
+    _install_system(installer, engine, device, users)
+    _install_ltm(installer, engine)
+    _install_net(installer)
+    engine.store.commit()
+
+
+def _install_cluster(put: Installer, device: str, peers: list[str]) -> None:
+    everyone = sorted([device, *peers])
+    put.put("sys/folder", "/", {"deviceGroup": "none"})
+    put.put("sys/folder", "/Common", {"description": "Common folder"})
+    put.put("auth/partition", "Common", {"description": "Repository for system objects and shared objects."})
+    put.put("cm/traffic-group", TRAFFIC_GROUP)
+    put.put("cm/traffic-group", LOCAL_ONLY, {"isFloating": "false", "unitId": 15})
+    for index, name in enumerate(everyone):
+        props = {
+            "hostname": f"{name}.localdomain", "managementIp": f"192.0.2.{index + 11}", "baseMac": f"fa:16:3e:00:00:{index + 1:02x}",
+            "chassisId": f"emulated-{name}", "selfDevice": "true" if name == device else "false",
+        }  # fmt: skip
+        put.put("cm/device", f"/Common/{name}", props)
+    trust = put.put("cm/device-group", "/Common/device_trust_group", {"autoSync": "enabled", "type": "sync-only"})
+    for name in everyone:
+        put.put("cm/device-group/devices", f"/Common/{name}", parent=trust)
+    if peers:
+        group = put.put("cm/device-group", DEVICE_GROUP, {"type": "sync-failover"})
+        for name in everyone:
+            put.put("cm/device-group/devices", f"/Common/{name}", parent=group)
+    put.put("cm/trust-domain", "/Common/Root", {"caDevices": [f"/Common/{name}" for name in everyone]})
+
+
+def _install_system(put: Installer, engine: Engine, device: str, users: Mapping[str, str]) -> None:
+    for name, password in users.items():
+        access = [{"name": "all-partitions", "role": "admin"}]
+        props = {"_password": password, "partitionAccess": access, "encryptedPassword": "$6$emulated$0"}
+        put.put("auth/user", name, {**props, "description": name})
+    for module in MODULES:
+        level = {"level": "nominal"} if module == "ltm" else {}
+        put.put("sys/provision", module, level)
+    for name, value in DB_VARIABLES.items():
+        put.put("sys/db", name, {"value": value, "defaultValue": value})
+    for spec in engine.registry:
+        if spec.scope is Scope.SINGLE:
+            own = {"hostname": f"{device}.localdomain"} if spec.path == "sys/global-settings" else {}
+            put.put(spec.path, "", own)
+    put.put("sys/file/ssl-cert", "/Common/default.crt", {"size": 1306, "revision": 1})
+    put.put("sys/file/ssl-cert", "/Common/ca-bundle.crt", {"size": 250_000, "revision": 1, "isBundle": "true"})
+    put.put("sys/file/ssl-key", "/Common/default.key", {"size": 1704, "revision": 1})
+
+
+def _install_ltm(put: Installer, engine: Engine) -> None:
+    for module in (monitors, profiles, persistence):
+        for path, type_path in module.ROOTS.items():
+            put.put(type_path, path, {} if module is monitors else {"defaultsFrom": "none"})
+    for table in (monitors.VARIANTS, profiles.VARIANTS):
+        for path, (type_path, props) in table.items():
+            put.put(type_path, path, {"defaultsFrom": engine.spec(type_path).root, **props})
+    for strategy in ("first-match", "best-match", "all-match"):
+        put.put("ltm/policy-strategy", f"/Common/{strategy}")
+    for rule in ("_sys_https_redirect",):
+        code = 'when HTTP_REQUEST {\n   HTTP::redirect https://[getfield [HTTP::host] ":" 1][HTTP::uri]\n}'
+        put.put("ltm/rule", f"/Common/{rule}", {"apiAnonymous": code})
+    addresses = [{"name": "10.0.0.0/8", "data": ""}, {"name": "172.16.0.0/12", "data": ""}]
+    put.put("ltm/data-group/internal", "/Common/private_net", {"type": "ip", "records": addresses})
+
+
+def _install_net(put: Installer) -> None:
+    for spec in net.TUNNEL_PROFILES:
+        put.put(spec.path, spec.root, {"defaultsFrom": "none"})
+    for name in ("http-tunnel", "socks-tunnel"):
+        put.put("net/tunnels/tunnel", f"/Common/{name}", {"description": f"Tunnel for {name[:-7]}-explicit profile"})
+    put.put("net/route-domain", "/Common/0", {"id": 0, "vlans": ["/Common/http-tunnel", "/Common/socks-tunnel"]})
+    for index, name in enumerate(("1.1", "1.2", "1.3", "mgmt")):
+        put.put("net/interface", name, {"ifIndex": 32 + 16 * index, "macAddress": f"fa:16:3e:00:01:{index:02x}"})

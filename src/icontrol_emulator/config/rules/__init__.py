@@ -1,0 +1,1 @@
+"""What single types do beyond their table."""

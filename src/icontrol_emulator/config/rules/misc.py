@@ -1,0 +1,166 @@
+"""Small rules of single types: monitors, SNAT, data groups, iRules, VLANs, users."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from icontrol_emulator import errors
+from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.names import split_path
+from icontrol_emulator.config.schema import Context, TypeRules
+from icontrol_emulator.errors import IControlError
+
+STRING_BYTES_MAX = 65_520
+VLAN_TAG_MAX = 4094
+
+
+class BuiltInRules(TypeRules):
+    """Types with built-in objects, which cannot be deleted."""
+
+    def deletable(self, ctx: Context, obj: Obj) -> None:
+        if obj.props.get("_system"):
+            word = ctx.spec(obj.key.type).word
+            raise errors.mcpd(400, "01070635", f"The system {word} ({obj.key.path}) may not be deleted.")
+
+
+class MonitorRules(BuiltInRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        if props.get("defaultsFrom") == draft.key.path:
+            raise errors.configuration_error("A monitor may not default from itself")
+        password = props.get("password")
+        if isinstance(password, str) and not password.startswith("$M$"):
+            props["password"] = f"$M$em$ {len(password)}".replace(" ", "")
+
+    def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
+        return errors.mcpd(400, "01070083", f"Monitor {obj.key.path} is in use.")
+
+
+class SnatPoolRules(TypeRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        members = props.get("members") or []
+        if not members:
+            raise errors.configuration_error(f"SNAT pool {draft.key.path} must have at least one member")
+        for path in members:
+            if ctx.store.get(Key("ltm/snat-translation", "", path)) is None:
+                ctx.create("ltm/snat-translation", None, {"name": path, "address": split_path(path).name})
+
+    def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
+        text = f"Snatpool {obj.key.path} is still referenced by a virtual server."
+        return errors.mcpd(400, "01070320", text)
+
+
+class AddressNamedRules(TypeRules):
+    """Objects whose address is their name unless given."""
+
+    def __init__(self, field: str = "address", unique: str = "") -> None:
+        self._field = field
+        self._unique = unique
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        props.setdefault(self._field, draft.name)
+
+    def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        return [Target(f"#{self._unique}", str(props[self._field]))] if self._unique else []
+
+
+class DataGroupRules(BuiltInRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        records = props.get("records") or []
+        if isinstance(records, Mapping):
+            records = [{"name": name, **(value or {})} for name, value in records.items()]
+        shown = [
+            {"name": str(r["name"]), "data": str(r.get("data") or "")}
+            for r in ({"name": r} if isinstance(r, str) else r for r in records)
+        ]
+        for record in shown:
+            size = len(record["data"].encode())
+            if size > STRING_BYTES_MAX:
+                text = (
+                    "Max string size exceeded during update of attribute:data type:class_value_item "
+                    f"max:{STRING_BYTES_MAX} received:{size}"
+                )
+                raise errors.mcpd(400, "01070712", text)
+        props["records"] = sorted(shown, key=lambda record: record["name"])
+        if not shown:
+            props.pop("records")
+
+
+_EVENT = re.compile(r"^\s*when\s+\w+", re.MULTILINE)
+_CLASS = re.compile(r"class\s+(?:match|search|lookup|exists|get|size|names)\b[^\n\]]*?(/[\w./-]+)")
+
+
+class RuleRules(BuiltInRules):
+    """iRules: a syntax check as coarse as braces, and references to data groups written as full paths."""
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        code = str(props.get("apiAnonymous", ""))
+        if code.count("{") != code.count("}"):
+            line = code.count("\n") + 1
+            text = f'Rule [{draft.key.path}] error: {draft.key.path}:{line}: error: ["missing close-brace"][]'
+            raise errors.mcpd(400, "01070151", text)
+
+    def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        code = str(props.get("apiAnonymous", ""))
+        found = (Target("ltm/data-group", path) for path in _CLASS.findall(code))
+        return [target for target in dict.fromkeys(found) if ctx.store.find(target) is not None]
+
+
+class VlanRules(TypeRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        if "tag" not in props:
+            tag = VLAN_TAG_MAX
+            while list(ctx.store.claimants(Target("#vlan-tag", str(tag)))):
+                tag -= 1
+            props["tag"] = tag
+        props.setdefault("_ifIndex", 80 + 16 * ctx.next_number("ifIndex"))
+
+    def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        return [Target("#vlan-tag", str(props["tag"]))]
+
+    def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
+        text = f"The vlan tag {unique.path} of {obj.key.path} is already used by {other.key.path}"
+        return errors.configuration_error(text)
+
+    def after_put(self, ctx: Context, obj: Obj, old: Obj | None, named: frozenset[str]) -> None:
+        if ctx.store.get(Key("net/fdb/vlan", "", obj.key.path)) is None:
+            ctx.create("net/fdb/vlan", None, {"name": obj.key.path})
+
+    def after_remove(self, ctx: Context, obj: Obj) -> None:
+        key = Key("net/fdb/vlan", "", obj.key.path)
+        if ctx.store.get(key) is not None:
+            ctx.delete(key)
+
+    def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
+        word = "self IP" if user.key.type == "net/self" else ctx.spec(user.key.top.type).word
+        text = f"The VLAN ({obj.key.path}) cannot be deleted because it is in use by a {word} ({user.key.path})."
+        return errors.mcpd(400, "01070265", text)
+
+    def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        shown["ifIndex"] = obj.props.get("_ifIndex", 0)
+
+
+class VlanInterfaceRules(TypeRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        if "tagMode" in props and props["tagMode"] != "none" and "untagged" in props:
+            raise errors.configuration_error("tag-mode may not be specified with untagged interface")
+
+
+class UserRules(TypeRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        password = props.pop("password", None)
+        if password is not None:
+            props["_password"] = str(password)
+        props["encryptedPassword"] = "$6$emulated$" + str(len(str(props.get("_password", ""))))
+
+    def deletable(self, ctx: Context, obj: Obj) -> None:
+        if obj.name == "admin":
+            raise errors.mcpd(400, "01070825", "Access Denied: the system user admin may not be deleted.")
+
+
+class FixedRules(TypeRules):
+    """Objects the device itself owns: never made, never deleted."""
+
+    def deletable(self, ctx: Context, obj: Obj) -> None:
+        raise errors.configuration_error(f"{obj.key.path} may not be deleted")

@@ -1,0 +1,169 @@
+"""Pools, their members and the nodes behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from icontrol_emulator import errors
+from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.names import SERVICE_NAMES, Endpoint, is_address, join_endpoint, split_endpoint
+from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.schema import Context, TypeRules
+from icontrol_emulator.errors import IControlError
+
+MEMBERS = "ltm/pool/members"
+NODE = "ltm/node"
+MONITOR_FAMILY = "monitor"
+_GRAMMAR = frozenset({"and", "min", "of", "{", "}"})
+
+
+def monitor_paths(rule: str) -> list[str]:
+    """The monitors a rule such as `min 1 of { /Common/a /Common/b }` names."""
+    return [word for word in rule.split() if word not in _GRAMMAR and not word.isdigit() and word[0] == "/"]
+
+
+def monitors_needed(rule: str) -> int:
+    """How many of the rule's monitors must succeed."""
+    words = rule.split()
+    if words[:1] == ["min"] and len(words) > 1 and words[1].isdigit():
+        return int(words[1])
+    return len(monitor_paths(rule))
+
+
+def _qualify_rule(ctx: Context, obj: Obj, rule: str) -> str:
+    words = rule.replace("{", " { ").replace("}", " } ").split()
+    partition = (ctx.store.get(obj.key.top) or obj).partition
+    shown = [
+        word
+        if word in _GRAMMAR or word.isdigit()
+        else qualify(ctx.store, MONITOR_FAMILY, partition, obj.sub_path, word)
+        for word in words
+    ]
+    if shown[:1] == ["min"] and "{" not in shown:
+        shown = [*shown[:3], "{", *shown[3:], "}"]
+    return " ".join(shown)
+
+
+class MonitoredRules(TypeRules):
+    """What pools, members and nodes share: a monitor rule."""
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        rule = props.get("monitor")
+        if isinstance(rule, str) and rule.strip() not in ("default", "/Common/none", "none", ""):
+            props["monitor"] = _qualify_rule(ctx, draft, rule)
+        elif rule is not None and (rule.strip() != "default" or draft.key.type == "ltm/pool"):
+            props.pop("monitor")
+
+    def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        return [Target(MONITOR_FAMILY, path) for path in monitor_paths(props.get("monitor") or "")]
+
+
+def _store_user_state(props: dict[str, Any]) -> None:
+    """Keep what the operator asked for; the shown state also depends on monitors."""
+    state = props.pop("state", None)
+    if state in ("user-up", "user-down"):
+        props["_state"] = state
+    session = props.pop("session", None)
+    if session in ("user-enabled", "user-disabled"):
+        props["_session"] = session
+
+
+def is_forced_down(obj: Obj) -> bool:
+    return obj.props.get("_state") == "user-down"
+
+
+def is_disabled(obj: Obj) -> bool:
+    return obj.props.get("_session") == "user-disabled"
+
+
+def _show_state(obj: Obj, shown: dict[str, Any], monitored: str | None) -> None:
+    shown["session"] = "user-enabled" if monitored is None else "monitor-enabled"
+    shown["state"] = "unchecked" if monitored is None else monitored
+    if is_disabled(obj):
+        shown["session"] = "user-disabled"
+    if is_forced_down(obj):
+        shown["state"] = "user-down"
+
+
+class NodeRules(MonitoredRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        super().normalise(ctx, draft, props, old)
+        _store_user_state(props)
+        fqdn = props.get("fqdn")
+        if isinstance(fqdn, Mapping) and "name" in fqdn:
+            props["fqdn"] = {**{k: v for k, v in fqdn.items() if k != "name"}, "tmName": fqdn["name"]}
+        if "address" not in props:
+            has_name = "tmName" in (props.get("fqdn") or {})
+            props["address"] = "any6" if has_name else draft.name
+        if props["address"] != "any6" and not is_address(props["address"]):
+            raise errors.mcpd(400, "01070734", f"Configuration error: Invalid address ({props['address']})")
+
+    def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        address = props.get("address", "")
+        return [] if address in ("", "any6") else [Target("#node-address", f"{obj.partition} {address}")]
+
+    def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
+        text = f"Node address '{obj.key.path}' is referenced by a member of pool '{user.key.parent}'."
+        return errors.mcpd(400, "01070110", text)
+
+    def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        _show_state(obj, shown, ctx.status.node_state(obj))
+
+
+def member_endpoint(obj: Obj) -> Endpoint:
+    """Node name and port of a member."""
+    endpoint = split_endpoint(obj.name)
+    return endpoint if endpoint is not None else Endpoint(obj.name, 0)
+
+
+def member_node(ctx: Context, obj: Obj) -> Obj | None:
+    return ctx.store.get(Key(NODE, "", _node_path(obj)))
+
+
+def _node_path(obj: Obj) -> str:
+    middle = f"{obj.sub_path}/" if obj.sub_path else ""
+    return f"/{obj.partition}/{middle}{member_endpoint(obj).host}"
+
+
+class MemberRules(MonitoredRules):
+    def name(self, ctx: Context, parent: Obj | None, body: dict[str, Any]) -> None:
+        folder, slash, last = str(body.get("name", "")).rpartition("/")
+        endpoint = split_endpoint(last)
+        if endpoint is None:
+            text = f"The port is missing or invalid in pool member name ({last})"
+            raise errors.mcpd(400, "01070734", f"Configuration error: {text}")
+        body["name"] = f"{folder}{slash}{join_endpoint(*endpoint)}"
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        super().normalise(ctx, draft, props, old)
+        _store_user_state(props)
+        if old is None:
+            self._provide_node(ctx, draft, props)
+        node = member_node(ctx, draft)
+        if node is not None:
+            props["address"] = node.props["address"]
+
+    def _provide_node(self, ctx: Context, draft: Obj, props: dict[str, Any]) -> None:
+        host, port = member_endpoint(draft)
+        folder = _node_path(draft).rpartition("/")[0]
+        if ctx.store.get(Key("sys/folder", "", folder)) is None:
+            service = SERVICE_NAMES.get(port, str(port))
+            member = f"{draft.key.parent} {folder}/{host} {service}"
+            raise errors.configuration_error(f"Can't associate Pool Member ({member}) folder does not exist")
+        if member_node(ctx, draft) is not None:
+            return
+        body: dict[str, Any] = {"name": host, "partition": draft.partition, "subPath": draft.sub_path}
+        if "address" in props:
+            body["address"] = props["address"]
+        elif "fqdn" in props and "tmName" in props["fqdn"]:
+            body["fqdn"] = props["fqdn"]
+        elif not is_address(host):
+            raise errors.not_found("Node", f"{folder}/{host}")
+        ctx.create(NODE, None, body)
+
+    def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        return [*super().extra_refs(ctx, obj, props), Target(NODE, _node_path(obj))]
+
+    def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        _show_state(obj, shown, ctx.status.monitor_state(obj))

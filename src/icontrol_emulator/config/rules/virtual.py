@@ -1,0 +1,280 @@
+"""Virtual servers: destinations, the addresses that come and go with them, and the profiles that must fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from icontrol_emulator import errors
+from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.names import (
+    COMMON,
+    Endpoint,
+    is_address,
+    is_v6,
+    join_endpoint,
+    split_endpoint,
+    split_path,
+)
+from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.schema import Context, TypeRules
+from icontrol_emulator.errors import IControlError
+
+ADDRESS = "ltm/virtual-address"
+PROFILES = "ltm/virtual/profiles"
+TRANSPORTS = ("fastl4", "fasthttp", "tcp", "udp", "sctp", "ipother")
+CLIENT_SIDE = frozenset({"ltm/profile/client-ssl"})
+SERVER_SIDE = frozenset({"ltm/profile/server-ssl"})
+NEEDS_HTTP = frozenset({"ltm/profile/http-compression", "ltm/profile/web-acceleration", "ltm/profile/http2"})
+
+
+def destination(obj: Obj) -> Endpoint | None:
+    """Path of the virtual address and the port."""
+    text = obj.props.get("destination")
+    if not isinstance(text, str):
+        return None
+    parts = split_path(text)
+    endpoint = split_endpoint(parts.name)
+    return None if endpoint is None else Endpoint(f"{parts.folder}/{endpoint.host}", endpoint.port)
+
+
+def full_destination(ctx: Context, draft: Obj, text: str) -> str:
+    parts = split_path(text) if text.startswith("/") else None
+    endpoint = split_endpoint(parts.name if parts else text)
+    if endpoint is None:
+        raise errors.invalid_value("destination", text)
+    folder = parts.folder if parts else f"/{draft.partition}"
+    path = f"{folder}/{endpoint.host}"
+    if not is_address(endpoint.host) and not _is_any(endpoint.host) and not _address(ctx, path):
+        raise errors.mcpd(400, "01070734", f"Configuration error: Invalid destination address ({text})")
+    return f"{folder}/{join_endpoint(endpoint.host, endpoint.port)}"
+
+
+def host_mask(host: str) -> str:
+    """The mask of a single address, or of the wildcard."""
+    if host.startswith("any6"):
+        return "any6"
+    if host.startswith(("0.0.0.0", "any")):
+        return "any"
+    return "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" if is_v6(host) else "255.255.255.255"
+
+
+def _is_any(host: str) -> bool:
+    return host.split("%")[0] in ("any", "any6")
+
+
+def _address(ctx: Context, path: str) -> Obj | None:
+    return ctx.store.get(Key(ADDRESS, "", path))
+
+
+def _stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class VirtualRules(TypeRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        if "destination" in props:
+            props["destination"] = full_destination(ctx, draft, props["destination"])
+            self._network_defaults(props)
+        snat = props.get("sourceAddressTranslation")
+        if isinstance(snat, dict) and snat.get("type") != "snat":
+            props["sourceAddressTranslation"] = {k: v for k, v in snat.items() if k != "pool"}
+        if "vlansEnabled" in props and not props.get("vlans"):
+            props.pop("vlans", None)
+        if "persist" in props:
+            props["persist"] = [self._persist(ctx, draft, entry) for entry in _entries(props["persist"])]
+        props.setdefault("_index", ctx.next_number("vsIndex"))
+        props.setdefault("_created", _stamp(ctx.now()))
+        props["_modified"] = _stamp(ctx.now())
+
+    def _network_defaults(self, props: dict[str, Any]) -> None:
+        endpoint = split_endpoint(split_path(props["destination"]).name)
+        host = endpoint.host if endpoint else ""
+        six = is_v6(host) or host.startswith("any6")
+        if props.get("_six") not in (None, six):
+            props.pop("mask", None)
+            props.pop("source", None)
+        props["_six"] = six
+        props.setdefault("mask", host_mask(host))
+        props.setdefault("source", "::/0" if six else "0.0.0.0/0")
+
+    def _persist(self, ctx: Context, draft: Obj, entry: dict[str, Any]) -> dict[str, Any]:
+        named = str(entry.get("name", ""))
+        if not named.startswith("/") and entry.get("partition"):
+            named = f"/{entry['partition']}/{named}"
+        path = split_path(qualify(ctx.store, "persistence", draft.partition, draft.sub_path, named))
+        default = entry.get("tmDefault", "yes")
+        return {"name": path.name, "partition": path.partition, "tmDefault": default}
+
+    def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        text = props.get("destination")
+        if not text:
+            return []
+        vlans = ",".join(sorted(props.get("vlans") or ()))
+        place = split_path(text).name
+        return [
+            Target("#destination", f"{place} {props.get('ipProtocol')} {props.get('source')} {vlans}"),
+        ]
+
+    def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
+        text = (
+            f"Virtual Server {obj.key.path} illegally shares destination address, source address, "
+            f"service port, ip-protocol, and vlan with Virtual Server {other.key.path}."
+        )
+        return errors.mcpd(400, "01070333", text)
+
+    def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        place = destination(Obj(key=obj.key, name=obj.name, props=props))
+        found = [] if place is None else [Target(ADDRESS, place.host)]
+        entries = props.get("persist") or []
+        return [*found, *(Target("persistence", f"/{e['partition']}/{e['name']}") for e in entries)]
+
+    def after_put(self, ctx: Context, obj: Obj, old: Obj | None, named: frozenset[str]) -> None:
+        place = destination(obj)
+        if place is not None and _address(ctx, place.host) is None:
+            parts = split_path(place.host)
+            ctx.create(
+                ADDRESS,
+                None,
+                {
+                    "name": place.host,
+                    "address": parts.name,
+                    "mask": obj.props.get("mask", "255.255.255.255"),
+                },
+            )
+        if old is not None:
+            _forget_address(ctx, old)
+        if old is None or "profiles" in named:
+            ctx.settle_later(obj.key)
+
+    def settle(self, ctx: Context, obj: Obj) -> None:
+        """Without a transport profile one is attached: fastL4 to a bare virtual, tcp or udp else."""
+        if ctx.store.get(obj.key) is None:
+            return
+        paths = [child.key.path for child in ctx.store.children(PROFILES, obj.key.path)]
+        kinds = {_profile_kind(ctx, path) for path in paths}
+        protocol = obj.props.get("ipProtocol")
+        if not kinds & set(TRANSPORTS) and "" not in kinds:
+            name = "fastL4" if not paths else "udp" if protocol == "udp" else "tcp"
+            ctx.create(PROFILES, obj.key, {"name": f"/Common/{name}"})
+            kinds.add(name)
+        wanted = next((word for word in ("tcp", "udp", "sctp") if word in kinds), None)
+        if protocol in (None, "any") and wanted is not None:
+            ctx.modify(obj.key, {"ipProtocol": wanted})
+
+    def after_remove(self, ctx: Context, obj: Obj) -> None:
+        _forget_address(ctx, obj)
+
+    def check(self, ctx: Context, obj: Obj) -> None:
+        profiles = [child.key.path for child in ctx.store.children(PROFILES, obj.key.path)]
+        kinds = [_profile_kind(ctx, path) for path in profiles]
+        if "http" in kinds and ("fastl4" in kinds or "udp" in kinds):
+            text = f"Found disallowed profile on {obj.key.path}: Not Any Of (FastL4 Profile, FastHTTP Profile)"
+            raise errors.configuration_error(text)
+        needy = {kind for kind in kinds if f"ltm/profile/{kind}" in NEEDS_HTTP}
+        cookies = any(_is_cookie(ctx, target) for target in obj.refs)
+        if (needy or cookies) and "http" not in kinds and "fasthttp" not in kinds:
+            raise errors.configuration_error("Required profile profile_http not present")
+        self._check_rules(ctx, obj, kinds)
+        self._check_sni(ctx, obj, profiles)
+
+    def _check_rules(self, ctx: Context, obj: Obj, kinds: list[str]) -> None:
+        for path in obj.props.get("rules") or ():
+            rule = ctx.store.get(Key("ltm/rule", "", path))
+            code = str(rule.props.get("apiAnonymous", "")) if rule else ""
+            for event in ("HTTP_REQUEST", "HTTP_RESPONSE"):
+                if f"when {event} " in code and not {"http", "fasthttp"} & set(kinds):
+                    text = (
+                        f"{event} event in rule ({path}) requires an associated HTTP or FASTHTTP profile "
+                        f"on the virtual-server ({obj.key.path})."
+                    )
+                    raise errors.mcpd(400, "01071912", text)
+
+    def _check_sni(self, ctx: Context, obj: Obj, profiles: list[str]) -> None:
+        for kind in ("client-ssl", "server-ssl"):
+            defaults = 0
+            for path in profiles:
+                profile = ctx.store.find(Target("profile", path))
+                if profile is not None and profile.key.type == f"ltm/profile/{kind}":
+                    defaults += ctx.props(profile).get("sniDefault") == "true"
+            if defaults > 1:
+                text = f"Virtual Server {obj.key.path} has more than one clientssl/serverssl profile that is default for SNI."
+                raise errors.mcpd(400, "01071809", text)
+
+    def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        shown["creationTime"] = obj.props.get("_created", "")
+        shown["lastModifiedTime"] = obj.props.get("_modified", "")
+        shown["vsIndex"] = obj.props.get("_index", 0)
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, str):
+        return [{"name": value}]
+    return [{"name": item} if isinstance(item, str) else dict(item) for item in value]
+
+
+def _forget_address(ctx: Context, virtual: Obj) -> None:
+    place = destination(virtual)
+    if place is not None:
+        ctx.settle_later(Key(ADDRESS, "", place.host))
+
+
+def _profile_kind(ctx: Context, path: str) -> str:
+    """Last segment of the profile's type, empty if it does not exist (yet)."""
+    profile = ctx.store.find(Target("profile", path))
+    return profile.key.type.rpartition("/")[2] if profile else ""
+
+
+def _is_cookie(ctx: Context, target: Target) -> bool:
+    found = ctx.store.find(target) if target.family == "persistence" else None
+    return found is not None and found.key.type == "ltm/persistence/cookie"
+
+
+class AddressRules(TypeRules):
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        props.setdefault("address", draft.name)
+        if not is_address(props["address"]) and not _is_any(props["address"]):
+            raise errors.mcpd(400, "01070734", f"Configuration error: Invalid address ({props['address']})")
+        props.setdefault("mask", host_mask(props["address"]))
+
+    def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        return [Target("#virtual-address", props["address"])]
+
+    def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
+        text = f"Invalid Virtual Address, the IP address {obj.props['address']} already exists."
+        return errors.mcpd(400, "0107176c", text)
+
+    def settle(self, ctx: Context, obj: Obj) -> None:
+        current = ctx.store.get(obj.key)
+        if current is None or ctx.props(current).get("autoDelete") != "true":
+            return
+        if not list(ctx.store.users(Target(ADDRESS, obj.key.path))):
+            ctx.delete(obj.key)
+
+
+class AttachedRules(TypeRules):
+    """Profiles and policies attached to a virtual: named after what they refer to."""
+
+    def __init__(self, family: str) -> None:
+        self._family = family
+
+    def name(self, ctx: Context, parent: Obj | None, body: dict[str, Any]) -> None:
+        named = str(body.get("name", ""))
+        owner = parent.partition if parent else COMMON
+        if not named.startswith("/"):
+            given = f"/{body['partition']}/{named}" if body.get("partition") else ""
+            found = given and ctx.store.find(Target(self._family, given))
+            body["name"] = given if found else qualify(ctx.store, self._family, owner, "", named)
+            body.pop("partition", None)
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        found = ctx.store.find(Target(self._family, draft.key.path))
+        if self._family == "profile" and found is not None and "context" not in props:
+            if found.key.type in CLIENT_SIDE:
+                props["context"] = "clientside"
+            elif found.key.type in SERVER_SIDE:
+                props["context"] = "serverside"
+
+    def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        return [Target(self._family, obj.key.path)]

@@ -1,0 +1,170 @@
+"""Virtual servers, pools, nodes, SNAT, iRules, data groups."""
+
+from __future__ import annotations
+
+from icontrol_emulator.config.rules.misc import (
+    AddressNamedRules,
+    DataGroupRules,
+    RuleRules,
+    SnatPoolRules,
+)
+from icontrol_emulator.config.rules.pool import MemberRules, MonitoredRules, NodeRules
+from icontrol_emulator.config.rules.virtual import AddressRules, AttachedRules, VirtualRules
+from icontrol_emulator.config.schema import Ref, TypeSpec, names
+
+BALANCING = names(
+    "round-robin ratio-member ratio-node ratio-session ratio-least-connections-member "
+    "ratio-least-connections-node least-connections-member least-connections-node least-sessions "
+    "dynamic-ratio-member dynamic-ratio-node fastest-app-response fastest-node observed-member observed-node "
+    "predictive-member predictive-node weighted-least-connections-member weighted-least-connections-node"
+)
+TRAFFIC_GROUP = Ref(name="trafficGroup", family="cm/traffic-group")
+ON_OFF = names("enabled disabled")
+
+VIRTUAL = TypeSpec(
+    path="ltm/virtual",
+    word="Virtual Server",
+    rules=VirtualRules(),
+    defaults={
+        "addressStatus": "yes", "autoLasthop": "default", "cmpEnabled": "yes", "connectionLimit": 0,
+        "evictionProtected": "disabled", "gtmScore": 0, "ipProtocol": "any", "mirror": "disabled",
+        "mobileAppTunnel": "disabled", "nat64": "disabled", "rateLimit": "disabled", "rateLimitDstMask": 0,
+        "rateLimitMode": "object", "rateLimitSrcMask": 0, "serversslUseSni": "disabled",
+        "serviceDownImmediateAction": "none", "sourceAddressTranslation": {"type": "none"},
+        "sourcePort": "preserve", "synCookieStatus": "not-activated", "translateAddress": "enabled",
+        "translatePort": "enabled",
+    },
+    optional=names(
+        "destination mask source pool rules persist fallbackPersistence vlans lastHopPool clonePools "
+        "bwcPolicy trafficClasses auth relatedRules rateClass securityLogProfiles flowEvictionPolicy "
+        "internal ipForward l2Forward reject dhcpRelay stateless ipIntelligencePolicy perFlowRequestAccessPolicy "
+        "httpMrfRoutingEnabled throughputCapacity transparentNexthop trafficMatchingCriteria serviceIpAddress"
+    ),
+    read_only=names("creationTime lastModifiedTime vsIndex"),
+    choices={"sourcePort": names("preserve preserve-strict change"), "mirror": ON_OFF},
+    flags=(("enabled", "disabled"), ("vlansDisabled", "vlansEnabled")),
+    refs=(
+        Ref(name="pool", family="ltm/pool"),
+        Ref(name="lastHopPool", family="ltm/pool"),
+        Ref(name="rules", family="ltm/rule", many=True),
+        Ref(name="vlans", family="vlan", many=True),
+        Ref(name="fallbackPersistence", family="persistence"),
+        Ref(name="sourceAddressTranslation", family="ltm/snatpool", inner="pool"),
+    ),
+    subs=("policies", "profiles"),
+)  # fmt: skip
+
+VIRTUAL_PROFILES = TypeSpec(
+    path="ltm/virtual/profiles", word="profile", owner="ltm/virtual", rules=AttachedRules("profile"),
+    defaults={"context": "all"}, choices={"context": names("all clientside serverside")},
+)  # fmt: skip
+VIRTUAL_POLICIES = TypeSpec(
+    path="ltm/virtual/policies", word="policy", owner="ltm/virtual", rules=AttachedRules("ltm/policy"),
+)  # fmt: skip
+
+VIRTUAL_ADDRESS = TypeSpec(
+    path="ltm/virtual-address",
+    word="Virtual Address",
+    rules=AddressRules(),
+    defaults={
+        "arp": "enabled", "autoDelete": "true", "connectionLimit": 0, "enabled": "yes", "floating": "enabled",
+        "icmpEcho": "enabled", "inheritedTrafficGroup": "false", "routeAdvertisement": "disabled",
+        "serverScope": "any", "spanning": "disabled", "trafficGroup": "/Common/traffic-group-1", "unit": 1,
+    },
+    optional=names("address mask"),
+    create_only=names("address"),
+    refs=(TRAFFIC_GROUP,),
+)  # fmt: skip
+
+POOL = TypeSpec(
+    path="ltm/pool",
+    word="Pool",
+    rules=MonitoredRules(),
+    defaults={
+        "allowNat": "yes", "allowSnat": "yes", "ignorePersistedWeight": "disabled",
+        "ipTosToClient": "pass-through", "ipTosToServer": "pass-through", "linkQosToClient": "pass-through",
+        "linkQosToServer": "pass-through", "loadBalancingMode": "round-robin", "minActiveMembers": 0,
+        "minUpMembers": 0, "minUpMembersAction": "failover", "minUpMembersChecking": "disabled",
+        "queueDepthLimit": 0, "queueOnConnectionLimit": "disabled", "queueTimeLimit": 0, "reselectTries": 0,
+        "serviceDownAction": "none", "slowRampTime": 10,
+    },
+    optional=names("monitor profiles gatewayFailsafeDevice"),
+    choices={
+        "loadBalancingMode": BALANCING,
+        "serviceDownAction": names("none reset drop reselect"),
+        "allowNat": names("yes no"), "allowSnat": names("yes no"),
+    },
+    subs=("members",),
+)  # fmt: skip
+
+_ENDPOINT = {
+    "connectionLimit": 0, "dynamicRatio": 1, "ephemeral": "false", "logging": "disabled", "monitor": "default",
+    "rateLimit": "disabled", "ratio": 1,
+}  # fmt: skip
+
+MEMBERS = TypeSpec(
+    path="ltm/pool/members",
+    word="Pool Member",
+    owner="ltm/pool",
+    rules=MemberRules(),
+    defaults={
+        **_ENDPOINT, "fqdn": {"autopopulate": "disabled"}, "inheritProfile": "enabled", "priorityGroup": 0,
+    },
+    optional=names("address session state profiles parent"),
+    create_only=names("address"),
+)  # fmt: skip
+
+NODE = TypeSpec(
+    path="ltm/node",
+    word="Node",
+    rules=NodeRules(),
+    defaults={
+        **_ENDPOINT,
+        "fqdn": {"addressFamily": "ipv4", "autopopulate": "disabled", "downInterval": 5, "interval": "3600"},
+    },
+    optional=names("address session state"),
+    create_only=names("address"),
+)
+
+SNATPOOL = TypeSpec(
+    path="ltm/snatpool", word="snatpool", rules=SnatPoolRules(), optional=names("members"),
+    refs=(Ref(name="members", family="ltm/snat-translation", many=True),),
+)  # fmt: skip
+SNAT_TRANSLATION = TypeSpec(
+    path="ltm/snat-translation",
+    word="SNAT Translation Address",
+    rules=AddressNamedRules(),
+    defaults={
+        "arp": "enabled", "connectionLimit": 0, "inheritedTrafficGroup": "true", "ipIdleTimeout": "indefinite",
+        "tcpIdleTimeout": "indefinite", "trafficGroup": "/Common/traffic-group-1",
+        "udpIdleTimeout": "indefinite", "unit": 1,
+    },
+    optional=names("address"),
+    flags=(("enabled", "disabled"),),
+    refs=(TRAFFIC_GROUP,),
+)  # fmt: skip
+SNAT = TypeSpec(
+    path="ltm/snat", word="SNAT",
+    defaults={"autoLasthop": "default", "mirror": "disabled", "sourcePort": "preserve"},
+    optional=names("automap origins snatpool translation vlans"),
+    flags=(("vlansDisabled", "vlansEnabled"),),
+    refs=(Ref(name="snatpool", family="ltm/snatpool"), Ref(name="vlans", family="vlan", many=True)),
+)  # fmt: skip
+
+RULE = TypeSpec(
+    path="ltm/rule", word="iRule", rules=RuleRules(), defaults={"apiAnonymous": ""},
+    optional=names("ignoreVerification apiRawValues"),
+)  # fmt: skip
+DATA_GROUP = TypeSpec(
+    path="ltm/data-group/internal", word="value list", family="ltm/data-group", rules=DataGroupRules(),
+    required=("type",), create_only=names("type"), optional=names("records type"),
+)  # fmt: skip
+DATA_GROUP_EXTERNAL = TypeSpec(
+    path="ltm/data-group/external", word="value list", family="ltm/data-group",
+    optional=names("externalFileName type"),
+)  # fmt: skip
+
+SPECS = [
+    VIRTUAL, VIRTUAL_PROFILES, VIRTUAL_POLICIES, VIRTUAL_ADDRESS, POOL, MEMBERS, NODE, SNATPOOL, SNAT_TRANSLATION,
+    SNAT, RULE, DATA_GROUP, DATA_GROUP_EXTERNAL,
+]  # fmt: skip

@@ -1,0 +1,89 @@
+"""Networks below load balancing: VLANs, self addresses, routes, tunnels."""
+
+from __future__ import annotations
+
+from icontrol_emulator.config.rules.misc import AddressNamedRules, BuiltInRules, VlanInterfaceRules, VlanRules
+from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
+
+VLAN_REF = Ref(name="vlan", family="vlan")
+
+VLAN = TypeSpec(
+    path="net/vlan", word="VLAN", family="vlan", rules=VlanRules(),
+    defaults={
+        "autoLasthop": "default", "cmpHash": "default", "dagRoundRobin": "disabled", "dagTunnel": "outer",
+        "failsafe": "disabled", "failsafeAction": "failover-restart-tm", "failsafeTimeout": 90,
+        "learning": "enable-forward", "mtu": 1500, "sourceChecking": "disabled",
+        "sflow": {"pollInterval": 0, "pollIntervalGlobal": "yes", "samplingRate": 0, "samplingRateGlobal": "yes"},
+    },
+    optional=names("tag customerTag hardwareSyncookie synFloodRateLimit syncacheThreshold"),
+    read_only=names("ifIndex"), subs=("interfaces",),
+)  # fmt: skip
+VLAN_INTERFACES = TypeSpec(
+    path="net/vlan/interfaces", word="VLAN member", owner="net/vlan", scope=Scope.FLAT, rules=VlanInterfaceRules(),
+    optional=names("tagMode"), flags=(("untagged", "tagged"),),
+)  # fmt: skip
+SELF = TypeSpec(
+    path="net/self", word="Self IP",
+    defaults={
+        "addressSource": "from-user", "floating": "disabled", "inheritedTrafficGroup": "false",
+        "trafficGroup": "/Common/traffic-group-local-only", "unit": 0,
+    },
+    optional=names("address vlan allowService fwEnforcedPolicy"), required=("address", "vlan"),
+    refs=(VLAN_REF, Ref(name="trafficGroup", family="cm/traffic-group")),
+)  # fmt: skip
+ROUTE = TypeSpec(
+    path="net/route", word="route", defaults={"mtu": 0, "network": "default"},
+    optional=names("gw pool tmInterface blackhole"),
+    refs=(Ref(name="pool", family="ltm/pool"), Ref(name="tmInterface", family="vlan")),
+)  # fmt: skip
+ROUTE_DOMAIN = TypeSpec(
+    path="net/route-domain", word="route domain", rules=BuiltInRules(),
+    defaults={"connectionLimit": 0, "strict": "enabled", "throughputCapacity": 0},
+    optional=names("id vlans parent bwcPolicy flowEvictionPolicy routingProtocol servicePolicy"),
+    refs=(Ref(name="vlans", family="vlan", many=True), Ref(name="parent", family="net/route-domain")),
+)  # fmt: skip
+TUNNEL = TypeSpec(
+    path="net/tunnels/tunnel", word="tunnel", family="vlan", rules=BuiltInRules(),
+    defaults={
+        "autoLasthop": "default", "idleTimeout": 300, "ifIndex": 112, "key": 0, "mode": "bidirectional", "mtu": 0,
+        "profile": "/Common/ipip", "remoteAddress": "any", "secondaryAddress": "any", "tos": "preserve",
+        "transparent": "disabled", "usePmtu": "enabled",
+    },
+    optional=names("localAddress trafficGroup"), refs=(Ref(name="profile", family="tunnel-profile"),),
+)  # fmt: skip
+
+
+def _tunnel_profile(path: str, **defaults: object) -> TypeSpec:
+    return TypeSpec(
+        path=f"net/tunnels/{path}", word="tunnel profile", family="tunnel-profile", rules=BuiltInRules(),
+        defaults=defaults, inherits=True, root=f"/Common/{path}",
+    )  # fmt: skip
+
+
+TUNNEL_PROFILES = [
+    _tunnel_profile("vxlan", encapsulationType="vxlan", floodingType="multicast", port=4789),
+    _tunnel_profile("gre", encapsulation="standard", floodingType="none"),
+    _tunnel_profile("ipip", dsLite="disabled", proto="ipv4"),
+    _tunnel_profile("etherip"),
+    _tunnel_profile("geneve", floodingType="none", port=6081),
+]
+FDB_TUNNEL = TypeSpec(path="net/fdb/tunnel", word="FDB tunnel", optional=names("records"))
+FDB_VLAN = TypeSpec(path="net/fdb/vlan", word="FDB vlan", optional=names("records"))
+ARP = TypeSpec(
+    path="net/arp", word="static ARP entry", rules=AddressNamedRules("ipAddress"),
+    optional=names("ipAddress macAddress"),
+)  # fmt: skip
+INTERFACE = TypeSpec(
+    path="net/interface", word="interface", scope=Scope.FLAT, creatable=False,
+    defaults={
+        "bundle": "not-supported", "bundleSpeed": "not-supported", "flowControl": "tx-rx", "forceGigabitFiber":
+        "disabled", "forwardErrorCorrection": "not-supported", "lldpAdmin": "txonly", "lldpTlvmap": 130943,
+        "mediaActive": "10000T-FD", "mediaFixed": "auto", "mediaMax": "10000T-FD", "mediaSfp": "auto",
+        "mtu": 9198, "portFwdMode": "l3", "preferPort": "sfp", "qinqEthertype": "0x8100", "serial": " ",
+        "stp": "enabled", "stpAutoEdgePort": "enabled", "stpEdgePort": "true", "stpLinkType": "auto",
+    },
+    optional=names("ifIndex macAddress"), flags=(("enabled", "disabled"),),
+)  # fmt: skip
+
+SPECS = [VLAN, VLAN_INTERFACES, SELF, ROUTE, ROUTE_DOMAIN, TUNNEL, *TUNNEL_PROFILES, FDB_TUNNEL, FDB_VLAN, ARP,
+         INTERFACE]  # fmt: skip

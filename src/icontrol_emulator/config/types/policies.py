@@ -1,0 +1,40 @@
+"""Local traffic policies with their rules, conditions and actions."""
+
+from __future__ import annotations
+
+from icontrol_emulator.config.rules.misc import BuiltInRules
+from icontrol_emulator.config.rules.policy import PolicyPartRules, PolicyRules
+from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
+
+POLICY = TypeSpec(
+    path="ltm/policy", word="policy", rules=PolicyRules(),
+    defaults={"strategy": "/Common/first-match"},
+    optional=names("controls requires legacy createDraft status publishCopy"),
+    read_only=names("lastModified publishedCopy references"),
+    refs=(Ref(name="strategy", family="ltm/policy-strategy"),),
+    subs=("rules",),
+)  # fmt: skip
+RULES = TypeSpec(
+    path="ltm/policy/rules", word="policy rule", owner="ltm/policy", scope=Scope.FLAT, rules=PolicyPartRules(),
+    defaults={"ordinal": 0}, subs=("actions", "conditions"),
+)  # fmt: skip
+ACTIONS = TypeSpec(
+    path="ltm/policy/rules/actions", word="policy action", owner="ltm/policy/rules", scope=Scope.FLAT,
+    rules=PolicyPartRules(), open=True,
+    defaults={
+        "code": 0, "expirySecs": 0, "length": 0, "offset": 0, "port": 0, "status": 0, "timeout": 0, "vlanId": 0,
+    },
+    refs=(
+        Ref(name="pool", family="ltm/pool"), Ref(name="node", family="ltm/node"),
+        Ref(name="virtual", family="ltm/virtual"),
+    ),
+)  # fmt: skip
+CONDITIONS = TypeSpec(
+    path="ltm/policy/rules/conditions", word="policy condition", owner="ltm/policy/rules", scope=Scope.FLAT,
+    rules=PolicyPartRules(), open=True, defaults={"index": 0},
+)  # fmt: skip
+STRATEGY = TypeSpec(
+    path="ltm/policy-strategy", word="policy strategy", rules=BuiltInRules(), optional=names("operands"),
+)  # fmt: skip
+
+SPECS = [POLICY, RULES, ACTIONS, CONDITIONS, STRATEGY]

@@ -1,0 +1,212 @@
+"""Profiles. All kinds share one name space; a child's unset values follow its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from icontrol_emulator.config.rules.misc import BuiltInRules
+from icontrol_emulator.config.rules.ssl import SslProfileRules
+from icontrol_emulator.config.schema import Ref, TypeSpec, names
+
+_HTTP = {
+    "acceptXff": "disabled", "basicAuthRealm": "none", "encryptCookies": [], "explicitProxy": {
+        "badRequestMessage": "none", "badResponseMessage": "none", "connectErrorMessage": "none",
+        "defaultConnectHandling": "deny", "dnsErrorMessage": "none", "dnsResolver": "none", "hostNames": [],
+        "ipv6": "no", "routeDomain": "none", "tunnelName": "none", "tunnelOnAnyRequest": "no",
+    },
+    "enforcement": {
+        "allowWsHeaderName": "disabled", "excessClientHeaders": "reject", "excessServerHeaders": "reject",
+        "knownMethods": ["CONNECT", "DELETE", "GET", "HEAD", "LOCK", "OPTIONS", "POST", "PROPFIND", "PUT", "TRACE",
+                         "UNLOCK"],
+        "maxHeaderCount": 64, "maxHeaderSize": 32768, "maxRequests": 0, "oversizeClientHeaders": "reject",
+        "oversizeServerHeaders": "reject", "pipeline": "allow", "rfcCompliance": "disabled",
+        "truncatedRedirects": "disabled", "unknownMethod": "allow",
+    },
+    "fallbackHost": "none", "fallbackStatusCodes": [], "headerErase": "none", "headerInsert": "none",
+    "hsts": {"includeSubdomains": "enabled", "maximumAge": 16070400, "mode": "disabled", "preload": "disabled"},
+    "insertXforwardedFor": "disabled", "lwsSeparator": "none", "lwsWidth": 80,
+    "oneconnectTransformations": "enabled", "oneconnectStatusReuse": "200 206", "proxyType": "reverse",
+    "redirectRewrite": "none", "requestChunking": "sustain", "responseChunking": "sustain",
+    "responseHeadersPermitted": [], "serverAgentName": "BigIP",
+    "sflow": {"pollInterval": 0, "pollIntervalGlobal": "yes", "samplingRate": 0, "samplingRateGlobal": "yes"},
+    "viaHostName": "none", "viaRequest": "preserve", "viaResponse": "preserve", "xffAlternativeNames": [],
+}  # fmt: skip
+_TCP = {
+    "abc": "enabled", "ackOnPush": "enabled", "autoProxyBufferSize": "enabled", "autoReceiveWindowSize": "enabled",
+    "autoSendBufferSize": "enabled", "closeWaitTimeout": 5, "cmetricsCache": "enabled",
+    "cmetricsCacheTimeout": 0, "congestionControl": "high-speed", "deferredAccept": "disabled",
+    "delayWindowControl": "disabled", "delayedAcks": "enabled", "dsack": "disabled", "earlyRetransmit": "enabled",
+    "ecn": "enabled", "enhancedLossRecovery": "enabled", "fastOpen": "enabled", "fastOpenCookieExpiration": 21600,
+    "finWait_2Timeout": 300, "finWaitTimeout": 5, "hardwareSynCookie": "enabled", "idleTimeout": 300,
+    "initCwnd": 10, "initRwnd": 10, "ipDfMode": "pmtu", "ipTosToClient": "0", "ipTtlMode": "proxy",
+    "ipTtlV4": 255, "ipTtlV6": 64, "keepAliveInterval": 1800, "limitedTransmit": "enabled",
+    "linkQosToClient": "0", "maxRetrans": 8, "maxSegmentSize": 1460, "md5Signature": "disabled",
+    "minimumRto": 1000, "mptcp": "disabled", "nagle": "disabled", "pktLossIgnoreBurst": 0,
+    "pktLossIgnoreRate": 0, "proxyBufferHigh": 262144, "proxyBufferLow": 196608, "proxyMss": "enabled",
+    "proxyOptions": "disabled", "pushFlag": "default", "ratePace": "enabled", "ratePaceMaxRate": 0,
+    "receiveWindowSize": 131072, "resetOnTimeout": "enabled", "rexmtThresh": 3, "selectiveAcks": "enabled",
+    "selectiveNack": "disabled", "sendBufferSize": 262144, "slowStart": "enabled", "synCookieEnable": "enabled",
+    "synCookieWhitelist": "disabled", "synMaxRetrans": 3, "synRtoBase": 3000, "tailLossProbe": "enabled",
+    "tcpOptions": "none", "timeWaitRecycle": "enabled", "timeWaitTimeout": "2000", "timestamps": "enabled",
+    "verifiedAccept": "disabled", "zeroWindowTimeout": 20000,
+}  # fmt: skip
+_FASTL4 = {
+    "clientTimeout": 30, "explicitFlowMigration": "disabled", "hardwareSynCookie": "enabled", "idleTimeout": "300",
+    "ipDfMode": "preserve", "ipTosToClient": "pass-through", "ipTosToServer": "pass-through",
+    "ipTtlMode": "decrement", "ipTtlV4": 255, "ipTtlV6": 64, "keepAliveInterval": "disabled", "lateBinding":
+    "disabled", "linkQosToClient": "pass-through", "linkQosToServer": "pass-through", "looseClose": "disabled",
+    "looseInitialization": "disabled", "mssOverride": 0, "priorityToClient": "pass-through", "priorityToServer":
+    "pass-through", "pvaAcceleration": "full", "pvaDynamicClientPackets": 1, "pvaDynamicServerPackets": 0,
+    "pvaFlowAging": "enabled", "pvaFlowEvict": "enabled", "pvaOffloadDynamic": "enabled", "pvaOffloadState":
+    "embryonic", "reassembleFragments": "disabled", "receiveWindowSize": 0, "resetOnTimeout": "enabled",
+    "rttFromClient": "disabled", "rttFromServer": "disabled", "serverSack": "disabled", "serverTimestamp":
+    "disabled", "softwareSynCookie": "disabled", "synCookieEnable": "enabled", "synCookieMss": 0,
+    "synCookieWhitelist": "disabled", "tcpCloseTimeout": "5", "tcpGenerateIsn": "disabled",
+    "tcpHandshakeTimeout": "5", "tcpStripSack": "disabled", "tcpTimeWaitTimeout": 0, "tcpTimestampMode":
+    "preserve", "tcpWscaleMode": "preserve", "timeoutRecovery": "disconnect",
+}  # fmt: skip
+_SSL = {
+    "alertTimeout": "indefinite", "cacheSize": 262144, "cacheTimeout": 3600, "caFile": "none", "chain": "none",
+    "cipherGroup": "none", "ciphers": "DEFAULT", "crlFile": "none", "authenticate": "once",
+    "authenticateDepth": 9, "genericAlert": "enabled", "handshakeTimeout": "10", "maxActiveHandshakes":
+    "indefinite", "maxAggregateRenegotiationPerMinute": "indefinite", "maximumRecordSize": 16384, "mode":
+    "enabled", "modSslMethods": "disabled", "peerCertMode": "ignore", "proxySsl": "disabled",
+    "proxySslPassthrough": "disabled", "renegotiatePeriod": "indefinite", "renegotiateSize": "indefinite",
+    "renegotiation": "enabled", "secureRenegotiation": "require", "serverName": "none", "sessionMirroring":
+    "disabled", "sessionTicket": "disabled", "sniDefault": "false", "sniRequire": "false", "sslForwardProxy":
+    "disabled", "sslForwardProxyBypass": "disabled", "sslSignHash": "any", "strictResume": "disabled",
+    "tmOptions": ["dont-insert-empty-fragments"], "uncleanShutdown": "enabled", "bypassOnHandshakeAlert":
+    "disabled", "c3dOcsp": "none", "data_0rtt": "disabled", "logPublisher": "/Common/sys-ssl-publisher",
+}  # fmt: skip
+_CHAIN = {"name": "default", "appService": "none", "cert": "/Common/default.crt", "chain": "none",
+          "key": "/Common/default.key", "usage": "SERVER"}  # fmt: skip
+_CLIENT_SSL = {
+    **_SSL, "allowNonSsl": "disabled", "allowExpiredCrl": "disabled", "allowDynamicRecordSizing": "disabled",
+    "authenticate": "once", "cert": "/Common/default.crt", "key": "/Common/default.key",
+    "certKeyChain": [_CHAIN], "certExtensionIncludes": ["basic-constraints", "subject-alternative-name"],
+    "certLifespan": 30, "certLookupByIpaddrPort": "disabled", "clientCertCa": "none", "forwardProxyBypassDefaultAction":
+    "intercept", "inheritCertkeychain": "true", "maxRenegotiationsPerMinute": 5, "passphrase": "none",
+    "renegotiateMaxRecordDelay": "indefinite", "retainCertificate": "true", "sessionTicketTimeout": 0,
+    "proxyCaCert": "none", "proxyCaKey": "none", "ocspStapling": "disabled", "notifyCertStatusToVirtualServer": "disabled",
+}  # fmt: skip
+_SERVER_SSL = {
+    **_SSL, "authenticateName": "none", "cert": "none", "key": "none", "expireCertResponseControl": "drop",
+    "untrustedCertResponseControl": "drop", "revokedCertStatusResponseControl": "drop", "retainCertificate": "true",
+    "secureRenegotiation": "require-strict", "ocsp": "none", "passphrase": "none",
+}  # fmt: skip
+_COMPRESSION = {
+    "allowHttp_10": "disabled", "browserWorkarounds": "disabled", "bufferSize": 4096, "contentTypeExclude": [],
+    "contentTypeInclude": ["text/", "application/(xml|x-javascript)"], "cpuSaver": "enabled", "cpuSaverHigh": 90,
+    "cpuSaverLow": 75, "gzipLevel": 1, "gzipMemoryLevel": 8192, "gzipWindowSize": 16384, "keepAcceptEncoding":
+    "disabled", "methodPrefer": "gzip", "minSize": 1024, "selective": "disabled", "uriExclude": [],
+    "uriInclude": [".*"], "varyHeader": "enabled",
+}  # fmt: skip
+_ACCELERATION = {
+    "applications": [], "cacheAgingRate": 9, "cacheClientCacheControlMode": "all", "cacheInsertAgeHeader":
+    "enabled", "cacheMaxAge": 3600, "cacheMaxEntries": 10000, "cacheObjectMaxSize": 50000,
+    "cacheObjectMinSize": 500, "cacheSize": "100", "cacheUriExclude": [], "cacheUriInclude": [".*"],
+    "cacheUriIncludeOverride": [], "cacheUriPinned": [], "metadataCacheMaxSize": "25",
+}  # fmt: skip
+_HTTP2 = {
+    "activationModes": ["alpn"], "concurrentStreamsPerConnection": 10, "connectionIdleTimeout": 300,
+    "enforceTlsRequirements": "enabled", "frameSize": 2048, "headerTableSize": 4096, "includeContentLength":
+    "disabled", "insertHeader": "disabled", "insertHeaderName": "X-HTTP2", "receiveWindow": 32, "writeSize": 16384,
+}  # fmt: skip
+_ONE_CONNECT = {
+    "idleTimeoutOverride": "disabled", "limitType": "none", "maxAge": 86400, "maxReuse": 1000, "maxSize": 10000,
+    "sharePools": "disabled", "sourceMask": "any",
+}  # fmt: skip
+_UDP = {
+    "allowNoPayload": "disabled", "bufferMaxBytes": 655350, "bufferMaxPackets": 0, "datagramLoadBalancing":
+    "disabled", "idleTimeout": "60", "ipDfMode": "pmtu", "ipTosToClient": "0", "ipTtlMode": "proxy",
+    "ipTtlV4": 255, "ipTtlV6": 64, "linkQosToClient": "0", "noChecksum": "disabled", "proxyMss": "disabled",
+    "sendBufferSize": 655350,
+}  # fmt: skip
+_FASTHTTP = {
+    "clientCloseTimeout": 5, "connpoolIdleTimeoutOverride": 0, "connpoolMaxReuse": 0, "connpoolMaxSize": 2048,
+    "connpoolMinSize": 0, "connpoolReplenish": "enabled", "connpoolStep": 4, "forceHttp_10Response": "disabled",
+    "hardwareSynCookie": "enabled", "headerInsert": "none", "http_11CloseWorkarounds": "disabled", "idleTimeout": 300,
+    "insertXforwardedFor": "disabled", "layer_7": "enabled", "maxHeaderSize": 32768, "maxRequests": 0,
+    "mssOverride": 0, "receiveWindowSize": 0, "resetOnTimeout": "enabled", "serverCloseTimeout": 5,
+    "serverSack": "disabled", "serverTimestamp": "disabled", "uncleanShutdown": "disabled",
+}  # fmt: skip
+_SSL_REFS = (
+    Ref(name="cert", family="sys/file/ssl-cert"),
+    Ref(name="key", family="sys/file/ssl-key"),
+    Ref(name="chain", family="sys/file/ssl-cert"),
+    Ref(name="caFile", family="sys/file/ssl-cert"),
+    Ref(name="certKeyChain", family="sys/file/ssl-cert", inner="cert"),
+    Ref(name="certKeyChain", family="sys/file/ssl-key", inner="key"),
+    Ref(name="certKeyChain", family="sys/file/ssl-cert", inner="chain"),
+)
+
+
+def _profile(
+    path: str, root: str, defaults: Mapping[str, Any] | None = None, *, word: str = "profile",
+    refs: tuple[Ref, ...] = (), closed: bool = False,
+) -> TypeSpec:  # fmt: skip
+    return TypeSpec(
+        path=f"ltm/{path}", word=word, family="profile",
+        rules=SslProfileRules() if refs else BuiltInRules(), inherits=True, root=f"/Common/{root}",
+        defaults=dict(defaults or {}), refs=refs, open=not closed,
+        optional=names("cipherGroup options allowNonSsl customTag"),
+    )  # fmt: skip
+
+
+SPECS = [
+    _profile("profile/http", "http", _HTTP, closed=True),
+    _profile("profile/tcp", "tcp", _TCP, closed=True),
+    _profile("profile/udp", "udp", _UDP, closed=True),
+    _profile("profile/fastl4", "fastL4", _FASTL4, closed=True),
+    _profile("profile/fasthttp", "fasthttp", _FASTHTTP, closed=True),
+    _profile("profile/one-connect", "oneconnect", _ONE_CONNECT, closed=True),
+    _profile("profile/client-ssl", "clientssl", _CLIENT_SSL, word="ClientSSL Profile", refs=_SSL_REFS),
+    _profile("profile/server-ssl", "serverssl", _SERVER_SSL, word="ServerSSL Profile", refs=_SSL_REFS),
+    _profile("profile/http-compression", "httpcompression", _COMPRESSION, closed=True),
+    _profile("profile/web-acceleration", "webacceleration", _ACCELERATION, closed=True),
+    _profile("profile/http2", "http2", _HTTP2, closed=True),
+    _profile("profile/sctp", "sctp", {"idleTimeout": 300}),
+    _profile("profile/ipother", "ipother", {"idleTimeout": "60"}),
+    _profile("profile/sip", "sip", {"community": "none", "maxSize": 65535, "terminateOnBye": "enabled"}),
+    _profile("profile/diameter", "diameter", {"destinationRealm": "none", "originHost": "none"}),
+    _profile("profile/dhcpv4", "dhcpv4", {"idleTimeout": "60", "mode": "relay"}),
+    _profile("profile/dhcpv6", "dhcpv6", {"idleTimeout": "60", "mode": "relay"}),
+    _profile("profile/dns", "dns", {"enableDnsExpress": "yes", "useLocalBind": "yes"}, word="DNS Profile"),
+    _profile("profile/ftp", "ftp", {"port": 20, "securityEnabled": "disabled"}),
+    _profile("profile/stream", "stream", {"chunking": "disabled", "source": "none", "tmTarget": "none"}),
+    _profile("profile/websocket", "websocket", {"masking": "selective"}),
+    _profile("profile/request-log", "request-log", {"requestLogging": "disabled"}),
+    _profile("profile/statistics", "stats"),
+    _profile("profile/analytics", "analytics", {"collectedStatsInternalLogging": "enabled"}),
+    _profile("profile/html", "html", {"contentSelection": ["text/html", "text/xhtml"]}),
+    _profile("profile/rewrite", "rewrite", {"rewriteMode": "uri-translation"}),
+    _profile("message-routing/sip/profile/session", "sipsession", {"maxMsgSize": 65535}),
+    _profile("message-routing/sip/profile/router", "siprouter", {"operationMode": "load-balancing"}),
+    _profile("message-routing/diameter/profile/session", "diametersession", {"maxMessageSize": 0}),
+    _profile("message-routing/diameter/profile/router", "diameterrouter", {}),
+]
+
+ROOTS = {spec.root: spec.path for spec in SPECS}
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "/Common/tcp-lan-optimized": ("ltm/profile/tcp", {"nagle": "disabled", "slowStart": "disabled"}),
+    "/Common/tcp-wan-optimized": ("ltm/profile/tcp", {"nagle": "enabled"}),
+    "/Common/tcp-mobile-optimized": ("ltm/profile/tcp", {"congestionControl": "high-speed"}),
+    "/Common/f5-tcp-progressive": ("ltm/profile/tcp", {"congestionControl": "bbr", "nagle": "auto"}),
+    "/Common/f5-tcp-lan": ("ltm/profile/tcp", {"delayedAcks": "disabled"}),
+    "/Common/f5-tcp-wan": ("ltm/profile/tcp", {"nagle": "auto"}),
+    "/Common/f5-tcp-mobile": ("ltm/profile/tcp", {"nagle": "auto"}),
+    "/Common/tcp-legacy": ("ltm/profile/tcp", {"abc": "disabled"}),
+    "/Common/udp_gtm_dns": ("ltm/profile/udp", {"datagramLoadBalancing": "enabled"}),
+    "/Common/udp_decrement_ttl": ("ltm/profile/udp", {"ipTtlMode": "decrement"}),
+    "/Common/full-acceleration": ("ltm/profile/fastl4", {}),
+    "/Common/http-transparent": ("ltm/profile/http", {"proxyType": "transparent"}),
+    "/Common/http-explicit": ("ltm/profile/http", {"proxyType": "explicit"}),
+    "/Common/clientssl-insecure-compatible": ("ltm/profile/client-ssl", {"secureRenegotiation": "request"}),
+    "/Common/clientssl-secure": ("ltm/profile/client-ssl", {"renegotiation": "disabled"}),
+    "/Common/serverssl-insecure-compatible": ("ltm/profile/server-ssl", {"secureRenegotiation": "request"}),
+    "/Common/apm-default-serverssl": ("ltm/profile/server-ssl", {}),
+    "/Common/wan-optimized-compression": ("ltm/profile/http-compression", {"minSize": 16384}),
+    "/Common/optimized-caching": ("ltm/profile/web-acceleration", {}),
+    "/Common/optimized-acceleration": ("ltm/profile/web-acceleration", {}),
+}

@@ -1,0 +1,129 @@
+"""One device: its configuration, tokens, transactions, saved state and role in the pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from icontrol_emulator.config.builtins import install
+from icontrol_emulator.config.engine import Engine
+from icontrol_emulator.config.model import Key, Obj
+from icontrol_emulator.config.registry import Registry
+from icontrol_emulator.config.render import Renderer
+from icontrol_emulator.config.schema import StatusSource
+from icontrol_emulator.config.store import ChangeSet, Snapshot
+from icontrol_emulator.rest.tokens import TokenBook
+from icontrol_emulator.rest.transactions import TransactionBook
+
+ACTIVE, STANDBY, OFFLINE = "active", "standby", "offline"
+UPLOADED_FILES_MAX = 200
+SNAPSHOTS_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSpec:
+    """Where a device listens; port 0 is any free one."""
+
+    name: str
+    host: str = "127.0.0.1"
+    port: int = 0
+
+
+class Unmonitored:
+    """Nothing is probed: whatever has a monitor counts as up."""
+
+    def __init__(self) -> None:
+        self._engine: Engine | None = None
+
+    def attach(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def monitor_state(self, member: Obj) -> str | None:
+        if self._engine is None:
+            return None
+        rule = self._engine.props(member).get("monitor")
+        if rule == "default":
+            owner = member.key.owner
+            pool = self._engine.store.get(owner) if owner else None
+            rule = pool.props.get("monitor") if pool else None
+        return "up" if rule else None
+
+    def node_state(self, node: Obj) -> str | None:
+        return "up" if node.props.get("monitor") else None
+
+
+@dataclass(slots=True)
+class Task:
+    """A /mgmt/tm/task: finished at its first look after being started."""
+
+    id: int
+    path: str
+    body: Mapping[str, Any]
+    state: str = "STARTED"
+
+
+class Device:
+    def __init__(
+        self, name: str, registry: Registry, clock: Callable[[], float], status: StatusSource,
+        peers: list[str], users: Mapping[str, str], open_transactions_max: int,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.url = ""
+        self.clock = clock
+        self.failover_state = ACTIVE
+        self.reachable = True
+        self.changed_listeners: list[Callable[[ChangeSet], None]] = []
+        self.engine = Engine(registry, clock, status, self._changed)
+        if isinstance(status, Unmonitored):
+            status.attach(self.engine)
+        install(self.engine, name, peers, users)
+        self.renderer = Renderer(self.engine)
+        self.tokens = TokenBook(clock)
+        self.transactions = TransactionBook(clock, open_transactions_max)
+        self.saved: Snapshot = self.engine.store.snapshot()
+        self.snapshots: dict[str, Snapshot] = {}
+        self.files: dict[str, bytearray] = {}
+        self.tasks: dict[int, Task] = {}
+        self.busy_until = 0.0
+
+    def _changed(self, changes: ChangeSet) -> None:
+        for listener in self.changed_listeners:
+            listener(changes)
+
+    def password_of(self, user: str) -> str | None:
+        found = self.engine.store.get(Key("auth/user", "", user))
+        return None if found is None else found.props.get("_password")
+
+    def objects(self, type_path: str, partition: str | None = None) -> list[str]:
+        """Full paths of the objects of a type, straight from the store."""
+        return [obj.key.path for obj in self.engine.store.top(type_path, partition)]
+
+    def save(self) -> None:
+        self.saved = self.engine.store.snapshot()
+
+    def load(self, snapshot: Snapshot) -> None:
+        """Make a snapshot the running configuration and tell everybody."""
+        store = self.engine.store
+        store.begin()
+        store.restore(snapshot)
+        store.next_generation()
+        self._changed(store.commit())
+
+    def keep_file(self, name: str, data: bytes, offset: int) -> bytearray:
+        """Store a chunk of an upload; the oldest files make room."""
+        if name not in self.files and len(self.files) >= UPLOADED_FILES_MAX:
+            del self.files[next(iter(self.files))]
+        content = self.files.setdefault(name, bytearray())
+        if offset == 0:
+            content.clear()
+        if offset > len(content):
+            content.extend(bytes(offset - len(content)))
+        content[offset : offset + len(data)] = data
+        return content
+
+    def forget_sessions(self) -> None:
+        """What a reboot wipes out besides unsaved configuration."""
+        self.tokens.forget_everything()
+        self.transactions.forget_everything()
+        self.tasks.clear()

@@ -1,0 +1,1 @@
+"""iControl REST: from HTTP requests to the configuration and back."""

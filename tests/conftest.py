@@ -1,0 +1,38 @@
+"""Fixtures for every room: the real servers, started once per test process and only if a test asks for one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.services import postgres
+from tests.services import rabbitmq as rabbit
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[rabbit.RabbitMQ]:
+    """A running RabbitMQ. A test that stops it must start it again."""
+    if reason := rabbit.missing():
+        pytest.skip(reason)
+    server = rabbit.RabbitMQ()
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[postgres.PostgreSQL]:
+    """A running PostgreSQL. A test that stops it must start it again."""
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    server = postgres.PostgreSQL()
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgresql_database(postgresql: postgres.PostgreSQL) -> Iterator[str]:
+    """The URL of an empty database of the test's own."""
+    url = postgresql.create_database()
+    yield url
+    postgresql.drop_database(url)

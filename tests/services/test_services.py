@@ -1,0 +1,56 @@
+"""The servers come up, survive being killed, and are emptied when asked."""
+
+import asyncio
+import os
+
+import aio_pika
+import asyncpg
+import pytest
+
+from tests.services.postgres import PostgreSQL
+from tests.services.rabbitmq import RabbitMQ
+
+pytestmark = pytest.mark.services
+
+
+async def test_rabbitmq_keeps_a_durable_queue_over_kill_and_loses_it_when_wiped(rabbitmq: RabbitMQ) -> None:
+    queue = f"durable-{os.getpid()}"
+    await _declare(rabbitmq.url, queue, passive=False)
+    rabbitmq.kill()
+    await asyncio.to_thread(rabbitmq.start)
+    await _declare(rabbitmq.url, queue, passive=True)
+    rabbitmq.stop()
+    rabbitmq.wipe()
+    rabbitmq.start()
+    with pytest.raises(aio_pika.exceptions.ChannelNotFoundEntity):
+        await _declare(rabbitmq.url, queue, passive=True)
+
+
+async def _declare(url: str, queue: str, *, passive: bool) -> None:
+    async with await aio_pika.connect(url) as connection:
+        channel = await connection.channel()
+        await channel.declare_queue(queue, durable=True, passive=passive, arguments={"x-queue-type": "quorum"})
+
+
+async def test_postgresql_gives_each_caller_an_empty_database_and_survives_kill(postgresql: PostgreSQL) -> None:
+    first, second = postgresql.create_database(), postgresql.create_database()
+    await _execute(first, "CREATE TABLE marked (id int)")
+    assert await _tables(second) == []
+    postgresql.kill()
+    await asyncio.to_thread(postgresql.start)
+    assert await _tables(first) == ["marked"]
+    postgresql.drop_database(first)
+    postgresql.drop_database(second)
+
+
+async def _execute(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(statement)
+    await connection.close()
+
+
+async def _tables(url: str) -> list[str]:
+    connection = await asyncpg.connect(url)
+    rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    await connection.close()
+    return [row["tablename"] for row in rows]
