@@ -172,8 +172,7 @@ class ShardWorker:
             self._retries.failed(key, now)
 
     async def _reconcile(self, complete: bool, taken: tuple[str, ...]) -> None:
-        services = await self._fetch(None if complete else taken)
-        await self._fence()
+        services = await self._fetch_fenced(None if complete else taken)
         if not self._guarded:
             await self._device.take_over(self.project_id, self.epoch)
             self._guarded = True
@@ -188,10 +187,14 @@ class ShardWorker:
             self._retries.failed(COMPLETE, self._clock.monotonic())
         await self._report(outcome.outcomes)
 
-    async def _fence(self) -> None:
-        """Wait until the lease allows a batch of writes."""
-        while not self._session.may_write():
-            await self._clock.sleep(FENCE_POLL_SECONDS)
+    async def _fetch_fenced(self, load_balancer_ids: tuple[str, ...] | None) -> tuple[ServiceDefinition, ...]:
+        """Definitions to write now: fetched again if the lease ran short meanwhile."""
+        while True:
+            while not self._session.may_write():
+                await self._clock.sleep(FENCE_POLL_SECONDS)
+            services = await self._fetch(load_balancer_ids)
+            if self._session.may_write():
+                return services
 
     async def _fetch(self, load_balancer_ids: tuple[str, ...] | None) -> tuple[ServiceDefinition, ...]:
         """The definitions of these, or of the whole shard, over as many answers as it takes."""

@@ -57,7 +57,11 @@ class Engine:
         if not keep:
             self.store.rollback()
             return
-        self._on_commit(self.store.commit())
+        self.announce(self.store.commit())
+
+    def announce(self, changes: ChangeSet) -> None:
+        """Tell whoever watches this configuration what changed."""
+        self._on_commit(changes)
 
     def _settle(self) -> None:
         while self._settling:

@@ -1,0 +1,82 @@
+"""Request bodies: read up to a limit, decoded straight from the bytes into structs, refused in Octavia's words."""
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from litestar.types import Receive
+
+from evenkeel.api.context import Headers
+from evenkeel.api.errors import Refusal
+from evenkeel.api.explain import explained
+from evenkeel.core.errors import Invalid
+
+T = TypeVar("T")
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of everything clients send."""
+
+
+class BodyReader(Generic[T]):
+    """A prebuilt decoder of one body type."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self._kind: type[Any] = kind
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def read(self, raw: bytes) -> T:
+        """The struct. Raises :class:`Invalid`, :class:`Unsupported`."""
+        try:
+            return self._decode(raw)
+        except msgspec.ValidationError as error:
+            raise self._refusal(error, raw) from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Invalid(f"Invalid JSON in the request body: {error}.") from error
+        except RecursionError as error:
+            raise Invalid("Invalid JSON in the request body: it is nested too deeply.") from error
+
+    def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> Exception:
+        try:
+            return explained(error, raw, self._kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+            return Invalid(f"Invalid JSON in the request body: {broken}.")
+        except RecursionError:
+            return Invalid("Invalid JSON in the request body: it is nested too deeply.")
+
+
+def check_content_type(headers: Headers) -> None:
+    """Raises :class:`Refusal` (415) unless the body is said to be JSON."""
+    given = headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
+    if given != b"application/json":
+        raise Refusal(415, f"Unsupported media type '{given.decode('latin-1')[:64]}'. Use application/json.")
+
+
+async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> bytes:
+    """The whole body. Raises :class:`Refusal` (413) as soon as it is known to be over the limit."""
+    declared = headers.get(b"content-length", b"")
+    if declared.isdigit() and int(declared) > limit_bytes:
+        raise too_large(limit_bytes)
+    message: Any = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body", False):
+        return checked_size(body, limit_bytes)
+    parts, size = [body], len(body)
+    while message.get("more_body", False):
+        message = await receive()
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limit_bytes:
+            raise too_large(limit_bytes)
+    return b"".join(parts)
+
+
+def checked_size(body: bytes, limit_bytes: int) -> bytes:
+    """The body, if it is within the limit. Raises :class:`Refusal` (413)."""
+    if len(body) > limit_bytes:
+        raise too_large(limit_bytes)
+    return body
+
+
+def too_large(limit_bytes: int) -> Refusal:
+    """The refusal of a body over the limit."""
+    return Refusal(413, f"The request body is larger than the limit of {limit_bytes} bytes.")

@@ -1,0 +1,181 @@
+"""Why a body was refused: the decoder's complaint in Octavia's words, with field, value and what is allowed.
+
+Only refused bodies come here, so nothing is fast. The decoder says where it stumbled; what is allowed there is read
+off the type itself, so that texts and checks cannot drift apart.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from evenkeel.api.errors import shorten, unknown_input
+from evenkeel.api.features import UNBUILT_ATTRIBUTES, UNBUILT_VALUES
+from evenkeel.core.errors import Invalid, RequestError, Unsupported
+
+_AT = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
+_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
+_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*)`(?: - at `|$)", re.DOTALL)
+_MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
+
+Step = str | int | None
+"""One step down: a field name, a list index, or None for any value of a mapping."""
+
+
+def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any]) -> RequestError:
+    """The refusal for a body that is JSON and not a ``kind``."""
+    text = str(error)
+    path = _path(text)
+    if unknown := _UNKNOWN.match(text):
+        return _unknown_attribute(_argument(path), unknown["name"], kind)
+    if missing := _MISSING.match(text):
+        if not path:
+            return Invalid(f'Missing argument: "{missing["name"]}"')
+        return unknown_input(missing["name"], None, "Mandatory field missing.")
+    return _bad_value(path, msgspec.json.decode(raw), kind)
+
+
+def unsupported(field: str, feature: str) -> Unsupported:
+    """The option exists in Octavia and is not built here."""
+    return Unsupported(f"Provider does not support a requested option: {field}: {feature} not built yet.")
+
+
+def _path(text: str) -> list[Step]:
+    found = _AT.search(text)
+    if not found:
+        return []
+    steps: list[Step] = []
+    for step in _STEP.finditer(found["path"]):
+        if step["name"] is not None:
+            steps.append(step["name"])
+        else:
+            steps.append(None if step["index"] == "..." else int(step["index"]))
+    return steps
+
+
+def _argument(path: list[Step]) -> str:
+    """The innermost named part of the path."""
+    return next((step for step in reversed(path) if isinstance(step, str)), "body")
+
+
+def _unknown_attribute(argument: str, name: str, kind: type[Any]) -> RequestError:
+    if feature := UNBUILT_ATTRIBUTES.get(name):
+        return unsupported(name, feature)
+    if argument == "body":
+        return Invalid(f'Unknown argument: "{shorten(name, 64)}"')
+    if feature := UNBUILT_VALUES.get(argument, {}).get(name):
+        return unsupported(f"{argument} {name}", feature)
+    hint = f" Allowed: {', '.join(_attributes_of(kind, argument))}."
+    return Invalid(f"Unknown attribute for argument {argument}: {shorten(name, 64)}.{hint}")
+
+
+def _attributes_of(kind: type[Any], argument: str) -> list[str]:
+    """The attributes of the first struct called ``argument`` below ``kind``, breadth first."""
+    waiting = [_info(kind)]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, inspect.StructType):
+            for field in node.fields:
+                if field.encode_name == argument:
+                    for struct in _structs(field.type):
+                        return [inner.encode_name for inner in struct.fields]
+            waiting += [field.type for field in node.fields]
+        else:
+            waiting += _parts(node)
+    return []
+
+
+def _structs(node: inspect.Type) -> list[inspect.StructType]:
+    if isinstance(node, inspect.StructType):
+        return [node]
+    return [struct for part in _parts(node) for struct in _structs(part)]
+
+
+def _parts(node: inspect.Type) -> list[inspect.Type]:
+    if isinstance(node, inspect.UnionType):
+        return list(node.types)
+    if isinstance(node, inspect.ListType):
+        return [node.item_type]
+    if isinstance(node, inspect.Metadata):
+        return [node.type]
+    return []
+
+
+def _bad_value(path: list[Step], body: Any, kind: type[Any]) -> RequestError:
+    node: inspect.Type = _info(kind)
+    value = body
+    for step in path:
+        node = _descend(node, step)
+        if step is not None:
+            value = value[step]
+    field = _argument(path)
+    allowed = [part for part in _leaves(node) if not isinstance(part, inspect.NoneType)]
+    if field in UNBUILT_ATTRIBUTES and not any(map(_admits_something, allowed)):
+        return unsupported(field, UNBUILT_ATTRIBUTES[field])
+    if isinstance(value, str) and (feature := UNBUILT_VALUES.get(field, {}).get(value)):
+        return unsupported(f"{field} {value}", feature)
+    return unknown_input(field, _shown(value), " or ".join(map(_described, allowed)) or "Value should be null.")
+
+
+def _admits_something(node: inspect.Type) -> bool:
+    if isinstance(node, inspect.ListType):
+        return node.max_length != 0
+    return not (isinstance(node, inspect.LiteralType) and node.values == ("NONE",))
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+@cache
+def _info(kind: type[Any]) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+def _descend(node: inspect.Type, step: Step) -> inspect.Type:
+    for part in _leaves(node):
+        if isinstance(part, inspect.StructType) and isinstance(step, str):
+            return next(field.type for field in part.fields if field.encode_name == step)
+        if isinstance(part, inspect.ListType) and isinstance(step, int):
+            return part.item_type
+        if isinstance(part, inspect.DictType):
+            return part.value_type
+    return node
+
+
+def _leaves(node: inspect.Type) -> list[inspect.Type]:
+    if isinstance(node, inspect.UnionType | inspect.Metadata):
+        return [leaf for part in _parts(node) for leaf in _leaves(part)]
+    return [node]
+
+
+def _described(node: inspect.Type) -> str:
+    if isinstance(node, inspect.IntType | inspect.FloatType):
+        word = "an integer" if isinstance(node, inspect.IntType) else "a number"
+        return f"Value should be {word}{_range(node.ge, node.le)}."
+    if isinstance(node, inspect.StrType):
+        return _described_text(node)
+    if isinstance(node, inspect.LiteralType):
+        return f"Value should be one of: {', '.join(map(str, node.values))}."
+    if isinstance(node, inspect.ListType):
+        limit = "" if node.max_length is None else f" of at most {node.max_length} items"
+        return f"Value should be a list{limit}."
+    if isinstance(node, inspect.BoolType):
+        return "Value should be true or false."
+    return "Value should be an object."
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None:
+        return "" if high is None else f", lower or equal to {high}"
+    return f", greater or equal to {low}" if high is None else f" from {low} to {high}"
+
+
+def _described_text(node: inspect.StrType) -> str:
+    least = f"at least {node.min_length} and " if node.min_length else ""
+    length = f" with {least}a maximum character requirement of {node.max_length}" if node.max_length else ""
+    pattern = "" if node.pattern is None or "x00" in node.pattern else f" that matches {node.pattern}"
+    nul = " and no NUL characters" if node.pattern and "x00" in node.pattern else ""
+    return f"Value should be a string{length}{pattern}{nul}."

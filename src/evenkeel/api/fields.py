@@ -1,0 +1,78 @@
+"""The types of request attributes: bounds and alphabets, written once, enforced by the decoder and told by OpenAPI.
+
+Bounds are those of the Octavia API v2 reference; where it has none, the database's or a list's own limit stands.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+NO_NUL = r"^[^\x00]*$"
+"""No database of ours keeps NUL characters in text."""
+INT32_MAX = 2_147_483_647
+MAX_LISTENERS = 200
+MAX_POOLS = 200
+MAX_MEMBERS = 1000
+MAX_TAGS = 50
+MAX_TIMEOUT_MILLISECONDS = 2_073_600_000
+
+Text = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
+Tag = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
+Tags = Annotated[list[Tag], Meta(max_length=MAX_TAGS)]
+ObjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]+$")]
+ProjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*$")]
+ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
+Address = Annotated[
+    str,
+    Meta(
+        max_length=45,
+        description="An IPv4 or IPv6 address",
+        extra_json_schema={"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
+    ),
+]
+Port = Annotated[int, Meta(ge=1, le=65_535)]
+Weight = Annotated[int, Meta(ge=0, le=256)]
+ConnectionLimit = Annotated[int, Meta(ge=-1, le=INT32_MAX)]
+TimeoutMilliseconds = Annotated[int, Meta(ge=0, le=MAX_TIMEOUT_MILLISECONDS)]
+MonitorSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
+MonitorRetries = Annotated[int, Meta(ge=1, le=10)]
+UrlPath = Annotated[
+    str,
+    Meta(
+        max_length=1024,
+        pattern=r"^/([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*$",
+        description="A URL path that begins with a slash",
+    ),
+]
+ExpectedCodes = Annotated[
+    str,
+    Meta(
+        max_length=255,
+        pattern=r"^[1-5][0-9]{2}(( *, *[1-5][0-9]{2})*|-[1-5][0-9]{2})$",
+        description="One HTTP status code (200), a list (200, 202) or a range (200-204)",
+    ),
+]
+HttpMethod = Literal["GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "CONNECT", "PATCH"]
+HttpVersion = Annotated[float, Meta(ge=1.0, le=1.1, extra_json_schema={"enum": [1.0, 1.1]})]
+DomainName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",
+        description="A host name",
+    ),
+]
+
+NotBuilt = None
+"""An attribute whose feature is not built: only null is accepted."""
+EmptyList = Annotated[list[Any], Meta(max_length=0)] | None
+"""The same for an attribute that is a list."""
+NotTrue = Annotated[bool | None, Meta(extra_json_schema={"enum": [False, None]})]
+"""The same for a switch."""
+
+NotBuiltChange = NotBuilt | UnsetType
+EmptyListChange = EmptyList | UnsetType
+NotTrueChange = NotTrue | UnsetType
+
+__all__ = ["UNSET", "UnsetType"]

@@ -1,0 +1,140 @@
+"""One write, applied inside a unit of work the caller opened. Direct writes and commits both come through here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from icontrol_emulator import errors
+from icontrol_emulator.config.model import Key
+from icontrol_emulator.config.rules.policy import publish
+from icontrol_emulator.config.schema import Scope
+from icontrol_emulator.device import Device
+from icontrol_emulator.rest.message import Call
+from icontrol_emulator.rest.route import Route, resolve
+
+DOWNLOADS = "/var/config/rest/downloads/"
+FILE_TYPES = frozenset({"sys/file/ssl-cert", "sys/file/ssl-key"})
+CRYPTO = {"sys/crypto/cert": "sys/file/ssl-cert", "sys/crypto/key": "sys/file/ssl-key"}
+
+
+def route_of(device: Device, call: Call) -> Route:
+    route = resolve(device.engine.registry, call.segments[1:])
+    if route is None:
+        raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
+    return route
+
+
+def apply_change(device: Device, call: Call) -> Key | None:
+    """Apply the write; the key of the object to show, or None where nothing is shown."""
+    route = route_of(device, call)
+    if route.suffix:
+        raise errors.IControlError(405, f"Operation is not supported on {call.path}.", errors.ICRD_ERROR)
+    if route.key is None:
+        if call.method != "POST":
+            raise errors.IControlError(405, "Operation is not supported on a collection.", errors.ICRD_ERROR)
+        return _post(device, route, call)
+    if call.method == "DELETE":
+        return _delete(device, route)
+    body = _with_text(device, route, _with_options(device, route, call))
+    if call.method == "PATCH":
+        return device.engine.modify(route.key, body).key
+    if call.method == "PUT":
+        return device.engine.replace(route.key, body).key
+    raise errors.IControlError(405, "POST is not supported on an item.", errors.ICRD_ERROR)
+
+
+def _post(device: Device, route: Route, call: Call) -> Key | None:
+    spec = route.spec
+    if "command" in call.body:
+        return _command(device, route, call.body)
+    if not spec.creatable or spec.scope is Scope.SINGLE:
+        raise errors.configuration_error(f"{spec.word} objects may not be created")
+    body = _with_text(device, route, call.body)
+    return device.engine.create(spec.path, route.parent, body).key
+
+
+def _delete(device: Device, route: Route) -> None:
+    if route.key is None or route.spec.scope is Scope.SINGLE:
+        raise errors.IControlError(405, "DELETE is not supported here.", errors.ICRD_ERROR)
+    key = route.key
+    if route.spec.path in CRYPTO:
+        key = Key(CRYPTO[route.spec.path], "", key.path)
+    device.engine.delete(key)
+
+
+def _command(device: Device, route: Route, body: Mapping[str, Any]) -> Key | None:
+    command = body.get("command")
+    if route.spec.path == "ltm/policy" and command == "publish":
+        publish(device.engine, str(body.get("name")))
+        return None
+    if route.spec.path in CRYPTO and command == "install":
+        return _install_file(device, CRYPTO[route.spec.path], body)
+    raise errors.invalid_value("command", command)
+
+
+def _install_file(device: Device, type_path: str, body: Mapping[str, Any]) -> Key:
+    name = str(body.get("name", ""))
+    source = body.get("from-local-file") or body.get("fromLocalFile") or ""
+    wanted = {"name": name, "sourcePath": f"file:{source}"}
+    if body.get("partition"):
+        wanted["partition"] = body["partition"]
+    given = {**wanted, "content": file_text(device, str(source))}
+    key = Key(type_path, "", name if name.startswith("/") else f"/{body.get('partition', 'Common')}/{name}")
+    if device.engine.store.get(key) is not None:
+        return device.engine.modify(key, {k: v for k, v in given.items() if k not in ("name", "partition")}).key
+    return device.engine.create(type_path, None, given).key
+
+
+def file_text(device: Device, path: str) -> str:
+    """The text of an uploaded file."""
+    name = path.removeprefix("file:").removeprefix(DOWNLOADS)
+    content = device.files.get(name)
+    if content is None:
+        raise errors.mcpd(400, "01070712", f"Caught configuration exception (0), Failed! source file {path} not found.")
+    return content.decode(errors="replace")
+
+
+def _with_text(device: Device, route: Route, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Resolve the upload a certificate or key is made from."""
+    if route.spec.path not in FILE_TYPES:
+        return body
+    source = body.get("sourcePath") or body.get("source-path")
+    if not isinstance(source, str):
+        return {name: value for name, value in body.items() if name != "content"}
+    existing = device.engine.store.get(route.key) if route.key else None
+    uploaded = source.removeprefix("file:").removeprefix(DOWNLOADS) in device.files
+    if existing is not None and source == existing.props.get("sourcePath") and not uploaded:
+        return {name: value for name, value in body.items() if name != "content"}
+    return {**body, "content": file_text(device, source)}
+
+
+_RECORD = re.compile(r'("[^"]*"|[^\s{}]+)\s*(?:\{\s*(?:data\s+("[^"]*"|[^\s{}]+))?\s*\})?')
+
+
+def _with_options(device: Device, route: Route, call: Call) -> Mapping[str, Any]:
+    """`?options=records add { k { data v } }`: tmsh text that edits single records of a data group."""
+    text = call.query.options.strip()
+    if not text or route.key is None:
+        return call.body
+    match = re.fullmatch(r"records\s+(add|modify|delete|replace-all-with)\s*\{(.*)\}", text, re.DOTALL)
+    if match is None:
+        raise errors.IControlError(400, f'"{text}" unexpected argument', errors.INVALID_VALUE_ERROR)
+    action, inside = match.groups()
+    current = device.engine.require(route.key).props.get("records") or []
+    records = {} if action == "replace-all-with" else {record["name"]: record for record in current}
+    for name, data in _RECORD.findall(inside):
+        _edit(records, action, name.strip('"'), data.strip('"'), route.key)
+    return {**call.body, "records": list(records.values())}
+
+
+def _edit(records: dict[str, dict[str, str]], action: str, name: str, data: str, key: Key) -> None:
+    if action == "add" and name in records:
+        raise errors.already_exists("class string item", f"{key.path} {name}", "")
+    if action in ("modify", "delete") and name not in records:
+        raise errors.not_found("class string item", f"{key.path} {name}")
+    if action == "delete":
+        del records[name]
+    else:
+        records[name] = {"name": name, "data": data}

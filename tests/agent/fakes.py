@@ -1,0 +1,134 @@
+"""Neighbours of a shard worker that can be told to misbehave."""
+
+import asyncio
+import random
+from collections.abc import Iterable
+
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.shard import ShardWorker
+from evenkeel.cmd.runtime import SystemClock
+from evenkeel.core import messages as m
+from evenkeel.core.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.model import Vip
+from evenkeel.core.service import ServiceDefinition
+
+VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
+
+SETTINGS = AgentSettings(
+    agent_id="agent",
+    environment="demo",
+    group_number=1,
+    host="host-1",
+    retry_min_seconds=0.01,
+    retry_max_seconds=0.05,
+    resync_interval_seconds=3600.0,
+)
+
+
+class FakeSession:
+    """A session whose lease the test holds."""
+
+    id = "session"
+
+    def __init__(self) -> None:
+        self.lease_stands = True
+
+    def may_write(self) -> bool:
+        return self.lease_stands
+
+
+class FakeControllers:
+    """The database's side: revisions per load balancer, and the reports that came in."""
+
+    def __init__(self, revisions: dict[str, int]) -> None:
+        self.revisions = revisions
+        self.reports: list[m.Applied] = []
+        self.raised: list[m.RaiseEpoch] = []
+        self.failures: list[Exception] = []
+        self.stale = False
+        self.page = 100
+
+    async def services(self, call: m.GetServices) -> m.Services:
+        if self.failures:
+            raise self.failures.pop()
+        ids: Iterable[str] = sorted(self.revisions)
+        if call.load_balancer_ids is not None:
+            ids = [lb for lb in call.load_balancer_ids if lb in self.revisions]
+        found = [lb for lb in ids if lb > call.after_id or call.load_balancer_ids is not None]
+        page = found[: self.page]
+        return m.Services(services=tuple(self._service(lb) for lb in page), more=len(found) > len(page))
+
+    def _service(self, load_balancer_id: str) -> ServiceDefinition:
+        revision = self.revisions[load_balancer_id]
+        return ServiceDefinition(load_balancer_id=load_balancer_id, project_id="t", revision=revision, vip=VIP)
+
+    async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
+        if not self.stale:
+            self.reports.extend(call.outcomes)
+        return m.ReportReceipt(stale=self.stale)
+
+    async def raise_epoch(self, call: m.RaiseEpoch) -> None:
+        self.raised.append(call)
+
+    def applied(self, load_balancer_id: str) -> int:
+        """The newest confirmed revision."""
+        good = [r.revision for r in self.reports if r.load_balancer_id == load_balancer_id and not r.error]
+        return max(good, default=0)
+
+
+class FakeDevice:
+    """Remembers batches; can be held, and told to fail."""
+
+    def __init__(self) -> None:
+        self.batches: list[PartitionBatch] = []
+        self.takeovers: list[int] = []
+        self.failures: list[Exception] = []
+        self.bad: set[str] = set()
+        self.lagging: list[tuple[str, ...]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.busy = asyncio.Event()
+        self.forgotten: list[str] = []
+
+    async def take_over(self, project_id: str, epoch: int) -> None:
+        self.takeovers.append(epoch)
+
+    async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
+        self.busy.set()
+        await self.open.wait()
+        self.busy.clear()
+        if self.failures:
+            raise self.failures.pop()
+        self.batches.append(batch)
+        return PartitionOutcome(
+            outcomes=tuple(
+                m.Applied(
+                    load_balancer_id=service.load_balancer_id,
+                    revision=service.revision,
+                    error="refused" if service.load_balancer_id in self.bad else "",
+                )
+                for service in batch.services
+            ),
+            lagging=self.lagging.pop() if self.lagging else (),
+        )
+
+    def forget(self, project_id: str) -> None:
+        self.forgotten.append(project_id)
+
+
+class Bench:
+    """A worker between fakes."""
+
+    def __init__(self, revisions: dict[str, int]) -> None:
+        self.session = FakeSession()
+        self.controllers = FakeControllers(revisions)
+        self.device = FakeDevice()
+        self.worker = ShardWorker(
+            m.Assignment(shard_id="shard", project_id="t", epoch=3),
+            session=self.session,  # type: ignore[arg-type]
+            controllers=self.controllers,  # type: ignore[arg-type]
+            device=self.device,  # type: ignore[arg-type]
+            clock=SystemClock(),
+            settings=SETTINGS,
+            rng=random.Random(1),
+        )

@@ -1,0 +1,133 @@
+"""A shard's worker: newest revision once, nothing lost, nothing written without a lease."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, SessionLost, StaleOwner
+from tests.agent.fakes import Bench
+from tests.waiting import eventually
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    made = Bench({"lb-1": 1, "lb-2": 5})
+    task = asyncio.create_task(made.worker.run())
+    yield made
+    made.device.open.set()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert made.device.forgotten == ["t"]
+
+
+async def all_applied(bench: Bench) -> None:
+    await eventually(
+        lambda: all(bench.controllers.applied(lb) == rev for lb, rev in bench.controllers.revisions.items())
+    )
+
+
+async def test_the_first_pass_moves_the_guard_and_is_complete(bench: Bench) -> None:
+    await all_applied(bench)
+    assert bench.device.takeovers == [3]
+    assert bench.device.batches[0].complete
+    assert bench.device.batches[0].epoch == 3
+
+
+async def test_changes_while_the_device_is_busy_become_one_batch_of_the_newest_revision(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.open.clear()
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.hint(("lb-1",))
+    await bench.device.busy.wait()
+    for revision in (3, 4, 5):
+        bench.controllers.revisions["lb-1"] = revision
+        bench.worker.hint(("lb-1",))
+    bench.device.open.set()
+    await all_applied(bench)
+    changes = [batch for batch in bench.device.batches if not batch.complete]
+    assert [[s.revision for s in batch.services] for batch in changes] == [[2], [5]]
+
+
+async def test_a_definition_spread_over_many_answers_is_one_complete_batch() -> None:
+    bench = Bench({f"lb-{n}": 1 for n in range(7)})
+    bench.controllers.page = 2
+    task = asyncio.create_task(bench.worker.run())
+    await all_applied(bench)
+    assert len(bench.device.batches) == 1
+    assert len(bench.device.batches[0].services) == 7
+    task.cancel()
+
+
+async def test_nothing_is_written_without_a_lease_and_all_of_it_after(bench: Bench) -> None:
+    await all_applied(bench)
+    before = len(bench.device.batches)
+    bench.session.lease_stands = False
+    bench.controllers.revisions["lb-1"] = 9
+    bench.worker.hint(("lb-1",))
+    for _ in range(20):
+        await asyncio.sleep(0.01)
+        assert len(bench.device.batches) == before
+    bench.session.lease_stands = True
+    await all_applied(bench)
+
+
+async def test_a_refused_load_balancer_is_reported_and_retried_until_it_heals(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.bad = {"lb-1"}
+    bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
+    bench.worker.hint(("lb-1", "lb-2"))
+    await eventually(lambda: sum(1 for report in bench.controllers.reports if report.error) >= 2)
+    assert bench.controllers.applied("lb-2") == 6
+    bench.device.bad = set()
+    await all_applied(bench)
+
+
+@pytest.mark.parametrize("fault", [DeviceUnavailable("bigip-1", "reboot"), BusUnavailable("gone")])
+async def test_work_taken_by_a_failed_pass_is_done_later(bench: Bench, fault: Exception) -> None:
+    await all_applied(bench)
+    if isinstance(fault, DeviceUnavailable):
+        bench.device.failures.append(fault)
+    else:
+        bench.controllers.failures.append(fault)
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.hint(("lb-1",))
+    await all_applied(bench)
+
+
+async def test_a_device_that_lags_behind_gets_a_complete_pass_later(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.lagging.append(("bigip-2",))
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.hint(("lb-1",))
+    await eventually(lambda: sum(1 for batch in bench.device.batches if batch.complete) == 2)
+
+
+async def test_a_newer_guard_ends_the_worker_and_asks_for_a_higher_epoch() -> None:
+    bench = Bench({"lb-1": 1})
+    bench.device.failures.append(StaleOwner("t", 8))
+    await asyncio.wait_for(bench.worker.run(), 30)
+    assert bench.worker.lost
+    assert [(call.epoch, call.seen_epoch) for call in bench.controllers.raised] == [(3, 8)]
+
+
+async def test_a_lost_session_or_an_ignored_report_ends_the_worker() -> None:
+    for lose in ("session", "report"):
+        bench = Bench({"lb-1": 1})
+        if lose == "session":
+            bench.controllers.failures.append(SessionLost("expired"))
+        else:
+            bench.controllers.stale = True
+        await asyncio.wait_for(bench.worker.run(), 30)
+        assert bench.worker.lost
+
+
+async def test_finish_lets_the_pass_under_way_end() -> None:
+    bench = Bench({"lb-1": 1})
+    bench.device.open.clear()
+    task = asyncio.create_task(bench.worker.run())
+    await bench.device.busy.wait()
+    bench.worker.finish()
+    bench.device.open.set()
+    await asyncio.wait_for(task, 30)
+    assert bench.controllers.applied("lb-1") == 1
