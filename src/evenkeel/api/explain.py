@@ -17,7 +17,7 @@ from evenkeel.core.errors import Invalid, RequestError, Unsupported
 
 _AT = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
-_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*)`(?: - at `|$)", re.DOTALL)
+_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `\$[^`]*`)?$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
 
 Step = str | int | None

@@ -9,6 +9,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 NO_NUL = r"^[^\x00]*$"
 """No database of ours keeps NUL characters in text."""
+END = r"$(?!\n)"
+"""The very end: Python's ``$`` alone would allow a line break after it."""
 INT32_MAX = 2_147_483_647
 MAX_LISTENERS = 200
 MAX_POOLS = 200
@@ -19,8 +21,8 @@ MAX_TIMEOUT_MILLISECONDS = 2_073_600_000
 Text = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 Tag = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 Tags = Annotated[list[Tag], Meta(max_length=MAX_TAGS)]
-ObjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]+$")]
-ProjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*$")]
+ObjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]+" + END)]
+ProjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)]
 ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
 Address = Annotated[
     str,
@@ -40,7 +42,7 @@ UrlPath = Annotated[
     str,
     Meta(
         max_length=1024,
-        pattern=r"^/([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*$",
+        pattern=r"^/([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*" + END,
         description="A URL path that begins with a slash",
     ),
 ]
@@ -48,7 +50,7 @@ ExpectedCodes = Annotated[
     str,
     Meta(
         max_length=255,
-        pattern=r"^[1-5][0-9]{2}(( *, *[1-5][0-9]{2})*|-[1-5][0-9]{2})$",
+        pattern=r"^[1-5][0-9]{2}(( *, *[1-5][0-9]{2})*|-[1-5][0-9]{2})" + END,
         description="One HTTP status code (200), a list (200, 202) or a range (200-204)",
     ),
 ]
@@ -59,7 +61,7 @@ DomainName = Annotated[
     Meta(
         min_length=1,
         max_length=255,
-        pattern=r"^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",
+        pattern=r"^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*" + END,
         description="A host name",
     ),
 ]

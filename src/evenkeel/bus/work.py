@@ -48,6 +48,8 @@ def retry_seconds(deliveries: int) -> float:
 async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int) -> Outcome:
     """Deliver ``raw`` for the ``deliveries``-th time (the first is 1) and say what becomes of it. Never raises but
     CancelledError."""
+    if deliveries > MAX_DELIVERIES:  # never came to an outcome: each consumer that took it died
+        return set_aside("delivered too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
     try:
         envelope = decode(raw)
     except MessageRejected as error:
@@ -147,6 +149,10 @@ class Calls:
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[Any]] = {}
+
+    def __bool__(self) -> bool:
+        """Does anybody wait?"""
+        return bool(self._waiting)
 
     def open(self, call_id: str) -> asyncio.Future[Any]:
         """The future of a reply; give it back with :meth:`forget`."""

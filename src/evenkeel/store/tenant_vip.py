@@ -1,7 +1,7 @@
 """Which address a new VIP may take. Pure; the unique constraint on (network, address) has the last word."""
 
 from collections.abc import Iterable
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from random import Random
 
 from evenkeel.core.control import VipPlan
@@ -36,11 +36,12 @@ def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
     Costs time by the number taken, not by the size of the range.
     """
     first, size = _range(plan)
-    offsets = sorted({offset for offset in (int(ip_address(text)) - int(first) for text in taken) if 0 <= offset < size})
-    free = size - len(offsets)
-    if free == 0:
+    addresses = (ip_address(text) for text in taken)
+    held = {int(address) - int(first) for address in addresses if address.version == first.version}
+    offsets = sorted(offset for offset in held if 0 <= offset < size)
+    if len(offsets) == size:
         return None
-    chosen = random.randrange(free)
+    chosen = random.randrange(size - len(offsets))
     for offset in offsets:
         if offset > chosen:
             break
@@ -48,11 +49,13 @@ def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
     return str(first + chosen)
 
 
-def _range(plan: VipPlan):  # type: ignore[no-untyped-def]
+def _range(plan: VipPlan) -> tuple[IPv4Address | IPv6Address, int]:
+    """First address and number of addresses."""
     try:
         first, last = ip_address(plan.allocation_start), ip_address(plan.allocation_end)
     except ValueError:
         raise Invalid(f"Subnet {plan.subnet_id} has no allocation range.") from None
-    if first.version != last.version or first > last:  # type: ignore[operator]
+    size = int(last) - int(first) + 1
+    if first.version != last.version or size < 1:
         raise Invalid(f"Subnet {plan.subnet_id} has no allocation range.")
-    return first, int(last) - int(first) + 1
+    return first, size

@@ -1,0 +1,51 @@
+"""Writes docs/reference/options.md from the options the processes register; ``--check`` only compares."""
+
+import sys
+from pathlib import Path
+
+from oslo_config import cfg
+
+from evenkeel.cmd import options
+
+TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
+HEAD = """# Options
+
+Ini files read by oslo.config; every process takes `--config-file` (several times: later files win). This page is made from the code by
+`scripts/generate_options_reference.py`.
+"""
+SECTIONS = [
+    ("Every process, `[DEFAULT]`", options.COMMON),
+    ("Controller, `[DEFAULT]`", options.CONTROLLER),
+    ("Controller, `[database]`", options.DATABASE),
+    ("Controller, `[api]`", options.API),
+    ("Agent, `[DEFAULT]`", options.AGENT),
+    ("Agent with device_driver = bigip, `[bigip]`", options.BIGIP),
+]
+
+
+def row(option: cfg.Opt) -> str:
+    """One option as a table row."""
+    default = "" if option.default in (None, [], "") else f"`{option.default}`"
+    return f"| `{option.name}` | {default} | {option.help} |"
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    for title, group in SECTIONS:
+        parts.append(
+            f"\n## {title}\n\n| option | default | meaning |\n|---|---|---|\n" + "\n".join(map(row, group)) + "\n"
+        )
+    return "".join(parts)
+
+
+def main() -> int:
+    """Write or compare."""
+    if "--check" in sys.argv:
+        return 0 if TARGET.read_text() == page() else 1
+    TARGET.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,402 @@
+"""What clients may send, as types. Attribute names and bounds are Octavia's.
+
+An attribute whose feature is not built stands here too, so that its null or empty default is accepted, as clients
+send it, and anything else is refused by name. In changes (PUT) an absent attribute is left alone, and null means the
+default.
+"""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from evenkeel.api.bodies import Request
+from evenkeel.api.fields import (
+    MAX_LISTENERS,
+    MAX_MEMBERS,
+    MAX_POOLS,
+    Address,
+    ConnectionLimit,
+    DomainName,
+    EmptyList,
+    EmptyListChange,
+    ExpectedCodes,
+    HttpMethod,
+    HttpVersion,
+    MonitorRetries,
+    MonitorSeconds,
+    NotBuilt,
+    NotBuiltChange,
+    NotTrue,
+    NotTrueChange,
+    ObjectId,
+    Port,
+    ProjectId,
+    ProviderName,
+    Tags,
+    Text,
+    TimeoutMilliseconds,
+    UrlPath,
+    Weight,
+)
+from evenkeel.api.octavia.literals import (
+    HealthMonitorType,
+    InsertHeaders,
+    LbAlgorithm,
+    ListenerProtocol,
+    NoClientAuthentication,
+    PersistenceType,
+    PoolProtocol,
+)
+
+
+class Persistence(Request):
+    """Which clients stay with their member."""
+
+    type: PersistenceType
+    cookie_name: NotBuilt = None
+    persistence_timeout: NotBuilt = None
+    persistence_granularity: NotBuilt = None
+
+
+# -- members
+
+
+class MemberNew(Request):
+    """One server of a pool."""
+
+    address: Address
+    protocol_port: Port
+    name: Text | None = None
+    admin_state_up: bool | None = None
+    weight: Weight | None = None
+    backup: bool | None = None
+    subnet_id: ObjectId | None = None
+    monitor_address: Address | None = None
+    monitor_port: Port | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+    request_sriov: NotTrue = None
+
+
+class MemberBatchItem(Request):
+    """One server of a pool as it is to be: what is absent keeps the value of the member that is there."""
+
+    address: Address
+    protocol_port: Port
+    name: Text | None | UnsetType = UNSET
+    admin_state_up: bool | None | UnsetType = UNSET
+    weight: Weight | None | UnsetType = UNSET
+    backup: bool | None | UnsetType = UNSET
+    subnet_id: ObjectId | None | UnsetType = UNSET
+    monitor_address: Address | None | UnsetType = UNSET
+    monitor_port: Port | None | UnsetType = UNSET
+    tags: Tags | None | UnsetType = UNSET
+    project_id: ProjectId | None | UnsetType = UNSET
+    tenant_id: ProjectId | None | UnsetType = UNSET
+    request_sriov: NotTrueChange = UNSET
+
+
+class MemberChange(Request):
+    """What can be changed of a member."""
+
+    name: Text | None | UnsetType = UNSET
+    admin_state_up: bool | None | UnsetType = UNSET
+    weight: Weight | None | UnsetType = UNSET
+    backup: bool | None | UnsetType = UNSET
+    monitor_address: Address | None | UnsetType = UNSET
+    monitor_port: Port | None | UnsetType = UNSET
+    tags: Tags | None | UnsetType = UNSET
+
+
+# -- health monitors
+
+
+class NestedHealthMonitor(Request):
+    """A health monitor inside a new pool. Times in seconds."""
+
+    type: HealthMonitorType
+    delay: MonitorSeconds
+    timeout: MonitorSeconds
+    max_retries: MonitorRetries
+    max_retries_down: MonitorRetries | None = None
+    name: Text | None = None
+    http_method: HttpMethod | None = None
+    url_path: UrlPath | None = None
+    expected_codes: ExpectedCodes | None = None
+    http_version: HttpVersion | None = None
+    domain_name: DomainName | None = None
+    admin_state_up: bool | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+
+
+class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
+    """How the members of a pool are to be checked."""
+
+    pool_id: ObjectId
+
+
+class HealthMonitorChange(Request):
+    """What can be changed of a health monitor."""
+
+    name: Text | None | UnsetType = UNSET
+    delay: MonitorSeconds | UnsetType = UNSET
+    timeout: MonitorSeconds | UnsetType = UNSET
+    max_retries: MonitorRetries | UnsetType = UNSET
+    max_retries_down: MonitorRetries | None | UnsetType = UNSET
+    http_method: HttpMethod | None | UnsetType = UNSET
+    url_path: UrlPath | None | UnsetType = UNSET
+    expected_codes: ExpectedCodes | None | UnsetType = UNSET
+    http_version: HttpVersion | None | UnsetType = UNSET
+    domain_name: DomainName | None | UnsetType = UNSET
+    admin_state_up: bool | None | UnsetType = UNSET
+    tags: Tags | None | UnsetType = UNSET
+
+
+# -- pools
+
+
+class PoolParts(Request):
+    """What every new pool may have."""
+
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: bool | None = None
+    session_persistence: Persistence | None = None
+    healthmonitor: NestedHealthMonitor | None = None
+    members: Annotated[list[MemberNew], Meta(max_length=MAX_MEMBERS)] | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+    tls_container_ref: NotBuilt = None
+    ca_tls_container_ref: NotBuilt = None
+    crl_container_ref: NotBuilt = None
+    tls_enabled: NotTrue = None
+    tls_ciphers: NotBuilt = None
+    tls_versions: EmptyList = None
+    alpn_protocols: EmptyList = None
+
+
+class NestedPool(PoolParts, kw_only=True):
+    """A pool inside a new load balancer."""
+
+    protocol: PoolProtocol
+    lb_algorithm: LbAlgorithm
+
+
+class DefaultPool(PoolParts):
+    """A new pool, or by ``name`` alone one of the load balancer's new ``pools``."""
+
+    protocol: PoolProtocol | None = None
+    lb_algorithm: LbAlgorithm | None = None
+
+
+class PoolNew(NestedPool):
+    """A pool of a load balancer, or the default pool of a listener."""
+
+    loadbalancer_id: ObjectId | None = None
+    listener_id: ObjectId | None = None
+
+
+class PoolChange(Request):
+    """What can be changed of a pool."""
+
+    name: Text | None | UnsetType = UNSET
+    description: Text | None | UnsetType = UNSET
+    admin_state_up: bool | None | UnsetType = UNSET
+    lb_algorithm: LbAlgorithm | UnsetType = UNSET
+    session_persistence: Persistence | None | UnsetType = UNSET
+    tags: Tags | None | UnsetType = UNSET
+    tls_container_ref: NotBuiltChange = UNSET
+    ca_tls_container_ref: NotBuiltChange = UNSET
+    crl_container_ref: NotBuiltChange = UNSET
+    tls_enabled: NotTrueChange = UNSET
+    tls_ciphers: NotBuiltChange = UNSET
+    tls_versions: EmptyListChange = UNSET
+    alpn_protocols: EmptyListChange = UNSET
+
+
+# -- listeners
+
+
+class ListenerParts(Request):
+    """What every new listener may have. Time-outs in milliseconds."""
+
+    protocol: ListenerProtocol
+    protocol_port: Port
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: bool | None = None
+    connection_limit: ConnectionLimit | None = None
+    insert_headers: InsertHeaders | None = None
+    timeout_client_data: TimeoutMilliseconds | None = None
+    timeout_member_connect: TimeoutMilliseconds | None = None
+    timeout_member_data: TimeoutMilliseconds | None = None
+    timeout_tcp_inspect: TimeoutMilliseconds | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+    l7policies: EmptyList = None
+    default_tls_container_ref: NotBuilt = None
+    sni_container_refs: EmptyList = None
+    client_ca_tls_container_ref: NotBuilt = None
+    client_authentication: NoClientAuthentication | None = None
+    client_crl_container_ref: NotBuilt = None
+    allowed_cidrs: EmptyList = None
+    tls_ciphers: NotBuilt = None
+    tls_versions: EmptyList = None
+    alpn_protocols: EmptyList = None
+    hsts_max_age: NotBuilt = None
+    hsts_include_subdomains: NotTrue = None
+    hsts_preload: NotTrue = None
+
+
+class NestedListener(ListenerParts):
+    """A listener inside a new load balancer."""
+
+    default_pool: DefaultPool | None = None
+    default_pool_id: NotBuilt = None
+
+
+class ListenerNew(ListenerParts, kw_only=True):
+    """A port of a load balancer."""
+
+    loadbalancer_id: ObjectId
+    default_pool_id: ObjectId | None = None
+    default_pool: NotBuilt = None
+
+
+class ListenerChange(Request):
+    """What can be changed of a listener."""
+
+    name: Text | None | UnsetType = UNSET
+    description: Text | None | UnsetType = UNSET
+    admin_state_up: bool | None | UnsetType = UNSET
+    connection_limit: ConnectionLimit | None | UnsetType = UNSET
+    default_pool_id: ObjectId | None | UnsetType = UNSET
+    insert_headers: InsertHeaders | None | UnsetType = UNSET
+    timeout_client_data: TimeoutMilliseconds | None | UnsetType = UNSET
+    timeout_member_connect: TimeoutMilliseconds | None | UnsetType = UNSET
+    timeout_member_data: TimeoutMilliseconds | None | UnsetType = UNSET
+    timeout_tcp_inspect: TimeoutMilliseconds | None | UnsetType = UNSET
+    tags: Tags | None | UnsetType = UNSET
+    default_tls_container_ref: NotBuiltChange = UNSET
+    sni_container_refs: EmptyListChange = UNSET
+    client_ca_tls_container_ref: NotBuiltChange = UNSET
+    client_authentication: NoClientAuthentication | None | UnsetType = UNSET
+    client_crl_container_ref: NotBuiltChange = UNSET
+    allowed_cidrs: EmptyListChange = UNSET
+    tls_ciphers: NotBuiltChange = UNSET
+    tls_versions: EmptyListChange = UNSET
+    alpn_protocols: EmptyListChange = UNSET
+    hsts_max_age: NotBuiltChange = UNSET
+    hsts_include_subdomains: NotTrueChange = UNSET
+    hsts_preload: NotTrueChange = UNSET
+
+
+# -- load balancers
+
+
+class LoadBalancerNew(Request):
+    """A load balancer, alone or with everything below it."""
+
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: bool | None = None
+    vip_address: Address | None = None
+    vip_subnet_id: ObjectId | None = None
+    vip_network_id: ObjectId | None = None
+    vip_port_id: ObjectId | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+    provider: ProviderName | None = None
+    tags: Tags | None = None
+    listeners: Annotated[list[NestedListener], Meta(max_length=MAX_LISTENERS)] | None = None
+    pools: Annotated[list[NestedPool], Meta(max_length=MAX_POOLS)] | None = None
+    additional_vips: EmptyList = None
+    vip_qos_policy_id: NotBuilt = None
+    vip_sg_ids: EmptyList = None
+    flavor_id: NotBuilt = None
+    availability_zone: NotBuilt = None
+
+
+class LoadBalancerChange(Request):
+    """What can be changed of a load balancer."""
+
+    name: Text | None | UnsetType = UNSET
+    description: Text | None | UnsetType = UNSET
+    admin_state_up: bool | None | UnsetType = UNSET
+    tags: Tags | None | UnsetType = UNSET
+    vip_qos_policy_id: NotBuiltChange = UNSET
+    vip_sg_ids: EmptyListChange = UNSET
+
+
+# -- bodies: each wraps its object in one attribute
+
+
+class LoadBalancerNewBody(Request):
+    """Body of POST /loadbalancers."""
+
+    loadbalancer: LoadBalancerNew
+
+
+class LoadBalancerChangeBody(Request):
+    """Body of PUT /loadbalancers/{id}."""
+
+    loadbalancer: LoadBalancerChange
+
+
+class ListenerNewBody(Request):
+    """Body of POST /listeners."""
+
+    listener: ListenerNew
+
+
+class ListenerChangeBody(Request):
+    """Body of PUT /listeners/{id}."""
+
+    listener: ListenerChange
+
+
+class PoolNewBody(Request):
+    """Body of POST /pools."""
+
+    pool: PoolNew
+
+
+class PoolChangeBody(Request):
+    """Body of PUT /pools/{id}."""
+
+    pool: PoolChange
+
+
+class MemberNewBody(Request):
+    """Body of POST /pools/{id}/members."""
+
+    member: MemberNew
+
+
+class MemberChangeBody(Request):
+    """Body of PUT /pools/{id}/members/{id}."""
+
+    member: MemberChange
+
+
+class MemberBatchBody(Request):
+    """Body of PUT /pools/{id}/members."""
+
+    members: Annotated[list[MemberBatchItem], Meta(max_length=MAX_MEMBERS)]
+
+
+class HealthMonitorNewBody(Request):
+    """Body of POST /healthmonitors."""
+
+    healthmonitor: HealthMonitorNew
+
+
+class HealthMonitorChangeBody(Request):
+    """Body of PUT /healthmonitors/{id}."""
+
+    healthmonitor: HealthMonitorChange

@@ -1,0 +1,279 @@
+"""The :class:`~evenkeel.core.ports.Bus` over a queue file: one fetching task and one housekeeping task a process."""
+
+import asyncio
+import contextlib
+import uuid
+from functools import partial
+from pathlib import Path
+
+import structlog
+
+from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
+from evenkeel.bus.embedded import queries
+from evenkeel.bus.embedded.pokes import Pokes, is_dead, socket_directory
+from evenkeel.bus.embedded.queries import LEASE_SECONDS, Claim
+from evenkeel.bus.embedded.schema import now
+from evenkeel.bus.embedded.thread import FileThread
+from evenkeel.bus.work import Calls, Workers, work
+from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
+from evenkeel.core.messages import AnyReply, Call, Hint
+from evenkeel.core.ports import Handler
+
+POLL_SECONDS = 1.0
+"""How often everybody looks, poked or not, and whether a holder of claims has died."""
+TRIM_EVERY_POLLS = 10
+PAUSE_SECONDS = 0.5
+"""Before the file is tried again after it failed."""
+
+log = structlog.get_logger(__name__)
+
+
+class EmbeddedBus:
+    """Processes of one machine that open the same ``path`` talk to each other."""
+
+    def __init__(self, path: str, *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        self._path = path
+        self._name = name
+        self._max_bytes = max_message_bytes
+        self._peer = uuid.uuid4().hex
+        self._file = FileThread(path)
+        self._woken = asyncio.Event()
+        self._pokes = Pokes(self._woken.set)
+        self._calls = Calls()
+        self._subscriptions: list[EmbeddedSubscription] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        await self._file.start()
+        try:
+            await self._bind()
+        except OSError as error:
+            await self._file.stop()
+            raise BusUnavailable(f"no socket beside the queue file {self._path}: {error.strerror}") from error
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._fetch()), loop.create_task(self._keep())]
+
+    async def send(self, queue: str, message: Hint) -> None:
+        raw = encode(message, message_id=uuid.uuid4().hex, max_bytes=self._max_bytes)
+        await self._put(queue, raw, None)
+
+    async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
+        call_id = uuid.uuid4().hex
+        raw = encode(message, message_id=call_id, reply_to=self._peer, max_bytes=self._max_bytes)
+        future = self._calls.open(call_id)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._put(queue, raw, now() + timeout_seconds)
+                reply: AnyReply = await future
+        except TimeoutError as error:
+            raise CallTimeout(f"no answer on {queue} within {timeout_seconds:g} s") from error
+        finally:
+            self._calls.forget(call_id)
+        return reply
+
+    async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> "EmbeddedSubscription":
+        subscription = EmbeddedSubscription(self, queue, handler, concurrency)
+        self._subscriptions.append(subscription)
+        try:
+            await self._register()
+        except BusUnavailable:
+            self._subscriptions.remove(subscription)
+            raise
+        self._woken.set()
+        return subscription
+
+    async def close(self) -> None:
+        for subscription in tuple(self._subscriptions):
+            await subscription.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        self._calls.fail_all("the bus was closed")
+        with contextlib.suppress(BusUnavailable):
+            self._wake(await self._file.run(partial(queries.forget, peer=self._peer)))
+        self._pokes.close()
+        await self._file.stop()
+
+    async def _put(self, queue: str, raw: bytes, expires_at: float | None) -> None:
+        self._wake(await self._file.run(partial(queries.put, queue=queue, body=raw, expires_at=expires_at)))
+
+    def _wake(self, sockets: list[str]) -> None:
+        if self._pokes.poke(sockets):
+            self._woken.set()  # somebody died: what they left is for us as well; housekeeping frees their claims
+
+    async def _bind(self) -> None:
+        remembered = await self._file.run(partial(queries.setting, name="socket_directory"))
+        directory = socket_directory(self._path, remembered)
+        if directory != remembered:
+            await self._file.run(partial(queries.set_setting, name="socket_directory", value=directory))
+        self._pokes.bind(directory, self._peer)
+        await self._register()
+
+    async def _register(self) -> None:
+        queues = {subscription.queue for subscription in self._subscriptions}
+        await self._file.run(
+            partial(queries.register, peer=self._peer, name=self._name, socket=self._pokes.path, queues=queues)
+        )
+
+    # fetching
+
+    async def _fetch(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                next_at = await self._fetch_once()
+            except BusUnavailable as error:
+                log.warning("embedded bus cannot be read; trying again", reason=str(error), cause=str(error.__cause__))
+                await asyncio.sleep(PAUSE_SECONDS)
+                continue
+            await self._wait(next_at)
+
+    async def _fetch_once(self) -> float | None:
+        takers = [taker for taker in self._subscriptions if taker.free]
+        wanted = [(taker.queue, taker.free) for taker in takers]
+        if not wanted and not self._calls:
+            return None
+        taken = await self._file.run(
+            partial(queries.take, peer=self._peer, wanted=wanted, replies=bool(self._calls)),
+        )
+        for raw in taken.replies:
+            try:
+                self._calls.resolve(*decode_reply(raw))
+            except MessageRejected as error:
+                log.error("reply dropped", reason=str(error))
+        for taker, claims in zip(takers, taken.claims, strict=True):
+            await self._start(taker, claims)
+        return taken.next_at
+
+    async def _start(self, taker: "EmbeddedSubscription", claims: tuple[Claim, ...]) -> None:
+        if taker.closing and claims:
+            await self._file.run(partial(queries.give_back, peer=self._peer, claims=claims))
+            return
+        for claim in claims:
+            taker.start(claim)
+
+    async def _wait(self, next_at: float | None) -> None:
+        seconds = POLL_SECONDS if next_at is None else max(0.0, min(POLL_SECONDS, next_at - now()))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+
+    # working
+
+    async def work(self, taker: "EmbeddedSubscription", claim: Claim) -> None:
+        """Work on one message and do what became of it."""
+        try:
+            outcome = await work(
+                claim.body,
+                taker.handler,
+                queue=taker.queue,
+                deliveries=claim.deliveries,
+                max_reply_bytes=self._max_bytes,
+            )
+        except asyncio.CancelledError:
+            with contextlib.suppress(BusUnavailable):
+                await self._file.run(partial(queries.give_back, peer=self._peer, claims=[claim]))
+            raise
+        try:
+            if outcome.retry_seconds is not None:
+                pause = outcome.retry_seconds
+                await self._file.run(partial(queries.retry, peer=self._peer, claim=claim, pause_seconds=pause))
+            elif outcome.aside:
+                await self._file.run(partial(queries.set_aside, peer=self._peer, claim=claim, reason=outcome.aside))
+            else:
+                self._wake(
+                    await self._file.run(
+                        partial(
+                            queries.finish,
+                            peer=self._peer,
+                            claim=claim,
+                            reply_to=outcome.reply_to,
+                            reply=outcome.reply,
+                        )
+                    )
+                )
+        except BusUnavailable as error:  # its lease ends, and it is delivered again
+            log.error("message could not be acknowledged", queue=taker.queue, reason=str(error))
+        self._woken.set()
+
+    async def unsubscribe(self, subscription: "EmbeddedSubscription") -> None:
+        """Take no more messages for it."""
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+            with contextlib.suppress(BusUnavailable):
+                await self._register()
+
+    # housekeeping
+
+    async def _keep(self) -> None:
+        polls = 0
+        renewed_at = now()
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            polls += 1
+            try:
+                if now() - renewed_at >= LEASE_SECONDS / 3:
+                    renewed_at = now()
+                    await self._renew()
+                await self._bury(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
+                if polls % TRIM_EVERY_POLLS == 0:
+                    await self._tidy()
+            except (BusUnavailable, OSError) as error:
+                log.warning("embedded bus housekeeping failed; trying again", reason=str(error))
+
+    async def _renew(self) -> None:
+        claims = [claim for subscription in self._subscriptions for claim in subscription.claims]
+        if claims:
+            await self._file.run(partial(queries.extend, peer=self._peer, claims=claims))
+
+    async def _bury(self, peers: list[tuple[str, str]]) -> None:
+        """Free what dead processes hold."""
+        for peer, socket in peers:
+            if is_dead(socket):
+                sockets = await self._file.run(partial(queries.forget, peer=peer))
+                with contextlib.suppress(OSError):
+                    Path(socket or "/nonexistent").unlink()
+                log.info("a process of the embedded bus died; its messages are free", peer=peer)
+                self._wake(sockets)
+
+    async def _tidy(self) -> None:
+        await self._file.run(queries.trim)
+        await self._bury(await self._file.run(partial(queries.peers, peer=self._peer)))
+        if self._pokes.bound():
+            await self._register()
+        else:
+            await self._bind()
+
+
+class EmbeddedSubscription:
+    """A consumer of one queue."""
+
+    def __init__(self, bus: EmbeddedBus, queue: str, handler: Handler, concurrency: int) -> None:
+        self._bus = bus
+        self._workers = Workers(concurrency)
+        self.queue = queue
+        self.handler = handler
+        self.claims: set[Claim] = set()
+        self.closing = False
+
+    @property
+    def free(self) -> int:
+        """How many messages it can take now."""
+        return 0 if self.closing else self._workers.free
+
+    def start(self, claim: Claim) -> None:
+        """Work on a message."""
+        self.claims.add(claim)
+        self._workers.start(self._work(claim))
+
+    async def _work(self, claim: Claim) -> None:
+        try:
+            await self._bus.work(self, claim)
+        finally:
+            self.claims.discard(claim)
+
+    async def close(self) -> None:
+        self.closing = True
+        await self._bus.unsubscribe(self)
+        await self._workers.drain()

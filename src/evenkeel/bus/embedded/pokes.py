@@ -1,0 +1,100 @@
+"""Waking each other up: every process binds a Unix datagram socket, and whoever adds a message pokes it.
+
+A poke holds nothing. One that is lost costs a second, because everybody looks now and then anyway; one that does not fit
+is not needed, because the receiver has pokes to read already. A refused poke tells that a process is dead.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+MAX_PATH_BYTES = 100
+"""What fits into a socket address is 107 bytes on Linux, less elsewhere."""
+
+
+def socket_directory(path: str, remembered: str) -> str:
+    """Where the sockets of the queue file ``path`` are: beside it, or, if that path is too long for a socket, a
+    temporary directory, which is to be remembered in the file."""
+    beside = f"{path}.sockets"
+    if len(os.fsencode(beside)) + 14 <= MAX_PATH_BYTES:
+        Path(beside).mkdir(mode=0o700, exist_ok=True)
+        return beside
+    if remembered and Path(remembered).is_dir():
+        return remembered
+    return tempfile.mkdtemp(prefix="evenkeel-bus-")
+
+
+class Pokes:
+    """Our socket. ``on_poke`` is called in the event loop."""
+
+    def __init__(self, on_poke: Callable[[], None]) -> None:
+        self._on_poke = on_poke
+        self._socket: socket.socket | None = None
+        self.path = ""
+
+    def bind(self, directory: str, peer: str) -> None:
+        """Listen. Raises :class:`OSError`."""
+        self.close()
+        path = str(Path(directory) / f"{peer[:8]}.sock")
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        self._socket.bind(path)
+        self.path = path
+        asyncio.get_running_loop().add_reader(self._socket, self._read)
+
+    def bound(self) -> bool:
+        """Can others still find it?"""
+        return Path(self.path).exists()
+
+    def _read(self) -> None:
+        assert self._socket is not None
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._socket.recv(16)
+                self._on_poke()
+
+    def poke(self, paths: Iterable[str]) -> list[str]:
+        """Wake the owners of those sockets. Returns the sockets whose owner is dead."""
+        dead = []
+        for path in paths:
+            if path == self.path:
+                self._on_poke()
+            elif self._socket is not None and not self._send(path):
+                dead.append(path)
+        return dead
+
+    def _send(self, path: str) -> bool:
+        assert self._socket is not None
+        try:
+            self._socket.sendto(b"", path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:  # full: it has something to read already
+            return True
+        return True
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._socket.close()
+            self._socket = None
+            with contextlib.suppress(OSError):
+                Path(self.path).unlink()
+
+
+def is_dead(path: str) -> bool:
+    """Has the owner of that socket died? A frozen one has not."""
+    if not path:
+        return True
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return True
+        except OSError:
+            return False
+    return False

@@ -1,0 +1,211 @@
+"""Every statement on the queue file, by name. Plain functions that run inside a writing transaction.
+
+``peer`` is the id of a process (of one open bus in it). A claim is named by (message id, deliveries): a claim that was
+lost and taken by someone else has a higher count, so what its old holder does about it has no effect.
+"""
+
+import sqlite3
+from collections.abc import Collection, Sequence
+
+from evenkeel.bus.embedded.schema import now
+from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.values import Value
+
+MAX_MESSAGES = 100_000
+MAX_BYTES = 1024**3
+"""Limits of one queue."""
+MAX_DEAD = 10_000
+LEASE_SECONDS = 30.0
+REPLY_SECONDS = 60.0
+"""A reply that its caller has not fetched by then goes."""
+ABANDONED_SECONDS = 7 * 86_400.0
+"""A queue that nobody has consumed for that long is emptied: its agent is gone."""
+
+
+class QueueFull(BusUnavailable):
+    """A queue has reached its limit. Nothing was written."""
+
+
+class Claim(Value):
+    """A message in our hands until its lease ends."""
+
+    id: int
+    deliveries: int
+    body: bytes
+
+
+class Taken(Value):
+    """What there was to take. ``next_at``: when something more will be, as far as known."""
+
+    claims: tuple[tuple[Claim, ...], ...]
+    replies: tuple[bytes, ...]
+    next_at: float | None
+
+
+def put(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | None) -> list[str]:
+    """Add a message; the sockets of those who want to know. Raises :class:`QueueFull`."""
+    row = db.execute("SELECT messages, bytes FROM queue WHERE name = ?", (queue,)).fetchone()
+    if row is None:
+        db.execute("INSERT INTO queue VALUES (?, 0, 0, ?)", (queue, now()))
+    elif row[0] >= MAX_MESSAGES or row[1] + len(body) > MAX_BYTES:
+        raise QueueFull(f"queue {queue} is full")
+    db.execute(
+        "INSERT INTO message (queue, available_at, expires_at, body) VALUES (?, ?, ?, ?)",
+        (queue, now(), expires_at, body),
+    )
+    return listeners(db, queue)
+
+
+def listeners(db: sqlite3.Connection, queue: str) -> list[str]:
+    """Sockets of the consumers of a queue."""
+    rows = db.execute("SELECT socket FROM listener JOIN peer ON peer.id = listener.peer WHERE queue = ?", (queue,))
+    return [row[0] for row in rows]
+
+
+def take(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool) -> Taken:
+    """Claim up to so many messages of each queue, and fetch all replies."""
+    time = now()
+    claims = tuple(_claim(db, peer, queue, limit, time) for queue, limit in wanted)
+    answers: tuple[bytes, ...] = ()
+    if replies:
+        rows = db.execute("DELETE FROM message WHERE queue = ? RETURNING body", (reply_queue(peer),))
+        answers = tuple(row[0] for row in rows)
+    return Taken(claims=claims, replies=answers, next_at=_next_at(db, wanted, time))
+
+
+def _claim(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: float) -> tuple[Claim, ...]:
+    rows = db.execute(
+        "UPDATE message SET claimed_by = ?, available_at = ?, deliveries = deliveries + 1 WHERE id IN"
+        " (SELECT id FROM message WHERE queue = ? AND available_at <= ? AND (expires_at IS NULL OR expires_at > ?)"
+        " ORDER BY available_at LIMIT ?) RETURNING id, deliveries, body",
+        (peer, time + LEASE_SECONDS, queue, time, time, limit),
+    )
+    return tuple(Claim(id=row[0], deliveries=row[1], body=row[2]) for row in rows.fetchall())
+
+
+def _next_at(db: sqlite3.Connection, wanted: Sequence[tuple[str, int]], time: float) -> float | None:
+    statement = "SELECT MIN(available_at) FROM message WHERE queue = ? AND available_at > ?"
+    times = [db.execute(statement, (queue, time)).fetchone()[0] for queue, _ in wanted]
+    return min((at for at in times if at is not None), default=None)
+
+
+def finish(db: sqlite3.Connection, peer: str, claim: Claim, reply_to: str, reply: bytes) -> list[str]:
+    """Acknowledge and answer, together; the caller's socket. Nothing happens if the claim was lost."""
+    gone = db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _name(claim, peer))
+    if not gone.rowcount or not reply_to:
+        return []
+    row = db.execute("SELECT socket FROM peer WHERE id = ?", (reply_to,)).fetchone()
+    if row is None:
+        return []  # the caller is gone
+    try:
+        put(db, reply_queue(reply_to), reply, now() + REPLY_SECONDS)
+    except QueueFull:
+        return []  # as if it had been lost: the call times out
+    return [row[0]]
+
+
+def retry(db: sqlite3.Connection, peer: str, claim: Claim, pause_seconds: float) -> None:
+    """Free the message, for the taking after a pause."""
+    db.execute(
+        "UPDATE message SET claimed_by = NULL, available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
+        (now() + pause_seconds, *_name(claim, peer)),
+    )
+
+
+def give_back(db: sqlite3.Connection, peer: str, claims: Collection[Claim]) -> None:
+    """Free messages that were claimed but not worked on: it does not count as a delivery."""
+    db.executemany(
+        "UPDATE message SET claimed_by = NULL, available_at = 0, deliveries = deliveries - 1"
+        " WHERE id = ? AND deliveries = ? AND claimed_by = ?",
+        [_name(claim, peer) for claim in claims],
+    )
+
+
+def set_aside(db: sqlite3.Connection, peer: str, claim: Claim, reason: str) -> None:
+    """Move the message to the dead ones, of which the newest are kept."""
+    db.execute(
+        "INSERT INTO dead (queue, reason, deliveries, set_aside_at, body) SELECT queue, ?, deliveries,"
+        " datetime('now'), body FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?",
+        (reason, *_name(claim, peer)),
+    )
+    db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _name(claim, peer))
+    db.execute("DELETE FROM dead WHERE id <= (SELECT MAX(id) FROM dead) - ?", (MAX_DEAD,))
+
+
+def extend(db: sqlite3.Connection, peer: str, claims: Collection[Claim]) -> None:
+    """Renew the leases of what is still being worked on."""
+    until = now() + LEASE_SECONDS
+    db.executemany(
+        "UPDATE message SET available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
+        [(until, *_name(claim, peer)) for claim in claims],
+    )
+
+
+def register(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: Collection[str]) -> None:
+    """Make a process and the queues that it consumes known. Repeating it is harmless, and heals."""
+    db.execute("INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (peer, name, socket))
+    db.execute("DELETE FROM listener WHERE peer = ?", (peer,))
+    for queue in queues:
+        db.execute(
+            "INSERT INTO queue VALUES (?, 0, 0, ?) ON CONFLICT DO UPDATE SET consumed_at = excluded.consumed_at",
+            (queue, now()),
+        )
+        db.execute("INSERT INTO listener VALUES (?, ?)", (queue, peer))
+
+
+def forget(db: sqlite3.Connection, peer: str) -> list[str]:
+    """A process is gone: free its claims. The sockets of those who may take them."""
+    freed = db.execute(
+        "UPDATE message SET claimed_by = NULL, available_at = 0 WHERE claimed_by = ? RETURNING queue", (peer,)
+    ).fetchall()
+    db.execute("DELETE FROM peer WHERE id = ?", (peer,))
+    db.execute("DELETE FROM listener WHERE peer = ?", (peer,))
+    db.execute("DELETE FROM message WHERE queue = ?", (reply_queue(peer),))
+    db.execute("DELETE FROM queue WHERE name = ?", (reply_queue(peer),))
+    return sorted({socket for (queue,) in set(freed) for socket in listeners(db, queue)})
+
+
+def claim_holders(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
+    """(id, socket) of the others who hold claims; the socket is empty if they are not known any more."""
+    rows = db.execute(
+        "SELECT DISTINCT claimed_by, COALESCE(socket, '') FROM message LEFT JOIN peer ON peer.id = claimed_by"
+        " WHERE claimed_by IS NOT NULL AND claimed_by <> ?",
+        (peer,),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def peers(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
+    """(id, socket) of all other processes."""
+    return [(row[0], row[1]) for row in db.execute("SELECT id, socket FROM peer WHERE id <> ?", (peer,))]
+
+
+def trim(db: sqlite3.Connection) -> None:
+    """Remove expired calls and replies, and what abandoned queues hold."""
+    time = now()
+    db.execute("DELETE FROM message WHERE expires_at <= ?", (time,))
+    abandoned = (
+        "SELECT name FROM queue WHERE consumed_at <= ? AND name NOT IN (SELECT queue FROM listener)"
+    )
+    db.execute(f"DELETE FROM message WHERE queue IN ({abandoned})", (time - ABANDONED_SECONDS,))
+    db.execute(f"DELETE FROM queue WHERE messages = 0 AND name IN ({abandoned})", (time - ABANDONED_SECONDS,))
+
+
+def setting(db: sqlite3.Connection, name: str) -> str:
+    """A remembered value; empty if there is none."""
+    row = db.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def set_setting(db: sqlite3.Connection, name: str, value: str) -> None:
+    """Remember a value."""
+    db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
+
+
+def reply_queue(peer: str) -> str:
+    """The queue of a process's replies."""
+    return f"reply:{peer}"
+
+
+def _name(claim: Claim, peer: str) -> tuple[int, int, str]:
+    return claim.id, claim.deliveries, peer

@@ -1,0 +1,151 @@
+"""The tables of the queue file, and how a file is opened.
+
+All times are seconds of the machine's monotonic clock, which its processes share and nobody can set. It starts anew at
+a boot, so the file remembers which boot its times belong to.
+"""
+
+import contextlib
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+from evenkeel.core.errors import BusUnavailable
+
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_SECONDS = 15.0
+"""SQLite's write lock is unfair between processes: waits of a second occur under load."""
+
+_TABLES = """
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- free or claimed: either way it is for the taking from available_at on, so a lease ends by itself
+CREATE TABLE message (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    queue TEXT NOT NULL,
+    available_at REAL NOT NULL,
+    expires_at REAL,
+    claimed_by TEXT,
+    deliveries INTEGER NOT NULL DEFAULT 0,
+    body BLOB NOT NULL
+);
+CREATE INDEX message_by_queue ON message (queue, available_at);
+CREATE INDEX message_by_claim ON message (claimed_by) WHERE claimed_by IS NOT NULL;
+CREATE INDEX message_by_expiry ON message (expires_at) WHERE expires_at IS NOT NULL;
+
+-- counted by triggers: counting rows at every send would cost more than the send
+CREATE TABLE queue (
+    name TEXT PRIMARY KEY,
+    messages INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    consumed_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TRIGGER message_added AFTER INSERT ON message BEGIN
+    UPDATE queue SET messages = messages + 1, bytes = bytes + length(NEW.body) WHERE name = NEW.queue;
+END;
+CREATE TRIGGER message_removed AFTER DELETE ON message BEGIN
+    UPDATE queue SET messages = messages - 1, bytes = bytes - length(OLD.body) WHERE name = OLD.queue;
+END;
+
+-- processes, and which queues they consume: whom to wake
+CREATE TABLE peer (id TEXT PRIMARY KEY, name TEXT NOT NULL, socket TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE listener (queue TEXT, peer TEXT, PRIMARY KEY (queue, peer)) WITHOUT ROWID;
+
+CREATE TABLE dead (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    queue TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    deliveries INTEGER NOT NULL,
+    set_aside_at TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+"""
+
+
+def now() -> float:
+    """The clock of the file's times."""
+    return time.monotonic()
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """Open the file, making it if it is not there. To be called, like all else here, on the thread that will use it.
+
+    Raises :class:`BusUnavailable` if it cannot be opened or was made by a newer version.
+    """
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, cached_statements=256)
+    except (OSError, sqlite3.Error) as error:
+        raise BusUnavailable(f"the queue file {path} cannot be opened: {error}") from error
+    try:
+        _use_wal(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+        _prepare(connection, path)
+    except (OSError, sqlite3.Error) as error:
+        connection.close()
+        raise BusUnavailable(f"the queue file {path} cannot be used: {error}") from error
+    except BusUnavailable:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    # the one statement that does not wait for the lock when several processes open a new file at once
+    deadline = now() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if now() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def _prepare(connection: sqlite3.Connection, path: str) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA_VERSION:
+            raise BusUnavailable(f"the queue file {path} was made by a newer version")
+        if version == 0:
+            _create(connection)
+        _note_boot(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    statement = ""
+    for line in _TABLES.splitlines():  # not executescript, which commits what is open first
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _note_boot(connection: sqlite3.Connection) -> None:
+    """After a boot the old times mean nothing: everybody is dead, calls and replies are void, the rest is free."""
+    boot = _boot_id()
+    row = connection.execute("SELECT value FROM setting WHERE name = 'boot'").fetchone()
+    if row is not None and row[0] == boot:
+        return
+    connection.execute("DELETE FROM message WHERE expires_at IS NOT NULL")
+    connection.execute("UPDATE message SET available_at = 0, claimed_by = NULL")
+    connection.execute("UPDATE queue SET consumed_at = ?", (now(),))
+    connection.execute("DELETE FROM peer")
+    connection.execute("DELETE FROM listener")
+    connection.execute("INSERT OR REPLACE INTO setting VALUES ('boot', ?)", (boot,))
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

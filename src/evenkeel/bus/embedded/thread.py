@@ -1,0 +1,126 @@
+"""One thread that owns the connection to the queue file. Operations that arrive while it is busy share the next
+transaction, so that throughput grows with load instead of waiting for a commit each."""
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from evenkeel.bus.embedded.queries import QueueFull
+from evenkeel.bus.embedded.schema import connect
+from evenkeel.core.errors import BusUnavailable
+
+T = TypeVar("T")
+Op = Callable[[sqlite3.Connection], T]
+
+MAX_BATCH = 64
+
+_Job = tuple[Op[Any], "asyncio.Future[Any]"]
+_Result = tuple["asyncio.Future[Any]", Any, BaseException | None]
+
+
+class FileThread:
+    """Runs operations on the file. An operation has no effect but its SQL."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def start(self) -> None:
+        """Open the file. Raises :class:`BusUnavailable`."""
+        self._loop = asyncio.get_running_loop()
+        opened: asyncio.Future[None] = self._loop.create_future()
+        self._thread = threading.Thread(target=self._run, args=(opened,), name="embedded-bus", daemon=True)
+        self._thread.start()
+        try:
+            await opened
+        except BusUnavailable:
+            self._thread = None
+            raise
+
+    async def run(self, op: Op[T]) -> T:
+        """The result of ``op``, committed. Raises :class:`BusUnavailable`; then nothing of it was."""
+        if self._thread is None or self._loop is None:
+            raise BusUnavailable("the bus is not open")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._jobs.put((op, future))
+        return await future
+
+    async def stop(self) -> None:
+        """Run what is waiting, then close the file."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._jobs.put(None)
+            await asyncio.get_running_loop().run_in_executor(None, thread.join)
+
+    def _run(self, opened: "asyncio.Future[None]") -> None:
+        try:
+            connection = connect(self._path)
+        except BusUnavailable as error:
+            self._settle([(opened, None, error)])
+            return
+        self._settle([(opened, None, None)])
+        with contextlib.closing(connection):
+            while (batch := self._next_batch()) is not None:
+                self._settle(_transaction(connection, batch))
+
+    def _next_batch(self) -> list[_Job] | None:
+        first = self._jobs.get()
+        if first is None:
+            return None
+        batch = [first]
+        while len(batch) < MAX_BATCH:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if job is None:
+                self._jobs.put(None)  # the end, once more, after this batch
+                break
+            batch.append(job)
+        return batch
+
+    def _settle(self, results: list[_Result]) -> None:
+        assert self._loop is not None
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(_deliver, results)
+
+
+def _transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[_Result]:
+    """Run a batch in one transaction; what one operation does wrong, all pay for, except for a full queue."""
+    results: list[_Result] = []
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        for op, future in batch:
+            try:
+                results.append((future, op(connection), None))
+            except QueueFull as error:
+                results.append((future, None, error))
+        connection.execute("COMMIT")
+    except Exception as error:
+        if connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+        return [(future, None, _translated(error)) for _, future in batch]
+    return results
+
+
+def _translated(error: Exception) -> BusUnavailable:
+    translated = BusUnavailable("the queue file is busy or cannot be written")
+    translated.__cause__ = error
+    return translated
+
+
+def _deliver(results: list[_Result]) -> None:
+    for future, result, error in results:
+        if future.done():
+            continue
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)

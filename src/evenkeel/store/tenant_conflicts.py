@@ -1,0 +1,100 @@
+"""What a write is refused for, in Octavia's words, and how a unique constraint that fired is told from another."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.errors import Conflict, Invalid, NotFound, RequestError
+from evenkeel.core.model import POOL_PROTOCOLS_OF_LISTENER, Listener, LoadBalancerTree, Member
+
+K = TypeVar("K", bound=Hashable)
+
+
+def duplicate_listener(protocol: str, port: int) -> Conflict:
+    """Two listeners of one load balancer on the same port."""
+    return Conflict(
+        f"Another Listener on this Load Balancer is already using protocol {protocol} and protocol_port {port}"
+    )
+
+
+def duplicate_member(address: str, port: int) -> Conflict:
+    """Two members of one pool at the same address and port."""
+    return Conflict(f"Another member on this pool is already using ip {address} on protocol_port {port}")
+
+
+def duplicate_monitor() -> Conflict:
+    """A second health monitor of a pool."""
+    return Conflict("This pool already has a health monitor")
+
+
+def second_default_pool() -> Conflict:
+    """A listener is given a pool although it has one."""
+    return Conflict("This listener already has a default pool")
+
+
+def duplicate_id() -> Conflict:
+    """An id chosen by the caller exists."""
+    return Conflict("Already an entity with that specified id.")
+
+
+def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
+    """Raises :class:`Invalid` unless such a listener may send to such a pool."""
+    if pool_protocol not in POOL_PROTOCOLS_OF_LISTENER[listener_protocol]:
+        raise Invalid(
+            f"Validation failure: The pool protocol '{pool_protocol}' is invalid while the listener protocol is"
+            f" '{listener_protocol}'."
+        )
+
+
+def constraint_text(error: IntegrityError) -> str:
+    """What the database says of the constraint that fired, without the row's values.
+
+    SQLite names the columns, PostgreSQL the constraint, which is named after its columns.
+    """
+    return str(error.orig).partition("\n")[0]
+
+
+def child_conflict(error: IntegrityError, duplicate: RequestError | None = None) -> RequestError:
+    """The refusal for an insert of a child: ``duplicate`` if it was the child's own unique constraint."""
+    text = constraint_text(error)
+    if duplicate is not None and "live_key" in text:
+        return duplicate
+    return duplicate_id()
+
+
+def check_tree(tree: LoadBalancerTree) -> None:
+    """Raises :class:`Conflict`, :class:`Invalid` or :class:`NotFound` for a tree that contradicts itself."""
+    pools = {pool.id: pool for pool in tree.pools}
+    check_ports(tree.listeners)
+    check_members(tree.members)
+    for listener in tree.listeners:
+        if listener.default_pool_id is not None:
+            if listener.default_pool_id not in pools:
+                raise NotFound("Pool", listener.default_pool_id)
+            check_protocols(listener.protocol, pools[listener.default_pool_id].protocol)
+    for below in (*tree.members, *tree.health_monitors):
+        if below.pool_id not in pools:
+            raise NotFound("Pool", below.pool_id)
+    if _repeated(monitor.pool_id for monitor in tree.health_monitors):
+        raise duplicate_monitor()
+
+
+def check_ports(listeners: Iterable[Listener]) -> None:
+    """Raises :class:`Conflict` for two listeners on one port."""
+    listeners = tuple(listeners)
+    if repeated := _repeated(listener.protocol_port for listener in listeners):
+        again = [listener for listener in listeners if listener.protocol_port in repeated]
+        raise duplicate_listener(again[-1].protocol, again[-1].protocol_port)
+
+
+def check_members(members: Iterable[Member]) -> None:
+    """Raises :class:`Conflict` for two members of a pool at one address and port."""
+    if repeated := _repeated((member.pool_id, member.address, member.protocol_port) for member in members):
+        _, address, port = repeated[0]
+        raise duplicate_member(address, port)
+
+
+def _repeated(keys: Iterable[K]) -> list[K]:
+    return [key for key, count in Counter(keys).items() if count > 1]

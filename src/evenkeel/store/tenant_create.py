@@ -1,0 +1,166 @@
+"""Making load balancers: the hottest write, so one query to look around, one for an address, one insert a table."""
+
+from random import Random
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, and_, select
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Change, ShardOwner, VipPlan
+from evenkeel.core.errors import Conflict, Invalid
+from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Pool, Vip
+from evenkeel.core.placement import FULL_SCORE
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store import schema
+from evenkeel.store.clock import db_now
+from evenkeel.store.database import Database
+from evenkeel.store.part import Part, StoreOptions
+from evenkeel.store.rows import KINDS, row_of
+from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplicate_id
+from evenkeel.store.tenant_steps import as_new, insert_all
+from evenkeel.store.tenant_vip import any_free, candidates, normal_address
+
+VIP_ATTEMPTS = 32
+"""How often an address that somebody else took first is replaced by another before giving up."""
+
+_root = schema.load_balancer
+
+
+class TenantCreate(Part):
+    """The part of :class:`evenkeel.core.ports.TenantStore` that makes load balancers."""
+
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        super().__init__(database, options)
+        self._random = Random()
+
+    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan) -> Change:
+        """Store a whole tree at revision 1, placed at once if its project has a shard with room.
+
+        Raises :class:`Conflict` for a VIP address in use, a subnet without free addresses or an id that exists;
+        :class:`Invalid` for an unknown provider.
+        """
+        if not tree.load_balancer.project_id:
+            raise Invalid("project_id: a load balancer needs a project")
+        check_tree(tree)
+        if vip.address is not None:
+            vip = replace(vip, address=normal_address(vip.address))
+        deadline = self._options.pending_deadline_seconds
+        for _ in range(VIP_ATTEMPTS):
+            try:
+                return await self._db.write(lambda connection: _create(connection, tree, vip, self._random, deadline))
+            except IntegrityError as error:
+                if "vip_address" not in constraint_text(error):
+                    raise duplicate_id() from error
+                if vip.address is not None:
+                    raise _vip_in_use(vip) from error
+        raise _exhausted(vip)
+
+
+def _create(connection: Connection, tree: LoadBalancerTree, plan: VipPlan, random: Random, deadline: float) -> Change:
+    root = tree.load_balancer
+    now, owner, shard_id = _look_around(connection, root)
+    stored = _as_new(tree, _vip(connection, plan, random), shard_id, now)
+    row = row_of(stored.load_balancer) | {"pending_deadline": None if shard_id is None else now + deadline}
+    insert_all(connection, _root, [row])
+    for values in (stored.listeners, stored.pools, stored.members, stored.health_monitors):
+        if values:
+            insert_all(connection, KINDS[type(values[0])].table, [row_of(value) for value in values])
+    return Change(
+        load_balancer_id=root.id,
+        revision=stored.load_balancer.revision,
+        environment=root.provider,
+        owner=owner,
+        placed=shard_id is not None,
+        resources=(stored.load_balancer,),
+        tree=stored,
+    )
+
+
+def _look_around(connection: Connection, root: LoadBalancer) -> tuple[float, ShardOwner | None, str | None]:
+    """The time, and the shard with room that the project has in this environment, with who acts for it.
+
+    One query. Raises :class:`Invalid` if there is no such environment.
+    """
+    environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
+    roomy = and_(
+        group.c.environment == shard.c.environment,
+        group.c.number == shard.c.group_number,
+        group.c.capacity_score < FULL_SCORE,
+    )
+    tenants = and_(shard.c.environment == environment.c.name, shard.c.project_id == root.project_id)
+    row = connection.execute(
+        select(db_now().label("now"), shard.c.id, shard.c.group_number, agent.c.host)
+        .select_from(
+            environment.outerjoin(shard.join(group, roomy), tenants).outerjoin(
+                agent, agent.c.id == shard.c.acting_agent_id
+            )
+        )
+        .where(environment.c.name == root.provider)
+        .order_by(group.c.capacity_score, shard.c.id)
+        .limit(1)
+    ).first()
+    if row is None:
+        raise Invalid(f"Provider '{root.provider}' is not enabled.")
+    if row.id is None or row.host is None:
+        return row.now, None, row.id
+    owner = ShardOwner(shard_id=row.id, environment=root.provider, group_number=row.group_number, host=row.host)
+    return row.now, owner, row.id
+
+
+def _vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:
+    address = plan.address or _free_address(connection, plan, random)
+    return Vip(address=address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
+
+
+def _free_address(connection: Connection, plan: VipPlan, random: Random) -> str:
+    taken = select(_root.c.vip_address).where(_root.c.vip_network_id == plan.network_id)
+    some = candidates(plan, random)
+    held = set(connection.scalars(taken.where(_root.c.vip_address.in_(some))))
+    for address in some:
+        if address not in held:
+            return address
+    free = any_free(plan, connection.scalars(taken), random)
+    if free is None:
+        raise _exhausted(plan)
+    return free
+
+
+def _exhausted(plan: VipPlan) -> Conflict:
+    return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.")
+
+
+def _vip_in_use(plan: VipPlan) -> Conflict:
+    return Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.")
+
+
+def _as_new(tree: LoadBalancerTree, vip: Vip, shard_id: str | None, now: float) -> LoadBalancerTree:
+    root = replace(
+        tree.load_balancer,
+        vip=vip,
+        shard_id=shard_id,
+        provisioning_status=ProvisioningStatus.PENDING_CREATE,
+        status_reason="",
+        revision=1,
+        applied_revision=0,
+        deleted=False,
+        created_at=now,
+        updated_at=None,
+        listener_ids=tuple(listener.id for listener in tree.listeners),
+        pool_ids=tuple(pool.id for pool in tree.pools),
+    )
+    return LoadBalancerTree(
+        load_balancer=root,
+        listeners=tuple(as_new(row, root, 1, now) for row in tree.listeners),
+        pools=tuple(_with_links(as_new(row, root, 1, now), tree) for row in tree.pools),
+        members=tuple(as_new(row, root, 1, now) for row in tree.members),
+        health_monitors=tuple(as_new(row, root, 1, now) for row in tree.health_monitors),
+    )
+
+
+def _with_links(pool: Pool, tree: LoadBalancerTree) -> Pool:
+    return replace(
+        pool,
+        listener_ids=tuple(listener.id for listener in tree.listeners if listener.default_pool_id == pool.id),
+        member_ids=tuple(member.id for member in tree.members if member.pool_id == pool.id),
+        health_monitor_id=next((row.id for row in tree.health_monitors if row.pool_id == pool.id), None),
+    )

@@ -1,0 +1,93 @@
+"""Changing and deleting load balancers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, false, select
+
+from evenkeel.core.control import Change
+from evenkeel.core.errors import Invalid
+from evenkeel.store import schema
+from evenkeel.store.events import record_event
+from evenkeel.store.part import Part
+from evenkeel.store.rows import LOAD_BALANCER, columns_of
+from evenkeel.store.tenant_ids import build_one
+from evenkeel.store.tenant_lock import PENDING_DELETE, Locked, change_of, lock, read_any, try_lock
+from evenkeel.store.tenant_steps import CHILD_KINDS, check_changes, mark_deleted
+
+LOAD_BALANCER_CHANGES = frozenset({"name", "description", "admin_state_up", "tags"})
+"""What an update may set; the rest is fixed when it is made."""
+
+_root = schema.load_balancer
+
+
+class TenantRoots(Part):
+    """The part of :class:`evenkeel.core.ports.TenantStore` that changes and deletes load balancers."""
+
+    async def update_load_balancer(
+        self, load_balancer_id: str, changes: Mapping[str, Any], *, project_id: str | None
+    ) -> Change:
+        """Change attributes of the root object. Raises :class:`Invalid` for one that cannot be changed."""
+        check_changes(changes, LOAD_BALANCER_CHANGES)
+        values = columns_of(changes)
+
+        def op(connection: Connection) -> Change:
+            locked = lock(
+                connection,
+                LOAD_BALANCER,
+                load_balancer_id,
+                project_id=project_id,
+                deadline_seconds=self._options.pending_deadline_seconds,
+                values=values,
+            )
+            return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+
+        return await self._db.write(op)
+
+    async def delete_load_balancer(self, load_balancer_id: str, *, cascade: bool, project_id: str | None) -> Change:
+        """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
+
+        def op(connection: Connection) -> Change:
+            locked = try_lock(
+                connection,
+                LOAD_BALANCER,
+                load_balancer_id,
+                project_id=project_id,
+                deadline_seconds=self._options.pending_deadline_seconds,
+                values={"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE},
+            )
+            if locked is None:
+                row = read_any(connection, LOAD_BALANCER, load_balancer_id, project_id=project_id)
+                return change_of(connection, row, (build_one(connection, LOAD_BALANCER, row),))
+            if not cascade and _has_children(connection, load_balancer_id):
+                raise Invalid(f"Cannot delete Load Balancer {load_balancer_id} - it has children")
+            if not locked.placed:
+                return _remove(connection, locked)
+            if cascade:
+                for kind in CHILD_KINDS:
+                    mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
+            return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+
+        return await self._db.write(op)
+
+
+def _has_children(connection: Connection, load_balancer_id: str) -> bool:
+    below = [
+        exists().where(table.c.load_balancer_id == load_balancer_id, table.c.deleted == false())
+        for table in (schema.listener, schema.pool)
+    ]
+    return bool(connection.scalar(select(below[0] | below[1])))
+
+
+def _remove(connection: Connection, locked: Locked) -> Change:
+    """Nothing of it is on any device: the row goes, and those below it with it."""
+    change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+    connection.execute(delete(_root).where(_root.c.id == locked.id))
+    record_event(
+        connection,
+        kind="load_balancer_deleted",
+        text=f"Load balancer {locked.id} was deleted before it was placed.",
+        environment=change.environment,
+        load_balancer_id=locked.id,
+    )
+    return change

@@ -1,0 +1,80 @@
+"""One declared map from a request to the handler that answers it.
+
+Synchronous from beginning to end: a request sees one state of the device. Whoever calls has authenticated the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from icontrol_emulator import errors
+from icontrol_emulator.cluster import Cluster
+from icontrol_emulator.device import Device
+from icontrol_emulator.rest import config_api, shared, system_commands, system_reads, transaction_api
+from icontrol_emulator.rest.message import WRITES, Call, Reply
+from icontrol_emulator.rest.route import resolve
+
+UNPROVISIONED = {"vcmp": "vcmp", "gtm": "gtm", "security": "afm", "asm": "asm", "apm": "apm", "pem": "pem"}
+StatsSource = Callable[[Device, Call, list[str]], dict[str, Any] | None]
+
+
+class Dispatcher:
+    def __init__(self, cluster: Cluster, stats: StatsSource) -> None:
+        self._cluster = cluster
+        self._stats = stats
+
+    def answer(self, device: Device, call: Call) -> Reply:
+        segments = call.segments
+        if segments[:1] == ["shared"]:
+            return shared.handle(device, call)
+        if segments[:1] != ["tm"]:
+            raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
+        if segments[1:2] == ["transaction"]:
+            return transaction_api.handle(device, call)
+        if device.busy_until > device.clock() and call.method in WRITES:
+            raise errors.busy()
+        if call.method in WRITES and call.transaction_id:
+            return transaction_api.enqueue(device, call)
+        return self._configuration(device, call, segments[1:])
+
+    def _configuration(self, device: Device, call: Call, segments: list[str]) -> Reply:
+        path = "/".join(segments)
+        if segments[:1] == ["task"]:
+            return system_commands.task(device, self._cluster, call)
+        if call.method == "POST" and path in system_commands.COMMANDS:
+            return system_commands.run(device, self._cluster, path, call)
+        if call.method in WRITES:
+            self._refuse_unprovisioned(segments)
+            return config_api.write(device, call)
+        return self._read(device, call, segments, path)
+
+    def _read(self, device: Device, call: Call, segments: list[str], path: str) -> Reply:
+        source = system_reads.READS.get(path) or system_reads.READS.get(path.removesuffix("/stats"))
+        if source is not None:
+            entries = source(device, self._cluster)
+            return Reply(document=system_reads.stats_document(device, path.removesuffix("/stats"), entries))
+        if segments[-1:] == ["stats"]:
+            document = self._stats(device, call, segments)
+            if document is not None:
+                return Reply(document=document)
+        if segments[-1:] == ["available"]:
+            return Reply(document={})
+        route = resolve(device.engine.registry, segments)
+        if route is not None:
+            reply = config_api.read(device, call, route)
+            if route.spec.path == "cm/device":
+                for item in reply.document.get("items", [reply.document]):
+                    if "name" in item:
+                        system_reads.show_device(item, self._cluster)
+            return reply
+        self._refuse_unprovisioned(segments)
+        names = device.engine.registry.organised(path)
+        if names is None and path not in system_commands.COMMANDS:
+            raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
+        return Reply(document=system_reads.organising_document(device, path, names or [], call.query.extra))
+
+    def _refuse_unprovisioned(self, segments: list[str]) -> None:
+        module = UNPROVISIONED.get(segments[0]) if segments else None
+        if module is not None:
+            raise errors.not_provisioned(segments[0], module)

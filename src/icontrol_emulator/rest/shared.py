@@ -1,0 +1,101 @@
+"""/mgmt/shared: logins, tokens, uploads and the readiness probes of restjavad's workers."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from typing import Any
+
+from icontrol_emulator import errors
+from icontrol_emulator.device import Device
+from icontrol_emulator.errors import RestError
+from icontrol_emulator.rest import tokens
+from icontrol_emulator.rest.message import Call, Reply
+
+LOGIN = "/mgmt/shared/authn/login"
+CHUNK_BYTES_MAX = 1024 * 1024
+UPLOAD_BYTES_MAX = 16 * 1024 * 1024
+_RANGE = re.compile(r"(\d+)-(\d+)/(\d+)")
+
+
+def check_password(device: Device, user: str, password: str) -> bool:
+    known = device.password_of(user)
+    return known is not None and hmac.compare_digest(known.encode(), password.encode())
+
+
+def login(device: Device, call: Call) -> Reply:
+    user, password = str(call.body.get("username", "")), str(call.body.get("password", ""))
+    if not user or not check_password(device, user, password):
+        raise RestError(401, "Authentication failed.")
+    token = device.tokens.issue(user, call.peer)
+    document = {
+        "username": user,
+        "loginReference": {"link": "https://localhost/mgmt/cm/system/authn/providers/tmos/login"},
+        "loginProviderName": str(call.body.get("loginProviderName", "tmos")),
+        "token": tokens.show(token),
+        "generation": 0,
+        "lastUpdateMicros": 0,
+    }
+    return Reply(document=document)
+
+
+def handle(device: Device, call: Call) -> Reply:
+    """Everything below /mgmt/shared but the login itself."""
+    rest = call.segments[1:]
+    if rest[-1:] == ["available"]:
+        return Reply(document={})
+    if rest[:2] == ["authz", "tokens"]:
+        return _tokens(device, call, rest[2:])
+    if rest[:2] == ["authz", "users"] and len(rest) == 3:
+        link = f"https://localhost/mgmt/shared/authz/users/{rest[2]}"
+        return Reply(document={"name": rest[2], "kind": "shared:authz:users:usersworkerstate", "selfLink": link})
+    if rest == ["echo-query"] or rest[:1] == ["echo"]:
+        return Reply(document={"stage": "STARTED", "kind": "shared:echo:echoworkerstate"})
+    if rest[:2] == ["file-transfer", "uploads"] and len(rest) == 3 and call.method == "POST":
+        return _upload(device, call, rest[2])
+    if rest[:3] == ["identified-devices", "config", "device-info"]:
+        return Reply(document=_device_info(device))
+    raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
+
+
+def _tokens(device: Device, call: Call, rest: list[str]) -> Reply:
+    if not rest:
+        if call.method == "DELETE":
+            device.tokens.end_all(call.user)
+        mine = [tokens.show(token) for token in device.tokens.of(call.user)]
+        link = "https://localhost/mgmt/shared/authz/tokens"
+        kind = "shared:authz:tokens:authtokencollectionstate"
+        return Reply(document={"items": mine, "generation": 1, "kind": kind, "selfLink": link})
+    if device.tokens.get(rest[0]).user != call.user and call.user != "admin":
+        raise RestError(404, f"URI path {call.path} not found.")
+    if call.method == "PATCH":
+        return Reply(document=tokens.show(device.tokens.prolong(rest[0], call.body.get("timeout"))))
+    if call.method == "DELETE":
+        return Reply(document=tokens.show(device.tokens.end(rest[0])))
+    return Reply(document=tokens.show(device.tokens.get(rest[0])))
+
+
+def _upload(device: Device, call: Call, name: str) -> Reply:
+    match = _RANGE.search(call.headers.get("Content-Range", ""))
+    start, end, total = map(int, match.groups()) if match else (0, len(call.raw) - 1, len(call.raw))
+    if end - start + 1 != len(call.raw) or len(call.raw) > CHUNK_BYTES_MAX or total > UPLOAD_BYTES_MAX:
+        raise RestError(400, "Chunk byte count does not match Content-Range")
+    content = device.keep_file(name, call.raw, start)
+    micros = int(device.clock() * 1_000_000)
+    path = f"/var/config/rest/downloads/{name}"
+    document: dict[str, Any] = {
+        "remainingByteCount": max(0, total - len(content)), "usedChunks": {str(start): len(call.raw)},
+        "totalByteCount": total, "localFilePath": path,
+        "temporaryFilePath": f"/var/config/rest/downloads/tmp/{name}", "generation": 0, "lastUpdateMicros": micros,
+    }  # fmt: skip
+    return Reply(document=document)
+
+
+def _device_info(device: Device) -> dict[str, Any]:
+    return {
+        "hostname": f"{device.name}.localdomain", "machineId": f"emulated-{device.name}", "product": "BIG-IP",
+        "version": device.renderer.version, "build": "0.0.18", "edition": "Point Release 2",
+        "platformMarketingName": "BIG-IP Virtual Edition", "managementAddress": "127.0.0.1",
+        "kind": "shared:resolver:device-groups:deviceinfostate",
+        "selfLink": "https://localhost/mgmt/shared/identified-devices/config/device-info", "generation": 0,
+    }  # fmt: skip

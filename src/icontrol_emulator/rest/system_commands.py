@@ -1,0 +1,137 @@
+"""Commands: save and load, failover, config sync, the shell, and their asynchronous forms."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from icontrol_emulator import errors
+from icontrol_emulator.cluster import Cluster
+from icontrol_emulator.device import OFFLINE, STANDBY, Device, Task
+from icontrol_emulator.rest.message import Call, Reply
+
+TASKS_MAX = 200
+Command = Callable[[Device, Cluster, Mapping[str, Any]], dict[str, Any]]
+
+
+def _config(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
+    command = body.get("command")
+    if command == "save":
+        device.save()
+    elif command == "load":
+        if not body.get("options"):
+            device.load(device.saved)
+    else:
+        raise errors.invalid_value("command", command)
+    return {"kind": f"tm:sys:config:{command}state", **body}
+
+
+def _failover(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
+    words = str(body.get("utilCmdArgs", "")).split()
+    wants = {word for word in ("standby", "offline", "online") if body.get(word) or word in words}
+    if "standby" in wants and len(wants) > 1:
+        raise errors.configuration_error("standby may not be specified with offline or online")
+    if "standby" in wants:
+        cluster.stand_by(device.name, STANDBY)
+    elif "offline" in wants:
+        cluster.stand_by(device.name, OFFLINE)
+    elif "online" in wants:
+        cluster.come_back(device.name)
+    return {"kind": "tm:sys:failover:runstate", **body}
+
+
+def _cm(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
+    words = str(body.get("utilCmdArgs", "")).split()
+    if words[:1] != ["config-sync"]:
+        raise errors.invalid_value("utilCmdArgs", body.get("utilCmdArgs"))
+    cluster.sync_command(device.name, words[1:])
+    return {"kind": "tm:cm:runstate", **body}
+
+
+def _config_sync_task(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
+    words = str(body.get("utilCmdArgs", "")).split()
+    cluster.sync_command(device.name, words)
+    return {"kind": "tm:cm:config-sync:runstate", **body}
+
+
+def _bash(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        words = shlex.split(str(body.get("utilCmdArgs", "")))
+    except ValueError as error:
+        raise errors.IControlError(400, "quotes are not balanced", errors.INVALID_VALUE_ERROR) from error
+    result = "".join(_shell(device, line) for line in words[1:2]) if words[:1] == ["-c"] else ""
+    answer = {"kind": "tm:util:bash:runstate", **body}
+    return {**answer, "commandResult": result} if result else answer
+
+
+def _shell(device: Device, line: str) -> str:
+    line = line.strip()
+    if line.startswith("tmsh save") and "sys config" in line:
+        device.save()
+        return "Saving running configuration...\n  /config/bigip.conf\n  /config/bigip_base.conf\n"
+    if line == "tmsh load sys config":
+        device.load(device.saved)
+        return "Loading system configuration...\n"
+    if line == "echo" or line.startswith("echo "):
+        return " ".join(shlex.split(line[4:])) + "\n"
+    if line in ("", "true", ":"):
+        return ""
+    return f"bash: {line.split()[0]}: command not found\n"
+
+
+def _file_tool(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
+    for path in str(body.get("utilCmdArgs", "")).split():
+        device.files.pop(path.rpartition("/")[2], None)
+    return {"kind": "tm:util:unix-rm:runstate", **body}
+
+
+COMMANDS: dict[str, Command] = {
+    "sys/config": _config,
+    "sys/failover": _failover,
+    "cm": _cm,
+    "cm/config-sync": _config_sync_task,
+    "util/bash": _bash,
+    "util/unix-rm": _file_tool,
+}
+
+
+def run(device: Device, cluster: Cluster, path: str, call: Call) -> Reply:
+    return Reply(document=COMMANDS[path](device, cluster, call.body))
+
+
+def task(device: Device, cluster: Cluster, call: Call) -> Reply:
+    """/mgmt/tm/task/<command>[/ID[/result]]: made, started by PUT, finished when looked at."""
+    rest = call.segments[2:]
+    name = "/".join(rest)
+    if name in COMMANDS and call.method == "POST":
+        while len(device.tasks) >= TASKS_MAX:
+            del device.tasks[next(iter(device.tasks))]
+        number = int(device.clock() * 1000) + len(device.tasks)
+        device.tasks[number] = Task(number, name, dict(call.body))
+        return Reply(document=_show_task(device, device.tasks[number]))
+    number_text = rest[-2] if rest[-1:] == ["result"] and len(rest) > 1 else rest[-1] if rest else ""
+    found = device.tasks.get(int(number_text)) if number_text.isdigit() else None
+    if found is None:
+        raise errors.not_found("task", number_text)
+    if call.method == "PUT" and call.body.get("_taskState") == "VALIDATING":
+        _run_task(device, cluster, found)
+        return Reply(status=202, document={"_taskId": found.id, "message": "Task will execute asynchronously."})
+    if call.method == "DELETE":
+        del device.tasks[found.id]
+        return Reply()
+    return Reply(document=_show_task(device, found))
+
+
+def _run_task(device: Device, cluster: Cluster, found: Task) -> None:
+    try:
+        COMMANDS[found.path](device, cluster, found.body)
+        found.state = "COMPLETED"
+    except errors.IControlError:
+        found.state = "FAILED"
+
+
+def _show_task(device: Device, found: Task) -> dict[str, Any]:
+    link = device.renderer.link(f"task/{found.path}/{found.id}")
+    own = {"_taskId": found.id, "_taskState": found.state, "selfLink": link}
+    return {"kind": f"tm:{found.path.replace('/', ':')}:taskstate", **found.body, **own}

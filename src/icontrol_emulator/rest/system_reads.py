@@ -1,0 +1,168 @@
+"""Answers about the device itself, in the nested shape statistics have: version, clock, readiness, sync, roles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from icontrol_emulator.cluster import Cluster
+from icontrol_emulator.device import ACTIVE, OFFLINE, Device
+
+BASE = "https://localhost/mgmt/tm"
+Entries = dict[str, Any]
+
+
+def value_of(value: object) -> dict[str, Any]:
+    if isinstance(value, int | float):
+        return {"value": value}
+    return {"description": str(value)}
+
+
+def nested(values: Mapping[str, object]) -> dict[str, Any]:
+    return {"nestedStats": {"entries": {name: value_of(value) for name, value in values.items()}}}
+
+
+def stats_document(device: Device, path: str, entries: Entries) -> dict[str, Any]:
+    last = path.rpartition("/")[2]
+    return {
+        "kind": f"tm:{path.replace('/', ':')}:{last}stats",
+        "selfLink": device.renderer.link(path),
+        "entries": entries,
+    }
+
+
+def _one(path: str, values: Mapping[str, object]) -> Entries:
+    return {f"{BASE}/{path}/0": nested(values)}
+
+
+def _version(device: Device, cluster: Cluster) -> Entries:
+    values = {
+        "Build": "0.0.18", "Date": "Fri Jan  7 13:04:22 PST 2022", "Edition": "Point Release 2", "Product": "BIG-IP",
+        "Title": "Main Package", "Version": device.renderer.version,
+    }  # fmt: skip
+    return _one("sys/version", values)
+
+
+def _now(device: Device) -> datetime:
+    return datetime.fromtimestamp(device.clock(), UTC)
+
+
+def _clock(device: Device, cluster: Cluster) -> Entries:
+    return _one("sys/clock", {"fullDate": _now(device).strftime("%Y-%m-%dT%H:%M:%SZ")})
+
+
+def _ready(device: Device, cluster: Cluster) -> Entries:
+    return _one("sys/ready", {"configReady": "yes", "licenseReady": "yes", "provisionReady": "yes"})
+
+
+def _mcp_state(device: Device, cluster: Cluster) -> Entries:
+    return _one("sys/mcp-state", {"lastLoad": "full-config-load-succeed", "phase": "running"})
+
+
+def _license(device: Device, cluster: Cluster) -> Entries:
+    values = {
+        "licensedOnDate": "2022/01/01", "licensedVersion": device.renderer.version, "platformId": "Z100",
+        "registrationKey": "EMULA-TEDXX-XXXXX-XXXXX-XXXXXXX", "serviceCheckDate": "2030/01/01",
+    }  # fmt: skip
+    return _one("sys/license", values)
+
+
+def _hardware(device: Device, cluster: Cluster) -> Entries:
+    versions = {"bigipChassisSerialNum": f"emulated-{device.name}", "platform": "Z100", "name": "cpus"}
+    return {
+        f"{BASE}/sys/hardware/platform": {"nestedStats": {"entries": {f"{BASE}/sys/hardware/platform/0": nested(
+            {"baseMac": "fa:16:3e:00:00:01", "biosRev": "", "marketingName": "BIG-IP Virtual Edition"})}}},
+        f"{BASE}/sys/hardware/systemInfo": {"nestedStats": {"entries": {
+            f"{BASE}/sys/hardware/systemInfo/0": nested(versions)}}},
+    }  # fmt: skip
+
+
+def _host_info(device: Device, cluster: Cluster) -> Entries:
+    values = {"cpuCount": 4, "activeCpuCount": 2, "hostId": "0", "memoryTotal": 16_000_000_000,
+              "memoryUsed": 4_000_000_000}  # fmt: skip
+    return _one("sys/host-info", values)
+
+
+def _performance(device: Device, cluster: Cluster) -> Entries:
+    return {f"{BASE}/sys/performance/all-stats/Active%20Connections": nested(
+        {"Current": "0", "Average": "0", "Max(since 2022/01/01)": "0"})}  # fmt: skip
+
+
+def _sync_status(device: Device, cluster: Cluster) -> Entries:
+    colour, status, summary = cluster.sync_status(device.name)
+    mode = "high-availability" if cluster.pair else "standalone"
+    own = {"color": colour, "mode": mode, "status": status, "summary": summary}
+    entry = nested(own)
+    details = {f"{BASE}/cm/syncStatus/0/details/0": nested({"details": f"{summary or status}"})}
+    entry["nestedStats"]["entries"][f"{BASE}/cm/syncStatus/0/details"] = {"nestedStats": {"entries": details}}
+    return {f"{BASE}/cm/sync-status/0": entry}
+
+
+def _failover_status(device: Device, cluster: Cluster) -> Entries:
+    active = device.failover_state == ACTIVE
+    status = {ACTIVE: "ACTIVE", OFFLINE: "FORCED OFFLINE"}.get(device.failover_state, "STANDBY")
+    summary = "1/1 active" if active else "1/1 standby"
+    entry = nested({"color": "green" if active else "gray", "status": status, "summary": summary})
+    word = "active" if active else "standby"
+    details = {
+        f"{BASE}/cm/failoverStatus/0/details/0": nested({"details": f"{word} for /Common/traffic-group-1"})
+    }
+    entry["nestedStats"]["entries"][f"{BASE}/cm/failoverStatus/0/details"] = {"nestedStats": {"entries": details}}
+    return {f"{BASE}/cm/failover-status/0": entry}
+
+
+def traffic_group_stats(device: Device, cluster: Cluster) -> Entries:
+    """One entry a floating traffic group and device."""
+    entries: Entries = {}
+    for group in device.engine.store.top("cm/traffic-group"):
+        if device.engine.props(group).get("isFloating") != "true":
+            continue
+        for each in (device, *cluster.peers(device.name)):
+            next_active = cluster.next_active(device.name) == each.name
+            values = {
+                "deviceName": f"/Common/{each.name}", "failoverState": each.failover_state,
+                "nextActive": "true" if next_active and each.failover_state != ACTIVE else "false",
+                "trafficGroup": group.key.path,
+            }  # fmt: skip
+            name = f"~Common~{group.name}:~Common~{each.name}"
+            entries[f"{BASE}/cm/traffic-group/{name}/stats"] = nested(values)
+    return entries
+
+
+def show_device(shown: dict[str, Any], cluster: Cluster) -> None:
+    """cm/device items tell each device's present role."""
+    known = cluster.devices.get(shown["name"])
+    if known is not None:
+        shown["failoverState"] = known.failover_state
+
+
+READS: dict[str, Callable[[Device, Cluster], Entries]] = {
+    "sys/version": _version,
+    "sys/clock": _clock,
+    "sys/ready": _ready,
+    "sys/mcp-state": _mcp_state,
+    "sys/license": _license,
+    "sys/hardware": _hardware,
+    "sys/host-info": _host_info,
+    "sys/performance/all-stats": _performance,
+    "sys/performance/connections": _performance,
+    "sys/performance/throughput": _performance,
+    "cm/sync-status": _sync_status,
+    "cm/failover-status": _failover_status,
+    "cm/traffic-group/stats": traffic_group_stats,
+}
+ORGANISED = {"sys": "version clock ready mcp-state license hardware host-info config failover".split(),
+             "cm": "sync-status failover-status".split()}  # fmt: skip
+
+
+def organising_document(device: Device, path: str, names: list[str], extra_query: str) -> dict[str, Any]:
+    last = path.rpartition("/")[2]
+    below = sorted({*names, *ORGANISED.get(path, [])})
+    return {
+        "kind": f"tm:{path.replace('/', ':')}:{last}collectionstate",
+        "selfLink": device.renderer.link(path, extra_query),
+        "items": [{"reference": {"link": device.renderer.link(f"{path}/{name}")}} for name in below],
+    }
+
+

@@ -1,0 +1,57 @@
+"""Hints are gathered per shard and never stand in anybody's way."""
+
+import asyncio
+from typing import Any
+
+from evenkeel.controller.hints import Hints
+from evenkeel.core.control import ShardOwner
+from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.messages import WorkHint
+from tests.waiting import eventually
+
+OWNER = ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-1")
+
+
+class SlowBus:
+    """Takes messages when opened; may be down."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+        self.open = asyncio.Event()
+        self.down = False
+
+    async def send(self, _queue: str, message: Any) -> None:
+        await self.open.wait()
+        if self.down:
+            raise BusUnavailable("down")
+        self.sent.append(message)
+
+
+async def test_hints_for_one_shard_become_one_message_while_the_bus_is_slow() -> None:
+    bus: Any = SlowBus()
+    hints = Hints(bus)
+    task = asyncio.create_task(hints.run())
+    hints.work(OWNER, "lb-0")
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    for n in range(1, 10):
+        hints.work(OWNER, f"lb-{n % 3}")
+    bus.open.set()
+    await eventually(lambda: len(bus.sent) == 2)
+    assert bus.sent[1] == WorkHint(shard_id="x", load_balancer_ids=("lb-0", "lb-1", "lb-2"))
+    task.cancel()
+
+
+async def test_a_bus_that_is_down_costs_the_hint_and_nothing_else() -> None:
+    bus: Any = SlowBus()
+    bus.open.set()
+    bus.down = True
+    hints = Hints(bus)
+    task = asyncio.create_task(hints.run())
+    hints.work(OWNER, "lb-1")
+    await asyncio.sleep(0.01)
+    bus.down = False
+    hints.work(OWNER, "lb-2")
+    await eventually(lambda: len(bus.sent) == 1)
+    assert not task.done()
+    task.cancel()
