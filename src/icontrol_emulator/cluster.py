@@ -7,6 +7,7 @@ the device group's autoSync says so.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from icontrol_emulator.config.builtins import DEVICE_GROUP
 from icontrol_emulator.config.model import Key
@@ -33,7 +34,7 @@ class Cluster:
         self._syncing = False
         for index, device in enumerate(devices):
             device.failover_state = STANDBY if pair and index else ACTIVE
-            device.changed_listeners.append(lambda changes, name=device.name: self._note(name, changes))
+            device.changed_listeners.append(partial(self._note, device.name))
 
     def _note(self, name: str, changes: ChangeSet) -> None:
         if not self.pair or self._syncing or not any(is_synced(key) for key in changes.before):

@@ -8,7 +8,7 @@ from typing import Any
 
 from icontrol_emulator.config.builtins import install
 from icontrol_emulator.config.engine import Engine
-from icontrol_emulator.config.model import Key, Obj
+from icontrol_emulator.config.model import Key
 from icontrol_emulator.config.registry import Registry
 from icontrol_emulator.config.render import Renderer
 from icontrol_emulator.config.schema import StatusSource
@@ -28,29 +28,6 @@ class DeviceSpec:
     name: str
     host: str = "127.0.0.1"
     port: int = 0
-
-
-class Unmonitored:
-    """Nothing is probed: whatever has a monitor counts as up."""
-
-    def __init__(self) -> None:
-        self._engine: Engine | None = None
-
-    def attach(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def monitor_state(self, member: Obj) -> str | None:
-        if self._engine is None:
-            return None
-        rule = self._engine.props(member).get("monitor")
-        if rule == "default":
-            owner = member.key.owner
-            pool = self._engine.store.get(owner) if owner else None
-            rule = pool.props.get("monitor") if pool else None
-        return "up" if rule else None
-
-    def node_state(self, node: Obj) -> str | None:
-        return "up" if node.props.get("monitor") else None
 
 
 @dataclass(slots=True)
@@ -75,8 +52,6 @@ class Device:
         self.reachable = True
         self.changed_listeners: list[Callable[[ChangeSet], None]] = []
         self.engine = Engine(registry, clock, status, self._changed)
-        if isinstance(status, Unmonitored):
-            status.attach(self.engine)
         install(self.engine, name, peers, users)
         self.renderer = Renderer(self.engine)
         self.tokens = TokenBook(clock)

@@ -72,6 +72,11 @@ def uri_not_registered(uri: str) -> IControlError:
     return RestError(404, f"Public URI path not registered: {uri}")
 
 
+def restarting(uri: str) -> IControlError:
+    text = f"URI path {uri} not registered.  Please verify URI is supported and wait for /available suffix to be "
+    return RestError(404, f"{text}responsive.")
+
+
 def already_exists(word: str, path: str, partition: str) -> IControlError:
     where = f" in partition {partition}" if partition else ""
     return mcpd(409, "01020066", f"The requested {word} ({path}) already exists{where}.")

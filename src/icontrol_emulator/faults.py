@@ -88,10 +88,12 @@ class FaultBook:
 
     def release(self, number: int | None = None) -> None:
         """Let requests held now go on; later ones are held again."""
-        for found in self._faults.values():
+        for found in list(self._faults.values()):
             if number in (None, found.id):
                 found.gate.set()
                 found.gate = asyncio.Event()
+                if found.used_up:
+                    del self._faults[found.id]
 
     def hits(self, device: str, user: str, method: str, path: str) -> list[ActiveFault]:
         """Faults that strike this request, counting it."""

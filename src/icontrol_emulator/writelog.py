@@ -61,14 +61,7 @@ class WriteLog:
 
     def entries(self, after: int = 0, device: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
         """Entries with a greater `seq`, oldest first."""
-        if self._entries and after < self._entries[0]["seq"]:
-            after = self._entries[0]["seq"] - 1
-        skipped = len(self._entries) - (self.last_seq - after)
-        found = [
-            self._entries[index]
-            for index in range(max(0, skipped), len(self._entries))
-            if device in (None, self._entries[index]["device"])
-        ]
+        found = [entry for entry in self._entries if entry["seq"] > after and device in (None, entry["device"])]
         return found[:limit] if limit is not None else found
 
     def in_flight(self) -> list[dict[str, Any]]:

@@ -134,7 +134,9 @@ class PostgreSQL:
         return subprocess.run(command, env=self._environment(), check=False).returncode == 0
 
     def _initialise(self) -> None:
-        self._run("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
+        self._run(
+            "initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N"
+        )
 
     def _run(self, program: str, *arguments: str) -> None:
         outcome = subprocess.run(

@@ -1,8 +1,8 @@
 """What the server starters share: free ports, child processes that never outlive the tests, temporary homes.
 
-A child gets SIGKILL from the kernel when the thread that started it ends (PR_SET_PDEATHSIG), so an interrupted or killed
-test run leaves nothing behind. Therefore all children are started by one thread that lives as long as the process:
-a start from a short-lived worker thread of an event loop would take the server down with that thread.
+A child gets SIGKILL from the kernel when the thread that started it ends (PR_SET_PDEATHSIG), so an interrupted or
+killed test run leaves nothing behind. Therefore all children are started by one thread that lives as long as the
+process: a start from a short-lived worker thread of an event loop would take the server down with that thread.
 """
 
 import atexit

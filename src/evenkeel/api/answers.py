@@ -11,12 +11,14 @@ from typing import Any, Literal
 import msgspec
 from litestar.types import Receive, Scope, Send
 
+from evenkeel.core.values import Value
+
 encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 
 _JSON = (b"content-type", b"application/json")
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+class Fault(Value):
     """An error of the API itself."""
 
     faultcode: Literal["Client", "Server"]
@@ -24,7 +26,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     debuginfo: str | None = None
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class Problem(Value):
     """An error of routing, method, Accept header or list parameters."""
 
     code: int
@@ -48,6 +50,8 @@ class Answer:
         headers: list[tuple[bytes, bytes]] = [*self.headers]
         if body is not None:
             headers += (_JSON, (b"content-length", b"%d" % len(body)))
+        elif self.status != 204:
+            headers.append((b"content-length", b"0"))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": body or b"", "more_body": False})
 
@@ -68,6 +72,4 @@ def fault(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = 
 
 def problem(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
     """An error of routing and the like."""
-    return Answer(
-        status, encode(Problem(code=status, title=HTTPStatus(status).phrase, description=text)), headers
-    )
+    return Answer(status, encode(Problem(code=status, title=HTTPStatus(status).phrase, description=text)), headers)

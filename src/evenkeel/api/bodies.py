@@ -9,12 +9,13 @@ from evenkeel.api.context import Headers
 from evenkeel.api.errors import Refusal
 from evenkeel.api.explain import explained
 from evenkeel.core.errors import Invalid
+from evenkeel.core.values import Value
 
 T = TypeVar("T")
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of everything clients send."""
+class Request(Value):
+    """Base of everything clients send; unknown attributes are refused."""
 
 
 class BodyReader(Generic[T]):

@@ -154,9 +154,7 @@ class Call:
 def parsed_query(query_string: bytes) -> Query:
     """Names and values. Raises :class:`BadList` for too many of them, or NUL characters (no database takes them)."""
     try:
-        pairs = parse_qsl(
-            query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS
-        )
+        pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError as error:
         raise BadList(f"There may be at most {MAX_QUERY_PARAMETERS} query parameters.") from error
     for name, value in pairs:

@@ -5,7 +5,6 @@ off the type itself, so that texts and checks cannot drift apart.
 """
 
 import re
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -73,7 +72,7 @@ def _unknown_attribute(argument: str, name: str, kind: type[Any]) -> RequestErro
 
 def _attributes_of(kind: type[Any], argument: str) -> list[str]:
     """The attributes of the first struct called ``argument`` below ``kind``, breadth first."""
-    waiting = [_info(kind)]
+    waiting = [inspect.type_info(kind)]
     while waiting:
         node = waiting.pop(0)
         if isinstance(node, inspect.StructType):
@@ -104,7 +103,7 @@ def _parts(node: inspect.Type) -> list[inspect.Type]:
 
 
 def _bad_value(path: list[Step], body: Any, kind: type[Any]) -> RequestError:
-    node: inspect.Type = _info(kind)
+    node: inspect.Type = inspect.type_info(kind)
     value = body
     for step in path:
         node = _descend(node, step)
@@ -129,11 +128,6 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-@cache
-def _info(kind: type[Any]) -> inspect.Type:
-    return inspect.type_info(kind)
-
-
 def _descend(node: inspect.Type, step: Step) -> inspect.Type:
     for part in _leaves(node):
         if isinstance(part, inspect.StructType) and isinstance(step, str):
@@ -146,12 +140,20 @@ def _descend(node: inspect.Type, step: Step) -> inspect.Type:
 
 
 def _leaves(node: inspect.Type) -> list[inspect.Type]:
-    if isinstance(node, inspect.UnionType | inspect.Metadata):
+    if isinstance(node, inspect.UnionType | inspect.Metadata) and not _description(node):
         return [leaf for part in _parts(node) for leaf in _leaves(part)]
     return [node]
 
 
+def _description(node: inspect.Type) -> str:
+    if not isinstance(node, inspect.Metadata):
+        return ""
+    return str((node.extra_json_schema or {}).get("description", ""))
+
+
 def _described(node: inspect.Type) -> str:
+    if description := _description(node):
+        return f"Value should be: {description}."
     if isinstance(node, inspect.IntType | inspect.FloatType):
         word = "an integer" if isinstance(node, inspect.IntType) else "a number"
         return f"Value should be {word}{_range(node.ge, node.le)}."

@@ -3,9 +3,9 @@
 Bounds are those of the Octavia API v2 reference; where it has none, the database's or a list's own limit stands.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta, UnsetType
 
 NO_NUL = r"^[^\x00]*$"
 """No database of ours keeps NUL characters in text."""
@@ -22,7 +22,9 @@ Text = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 Tag = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 Tags = Annotated[list[Tag], Meta(max_length=MAX_TAGS)]
 ObjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]+" + END)]
-ProjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)]
+ProjectId = Annotated[
+    str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)
+]
 ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
 Address = Annotated[
     str,
@@ -66,15 +68,13 @@ DomainName = Annotated[
     ),
 ]
 
-NotBuilt = None
+NotBuilt: TypeAlias = None
 """An attribute whose feature is not built: only null is accepted."""
-EmptyList = Annotated[list[Any], Meta(max_length=0)] | None
+EmptyList: TypeAlias = Annotated[list[Any], Meta(max_length=0)] | None
 """The same for an attribute that is a list."""
-NotTrue = Annotated[bool | None, Meta(extra_json_schema={"enum": [False, None]})]
+NotTrue: TypeAlias = Annotated[bool | None, Meta(extra_json_schema={"enum": [False, None]})]
 """The same for a switch."""
 
-NotBuiltChange = NotBuilt | UnsetType
-EmptyListChange = EmptyList | UnsetType
-NotTrueChange = NotTrue | UnsetType
-
-__all__ = ["UNSET", "UnsetType"]
+NotBuiltChange: TypeAlias = UnsetType | None
+EmptyListChange: TypeAlias = EmptyList | UnsetType
+NotTrueChange: TypeAlias = NotTrue | UnsetType

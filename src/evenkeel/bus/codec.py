@@ -1,8 +1,8 @@
 """What travels: a versioned JSON envelope around one message of :mod:`evenkeel.core.messages`.
 
-``{"version": 1, "id": ..., "reply_to": ..., "body": {"type": ..., ...}}``. ``id`` names the message; a reply carries the
-id of its call. Unknown fields are ignored, so that neighbouring versions understand each other; an envelope of a newer
-version, an unknown ``type`` or bytes that are no envelope at all are :class:`MessageRejected`.
+``{"version": 1, "id": ..., "reply_to": ..., "body": {"type": ..., ...}}``. ``id`` names the message; a reply carries
+the id of its call. Unknown fields are ignored, so that neighbouring versions understand each other; an envelope of a
+newer version, an unknown ``type`` or bytes that are no envelope at all are :class:`MessageRejected`.
 
 The texts of errors never hold the body.
 """
@@ -65,7 +65,7 @@ def decode_reply(raw: bytes) -> tuple[str, AnyReply]:
     body = envelope.body
     if not isinstance(body, Reply):
         raise MessageRejected("not a reply")
-    return envelope.id, body  # type: ignore[return-value]  # AnyReply lists all subclasses of Reply
+    return envelope.id, body
 
 
 def _type_of(message: AnyMessage) -> str:

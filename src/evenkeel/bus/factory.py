@@ -9,8 +9,8 @@ _SPELLINGS = "memory://name, embedded:///absolute/path/bus.db or amqp://user:pas
 def open_bus(transport_url: str, *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> Bus:
     """A bus that is not connected yet. ``name`` tells operators whose it is (shown by the broker, and in logs).
 
-    ``rabbit://`` is the same as ``amqp://``, and ``amqps://`` adds TLS. Raises :class:`ValueError`, whose text never holds
-    the URL (it may hold a password).
+    ``rabbit://`` is the same as ``amqp://``, and ``amqps://`` adds TLS. Raises :class:`ValueError`, whose text never
+    holds the URL (it may hold a password).
     """
     scheme, separator, rest = transport_url.partition("://")
     if not separator:
@@ -23,7 +23,9 @@ def open_bus(transport_url: str, *, name: str, max_message_bytes: int = MAX_MESS
         from evenkeel.bus.embedded import EmbeddedBus
 
         if not rest.startswith("/") or rest.endswith("/"):
-            raise ValueError("transport_url: embedded needs an absolute path of a file, embedded:///absolute/path/bus.db")
+            raise ValueError(
+                "transport_url: embedded needs an absolute path of a file, embedded:///absolute/path/bus.db"
+            )
         return EmbeddedBus(rest, name=name, max_message_bytes=max_message_bytes)
     if scheme in ("amqp", "amqps", "rabbit", "rabbits"):
         from evenkeel.bus.amqp import AmqpBus, parse_nodes

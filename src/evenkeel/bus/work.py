@@ -8,7 +8,7 @@ What is set aside is kept for the operator and logged without its body; nothing 
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import structlog
@@ -97,9 +97,10 @@ def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> O
 class Workers:
     """Tasks under way, at most ``concurrency``; keeps references to them and can wait for all."""
 
-    def __init__(self, concurrency: int) -> None:
+    def __init__(self, concurrency: int, on_free: Callable[[], None] = lambda: None) -> None:
         if concurrency < 1:
             raise ValueError("concurrency: at least 1")
+        self._on_free = on_free
         self._concurrency = concurrency
         self._tasks: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
@@ -118,6 +119,7 @@ class Workers:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._freed.set()
+        self._on_free()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("bus worker failed", exc_info=error)
 

@@ -74,9 +74,10 @@ def check_tree(tree: LoadBalancerTree) -> None:
             if listener.default_pool_id not in pools:
                 raise NotFound("Pool", listener.default_pool_id)
             check_protocols(listener.protocol, pools[listener.default_pool_id].protocol)
-    for below in (*tree.members, *tree.health_monitors):
-        if below.pool_id not in pools:
-            raise NotFound("Pool", below.pool_id)
+    parents = [member.pool_id for member in tree.members] + [monitor.pool_id for monitor in tree.health_monitors]
+    for pool_id in parents:
+        if pool_id not in pools:
+            raise NotFound("Pool", pool_id)
     if _repeated(monitor.pool_id for monitor in tree.health_monitors):
         raise duplicate_monitor()
 

@@ -17,6 +17,7 @@ from evenkeel.store.database import Database
 from evenkeel.store.part import Part, StoreOptions
 from evenkeel.store.rows import KINDS, row_of
 from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplicate_id
+from evenkeel.store.tenant_lock import Locked
 from evenkeel.store.tenant_steps import as_new, insert_all
 from evenkeel.store.tenant_vip import any_free, candidates, normal_address
 
@@ -148,12 +149,14 @@ def _as_new(tree: LoadBalancerTree, vip: Vip, shard_id: str | None, now: float) 
         listener_ids=tuple(listener.id for listener in tree.listeners),
         pool_ids=tuple(pool.id for pool in tree.pools),
     )
+    # children begin like those added later, under a lock that nobody else can want
+    made = Locked(root.id, root.project_id, 1, shard_id is not None, now)
     return LoadBalancerTree(
         load_balancer=root,
-        listeners=tuple(as_new(row, root, 1, now) for row in tree.listeners),
-        pools=tuple(_with_links(as_new(row, root, 1, now), tree) for row in tree.pools),
-        members=tuple(as_new(row, root, 1, now) for row in tree.members),
-        health_monitors=tuple(as_new(row, root, 1, now) for row in tree.health_monitors),
+        listeners=tuple(as_new(row, made) for row in tree.listeners),
+        pools=tuple(_with_links(as_new(row, made), tree) for row in tree.pools),
+        members=tuple(as_new(row, made) for row in tree.members),
+        health_monitors=tuple(as_new(row, made) for row in tree.health_monitors),
     )
 
 

@@ -28,80 +28,55 @@ _root = schema.load_balancer
 class Locked(NamedTuple):
     """A load balancer whose row this transaction holds, as it is after the lock."""
 
-    row: Any
-    """``LOAD_BALANCER_COLUMNS``."""
+    id: str
+    project_id: str
+    """Its tenant; also that of everything below it."""
+    revision: int
+    """The one this write makes."""
+    placed: bool
+    """It has a shard, so a device may hold it."""
+    now: float
+    """The database's time at the lock."""
+    row: Any = None
+    """``LOAD_BALANCER_COLUMNS``, and more."""
 
-    @property
-    def id(self) -> str:
-        """Of the load balancer."""
-        return str(self.row.id)
 
-    @property
-    def project_id(self) -> str:
-        """Its tenant; also that of everything below it."""
-        return str(self.row.project_id)
+class Target(NamedTuple):
+    """The object that a write is about: it is, or belongs to, the load balancer to be locked."""
 
-    @property
-    def revision(self) -> int:
-        """The one this write makes."""
-        return int(self.row.revision)
-
-    @property
-    def placed(self) -> bool:
-        """It has a shard, so a device may hold it."""
-        return self.row.shard_id is not None
-
-    @property
-    def now(self) -> float:
-        """The database's time at the lock."""
-        return float(self.row.now)
+    kind: Kind
+    id: str
+    project_id: str | None
+    """None: of any project."""
+    parent_id: str | None = None
+    """The pool that a member must be in."""
 
 
 def lock(
-    connection: Connection,
-    kind: Kind,
-    object_id: str,
-    *,
-    project_id: str | None,
-    deadline_seconds: float,
-    parent_id: str | None = None,
-    values: dict[str, Any] | None = None,
+    connection: Connection, target: Target, *, deadline_seconds: float, values: dict[str, Any] | None = None
 ) -> Locked:
-    """Lock the load balancer that the object is or belongs to. One statement.
+    """Lock the load balancer of the target. One statement.
 
-    ``values`` are set on the load balancer by the same statement. Raises :class:`NotFound` for the object, or
+    ``values`` are set on the load balancer by the same statement. Raises :class:`NotFound` for the target, or
     :class:`Conflict` if it or its load balancer is marked deleted.
     """
-    locked = try_lock(
-        connection,
-        kind,
-        object_id,
-        project_id=project_id,
-        deadline_seconds=deadline_seconds,
-        parent_id=parent_id,
-        values=values,
-    )
-    return locked or _refuse(connection, kind, object_id, project_id, parent_id)
+    locked = try_lock(connection, target, deadline_seconds=deadline_seconds, values=values)
+    return locked or _refuse(connection, target)
 
 
 def try_lock(
-    connection: Connection,
-    kind: Kind,
-    object_id: str,
-    *,
-    project_id: str | None,
-    deadline_seconds: float,
-    parent_id: str | None = None,
-    values: dict[str, Any] | None = None,
+    connection: Connection, target: Target, *, deadline_seconds: float, values: dict[str, Any] | None = None
 ) -> Locked | None:
     """As :func:`lock`, but None if there is no such live object."""
-    statement = _raise_revision(deadline_seconds).where(_this(kind, object_id, parent_id))
-    if project_id is not None:
-        statement = statement.where(_root.c.project_id == project_id)
+    statement = _raise_revision(deadline_seconds).where(_is_root_of(target))
+    if target.project_id is not None:
+        statement = statement.where(_root.c.project_id == target.project_id)
     if values:
         statement = statement.values(**values)
     row = connection.execute(statement).first()
-    return None if row is None else Locked(row)
+    if row is None:
+        return None
+    return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row)
 
 
 def _raise_revision(deadline_seconds: float) -> Update:
@@ -121,39 +96,39 @@ def _raise_revision(deadline_seconds: float) -> Update:
     )
 
 
-def _this(kind: Kind, object_id: str, parent_id: str | None) -> ColumnElement[bool]:
-    if kind is LOAD_BALANCER:
-        return _root.c.id == object_id
-    table = kind.table
-    owner = select(table.c.load_balancer_id).where(table.c.id == object_id, table.c.deleted == false())
-    if parent_id is not None:
-        owner = owner.where(table.c.pool_id == parent_id)
+def _is_root_of(target: Target) -> ColumnElement[bool]:
+    if target.kind is LOAD_BALANCER:
+        return _root.c.id == target.id
+    table = target.kind.table
+    owner = select(table.c.load_balancer_id).where(*_is(target), table.c.deleted == false())
     return _root.c.id == owner.scalar_subquery()
 
 
-def _refuse(
-    connection: Connection, kind: Kind, object_id: str, project_id: str | None, parent_id: str | None
-) -> NoReturn:
-    row = read_any(connection, kind, object_id, project_id=project_id, parent_id=parent_id)
-    owner_id = object_id if kind is LOAD_BALANCER else row.load_balancer_id
+def _is(target: Target) -> list[ColumnElement[bool]]:
+    table = target.kind.table
+    conditions = [table.c.id == target.id]
+    if target.parent_id is not None:
+        conditions.append(table.c.pool_id == target.parent_id)
+    return conditions
+
+
+def _refuse(connection: Connection, target: Target) -> NoReturn:
+    row = read_any(connection, target)
+    if target.kind is LOAD_BALANCER:
+        raise immutable(LOAD_BALANCER, target.id)
     # a child of a load balancer that is being deleted is refused for its load balancer's sake
-    root_deleted = connection.scalar(select(_root.c.deleted).where(_root.c.id == owner_id))
-    raise immutable(LOAD_BALANCER, owner_id) if root_deleted else immutable(kind, object_id)
+    root_deleted = connection.scalar(select(_root.c.deleted).where(_root.c.id == row.load_balancer_id))
+    raise immutable(LOAD_BALANCER, row.load_balancer_id) if root_deleted else immutable(target.kind, target.id)
 
 
-def read_any(
-    connection: Connection, kind: Kind, object_id: str, *, project_id: str | None, parent_id: str | None = None
-) -> Any:
-    """The object's row, marked deleted or not. Raises :class:`NotFound`."""
-    table = kind.table
-    statement = select(*kind.columns).where(table.c.id == object_id)
-    if project_id is not None:
-        statement = statement.where(table.c.project_id == project_id)
-    if parent_id is not None:
-        statement = statement.where(table.c.pool_id == parent_id)
+def read_any(connection: Connection, target: Target) -> Any:
+    """The target's row, marked deleted or not. Raises :class:`NotFound`."""
+    statement = select(*target.kind.columns).where(*_is(target))
+    if target.project_id is not None:
+        statement = statement.where(target.kind.table.c.project_id == target.project_id)
     row = connection.execute(statement).first()
     if row is None:
-        raise NotFound(kind.title, object_id)
+        raise NotFound(target.kind.title, target.id)
     return row
 
 

@@ -12,7 +12,7 @@ from evenkeel.store.events import record_event
 from evenkeel.store.part import Part
 from evenkeel.store.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.tenant_ids import build_one
-from evenkeel.store.tenant_lock import PENDING_DELETE, Locked, change_of, lock, read_any, try_lock
+from evenkeel.store.tenant_lock import PENDING_DELETE, Locked, Target, change_of, lock, read_any, try_lock
 from evenkeel.store.tenant_steps import CHILD_KINDS, check_changes, mark_deleted
 
 LOAD_BALANCER_CHANGES = frozenset({"name", "description", "admin_state_up", "tags"})
@@ -30,34 +30,25 @@ class TenantRoots(Part):
         """Change attributes of the root object. Raises :class:`Invalid` for one that cannot be changed."""
         check_changes(changes, LOAD_BALANCER_CHANGES)
         values = columns_of(changes)
+        target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+        deadline = self._options.pending_deadline_seconds
 
         def op(connection: Connection) -> Change:
-            locked = lock(
-                connection,
-                LOAD_BALANCER,
-                load_balancer_id,
-                project_id=project_id,
-                deadline_seconds=self._options.pending_deadline_seconds,
-                values=values,
-            )
+            locked = lock(connection, target, deadline_seconds=deadline, values=values)
             return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
 
         return await self._db.write(op)
 
     async def delete_load_balancer(self, load_balancer_id: str, *, cascade: bool, project_id: str | None) -> Change:
         """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
+        target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+        deadline = self._options.pending_deadline_seconds
+        marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
         def op(connection: Connection) -> Change:
-            locked = try_lock(
-                connection,
-                LOAD_BALANCER,
-                load_balancer_id,
-                project_id=project_id,
-                deadline_seconds=self._options.pending_deadline_seconds,
-                values={"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE},
-            )
+            locked = try_lock(connection, target, deadline_seconds=deadline, values=marks)
             if locked is None:
-                row = read_any(connection, LOAD_BALANCER, load_balancer_id, project_id=project_id)
+                row = read_any(connection, target)
                 return change_of(connection, row, (build_one(connection, LOAD_BALANCER, row),))
             if not cascade and _has_children(connection, load_balancer_id):
                 raise Invalid(f"Cannot delete Load Balancer {load_balancer_id} - it has children")

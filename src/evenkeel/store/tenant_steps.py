@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Table, false, insert, update
 
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import Child, HealthMonitor, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.model import HealthMonitor, Listener, Member, Pool
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.rows import KINDS, Kind
 from evenkeel.store.tenant_lock import PENDING_DELETE, Locked
@@ -46,15 +46,15 @@ def insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]])
         connection.execute(insert(table), rows if len(rows) > 1 else rows[0])
 
 
-def as_new(row: Child, root: LoadBalancer, revision: int, now: float) -> Any:
+def as_new(row: AnyChild, locked: Locked) -> AnyChild:
     """The child as it is stored first: its load balancer's project, nothing confirmed."""
     return replace(
         row,
-        load_balancer_id=root.id,
-        project_id=root.project_id,
+        load_balancer_id=locked.id,
+        project_id=locked.project_id,
         provisioning_status=ProvisioningStatus.PENDING_CREATE,
-        revision=revision,
+        revision=locked.revision,
         deleted=False,
-        created_at=now,
+        created_at=locked.now,
         updated_at=None,
     )

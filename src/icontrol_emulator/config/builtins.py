@@ -12,7 +12,9 @@ from icontrol_emulator.config.names import split_path
 from icontrol_emulator.config.schema import Scope
 from icontrol_emulator.config.types import monitors, net, persistence, profiles
 
-MODULES = ("afm am apm asm avr cgnat dos fps gtm ilx lc ltm pem sslo swg urldb").split()
+MODULES = (
+    "afm", "am", "apm", "asm", "avr", "cgnat", "dos", "fps", "gtm", "ilx", "lc", "ltm", "pem", "sslo", "swg", "urldb",
+)  # fmt: skip
 DB_VARIABLES = {
     "provision.extramb": "0", "icrd.timeout": "60", "restjavad.timeout": "60", "restnoded.timeout": "60",
     "config.allow.rfc3927": "disable", "tm.allowmulticastl2destinationtraffic": "disable",
@@ -71,7 +73,8 @@ def _install_cluster(put: Installer, device: str, peers: list[str]) -> None:
     put.put("cm/traffic-group", LOCAL_ONLY, {"isFloating": "false", "unitId": 15})
     for index, name in enumerate(everyone):
         props = {
-            "hostname": f"{name}.localdomain", "managementIp": f"192.0.2.{index + 11}", "baseMac": f"fa:16:3e:00:00:{index + 1:02x}",
+            "hostname": f"{name}.localdomain", "managementIp": f"192.0.2.{index + 11}",
+            "baseMac": f"fa:16:3e:00:00:{index + 1:02x}",
             "chassisId": f"emulated-{name}", "selfDevice": "true" if name == device else "false",
         }  # fmt: skip
         put.put("cm/device", f"/Common/{name}", props)

@@ -14,7 +14,7 @@ from typing import Any
 from icontrol_emulator import errors
 from icontrol_emulator.config import references
 from icontrol_emulator.config.body import UNSET, ParsedBody, apply_flags, full_identity, items_of, parse
-from icontrol_emulator.config.model import Key, Obj
+from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import COMMON, split_path
 from icontrol_emulator.config.registry import Registry
 from icontrol_emulator.config.schema import Scope, StatusSource, TypeSpec
@@ -186,7 +186,7 @@ class Engine:
     def _refuse_duplicate(self, spec: TypeSpec, draft: Obj) -> None:
         exists = self.store.get(draft.key)
         if exists is None and not draft.key.parent:
-            exists = self.store.find(references.Target(spec.name_space, draft.key.path))
+            exists = self.store.find(Target(spec.name_space, draft.key.path))
         if exists is None:
             return
         path = draft.key.path
@@ -194,9 +194,7 @@ class Engine:
             path = f"{draft.key.parent} {' '.join(path.rsplit(':', 1))}"
         raise errors.already_exists(spec.word, path, draft.partition)
 
-    def _write(
-        self, spec: TypeSpec, draft: Obj, base: dict[str, Any], parsed: ParsedBody, old: Obj | None
-    ) -> Obj:
+    def _write(self, spec: TypeSpec, draft: Obj, base: dict[str, Any], parsed: ParsedBody, old: Obj | None) -> Obj:
         props = base
         apply_flags(spec, props, parsed.props)
         flagged = {name for pair in spec.flags for name in pair}

@@ -40,9 +40,7 @@ def rewrite(refs: tuple[Ref, ...], props: dict[str, Any], full: Callable[[str, s
             props[ref.name] = _rewrite_inner(ref, value, full)
         elif ref.many:
             listed = value.split() if isinstance(value, str) else value
-            props[ref.name] = [
-                full(ref.family, item["name"] if isinstance(item, Mapping) else item) for item in listed
-            ]
+            props[ref.name] = [full(ref.family, item["name"] if isinstance(item, Mapping) else item) for item in listed]
         elif isinstance(value, str):
             props[ref.name] = full(ref.family, value)
 

@@ -96,9 +96,7 @@ class Renderer:
             doubled = [self._double_inner(ref, item) for item in (value if many else [value])]
             shown[ref.name] = doubled if many else doubled[0]
         elif ref.many:
-            shown[f"{ref.name}Reference"] = [
-                self._reference(ref.family, path) for path in value
-            ]
+            shown[f"{ref.name}Reference"] = [self._reference(ref.family, path) for path in value]
         elif value not in references.NOT_A_PATH:
             shown[f"{ref.name}Reference"] = self._reference(ref.family, value)
 

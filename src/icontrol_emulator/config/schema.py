@@ -106,9 +106,7 @@ class TypeRules:
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
         """The object was removed while `user` still refers to it."""
         top = ctx.store.get(user.key.top) or user
-        return errors.in_use(
-            ctx.spec(obj.key.type).word, obj.key.path, ctx.spec(top.key.type).word, top.key.path
-        )
+        return errors.in_use(ctx.spec(obj.key.type).word, obj.key.path, ctx.spec(top.key.type).word, top.key.path)
 
     def missing(self, ctx: Context, obj: Obj, target: Target, word: str) -> IControlError:
         """`obj` refers to something that does not exist."""

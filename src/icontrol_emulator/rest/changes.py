@@ -36,7 +36,8 @@ def apply_change(device: Device, call: Call) -> Key | None:
             raise errors.IControlError(405, "Operation is not supported on a collection.", errors.ICRD_ERROR)
         return _post(device, route, call)
     if call.method == "DELETE":
-        return _delete(device, route)
+        _delete(device, route)
+        return None
     body = _with_text(device, route, _with_options(device, route, call))
     if call.method == "PATCH":
         return device.engine.modify(route.key, body).key

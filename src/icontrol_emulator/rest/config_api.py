@@ -13,8 +13,10 @@ from icontrol_emulator.rest.changes import CRYPTO, apply_change, route_of
 from icontrol_emulator.rest.message import Call, Query, Reply
 from icontrol_emulator.rest.route import Route
 
-NESTED_NOT_FOUND = frozenset({"ltm/pool/members", "ltm/virtual/profiles", "ltm/virtual/policies",
-                              "ltm/policy/rules", "ltm/policy/rules/actions", "ltm/policy/rules/conditions"})  # fmt: skip
+NESTED_NOT_FOUND = frozenset(
+    {"ltm/pool/members", "ltm/virtual/profiles", "ltm/virtual/policies", "ltm/policy/rules",
+     "ltm/policy/rules/actions", "ltm/policy/rules/conditions"}
+)  # fmt: skip
 
 
 def read(device: Device, call: Call, route: Route) -> Reply:
@@ -112,7 +114,7 @@ def _selected(shown: dict[str, Any], query: Query) -> dict[str, Any]:
 
 def _example(device: Device, route: Route) -> dict[str, Any]:
     spec: TypeSpec = route.spec
-    template = {"name": "", **{name: value for name, value in spec.defaults.items()}, "propertyDescriptions": {}}
+    template = {"name": "", **spec.defaults, "propertyDescriptions": {}}
     uri = f"{spec.path}/example"
     return {
         "kind": f"{spec.kind}collectionstate",

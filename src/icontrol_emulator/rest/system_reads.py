@@ -105,9 +105,7 @@ def _failover_status(device: Device, cluster: Cluster) -> Entries:
     summary = "1/1 active" if active else "1/1 standby"
     entry = nested({"color": "green" if active else "gray", "status": status, "summary": summary})
     word = "active" if active else "standby"
-    details = {
-        f"{BASE}/cm/failoverStatus/0/details/0": nested({"details": f"{word} for /Common/traffic-group-1"})
-    }
+    details = {f"{BASE}/cm/failoverStatus/0/details/0": nested({"details": f"{word} for /Common/traffic-group-1"})}
     entry["nestedStats"]["entries"][f"{BASE}/cm/failoverStatus/0/details"] = {"nestedStats": {"entries": details}}
     return {f"{BASE}/cm/failover-status/0": entry}
 
@@ -152,8 +150,9 @@ READS: dict[str, Callable[[Device, Cluster], Entries]] = {
     "cm/failover-status": _failover_status,
     "cm/traffic-group/stats": traffic_group_stats,
 }
-ORGANISED = {"sys": "version clock ready mcp-state license hardware host-info config failover".split(),
-             "cm": "sync-status failover-status".split()}  # fmt: skip
+ORGANISED = {"sys": ["version", "clock", "ready", "mcp-state", "license", "hardware", "host-info", "config",
+                     "failover"],
+             "cm": ["sync-status", "failover-status"]}  # fmt: skip
 
 
 def organising_document(device: Device, path: str, names: list[str], extra_query: str) -> dict[str, Any]:
@@ -164,5 +163,3 @@ def organising_document(device: Device, path: str, names: list[str], extra_query
         "selfLink": device.renderer.link(path, extra_query),
         "items": [{"reference": {"link": device.renderer.link(f"{path}/{name}")}} for name in below],
     }
-
-

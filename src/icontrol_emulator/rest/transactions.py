@@ -85,6 +85,11 @@ class TransactionBook:
         one.used = self._clock()
         return one
 
+    def commands_of(self, number: str) -> list[Command]:
+        """Commands of an open transaction, in order; empty when there is none. Does not count as use."""
+        one = self._open.get(int(number)) if number.isdigit() else None
+        return one.in_order() if one else []
+
     def all(self) -> list[Transaction]:
         self._sweep()
         return sorted(self._open.values(), key=lambda one: one.id)

@@ -5,7 +5,7 @@ send it, and anything else is refused by name. In changes (PUT) an absent attrib
 default.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -38,15 +38,25 @@ from evenkeel.api.fields import (
     UrlPath,
     Weight,
 )
-from evenkeel.api.octavia.literals import (
-    HealthMonitorType,
-    InsertHeaders,
-    LbAlgorithm,
-    ListenerProtocol,
-    NoClientAuthentication,
-    PersistenceType,
-    PoolProtocol,
-)
+from evenkeel.core.model import HealthMonitorType, LbAlgorithm, ListenerProtocol, PersistenceType, PoolProtocol
+
+NoClientAuthentication = Literal["NONE"]
+Switch = Literal["true", "false"]
+
+_HEADERS = {"x_for": "X-Forwarded-For", "x_port": "X-Forwarded-Port", "x_proto": "X-Forwarded-Proto"}
+
+
+class InsertHeaders(Request, rename=_HEADERS):
+    """Headers the load balancer adds to requests for members."""
+
+    x_for: Switch | None = None
+    x_port: Switch | None = None
+    x_proto: Switch | None = None
+
+    def as_dict(self) -> dict[str, str]:
+        """The headers by name, those not given left out."""
+        values = {header: getattr(self, name) for name, header in _HEADERS.items()}
+        return {header: value for header, value in values.items() if value is not None}
 
 
 class Persistence(Request):
@@ -84,29 +94,29 @@ class MemberBatchItem(Request):
 
     address: Address
     protocol_port: Port
-    name: Text | None | UnsetType = UNSET
-    admin_state_up: bool | None | UnsetType = UNSET
-    weight: Weight | None | UnsetType = UNSET
-    backup: bool | None | UnsetType = UNSET
-    subnet_id: ObjectId | None | UnsetType = UNSET
-    monitor_address: Address | None | UnsetType = UNSET
-    monitor_port: Port | None | UnsetType = UNSET
-    tags: Tags | None | UnsetType = UNSET
-    project_id: ProjectId | None | UnsetType = UNSET
-    tenant_id: ProjectId | None | UnsetType = UNSET
+    name: Text | UnsetType | None = UNSET
+    admin_state_up: bool | UnsetType | None = UNSET
+    weight: Weight | UnsetType | None = UNSET
+    backup: bool | UnsetType | None = UNSET
+    subnet_id: ObjectId | UnsetType | None = UNSET
+    monitor_address: Address | UnsetType | None = UNSET
+    monitor_port: Port | UnsetType | None = UNSET
+    tags: Tags | UnsetType | None = UNSET
+    project_id: ProjectId | UnsetType | None = UNSET
+    tenant_id: ProjectId | UnsetType | None = UNSET
     request_sriov: NotTrueChange = UNSET
 
 
 class MemberChange(Request):
     """What can be changed of a member."""
 
-    name: Text | None | UnsetType = UNSET
-    admin_state_up: bool | None | UnsetType = UNSET
-    weight: Weight | None | UnsetType = UNSET
-    backup: bool | None | UnsetType = UNSET
-    monitor_address: Address | None | UnsetType = UNSET
-    monitor_port: Port | None | UnsetType = UNSET
-    tags: Tags | None | UnsetType = UNSET
+    name: Text | UnsetType | None = UNSET
+    admin_state_up: bool | UnsetType | None = UNSET
+    weight: Weight | UnsetType | None = UNSET
+    backup: bool | UnsetType | None = UNSET
+    monitor_address: Address | UnsetType | None = UNSET
+    monitor_port: Port | UnsetType | None = UNSET
+    tags: Tags | UnsetType | None = UNSET
 
 
 # -- health monitors
@@ -141,18 +151,18 @@ class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
 class HealthMonitorChange(Request):
     """What can be changed of a health monitor."""
 
-    name: Text | None | UnsetType = UNSET
+    name: Text | UnsetType | None = UNSET
     delay: MonitorSeconds | UnsetType = UNSET
     timeout: MonitorSeconds | UnsetType = UNSET
     max_retries: MonitorRetries | UnsetType = UNSET
-    max_retries_down: MonitorRetries | None | UnsetType = UNSET
-    http_method: HttpMethod | None | UnsetType = UNSET
-    url_path: UrlPath | None | UnsetType = UNSET
-    expected_codes: ExpectedCodes | None | UnsetType = UNSET
-    http_version: HttpVersion | None | UnsetType = UNSET
-    domain_name: DomainName | None | UnsetType = UNSET
-    admin_state_up: bool | None | UnsetType = UNSET
-    tags: Tags | None | UnsetType = UNSET
+    max_retries_down: MonitorRetries | UnsetType | None = UNSET
+    http_method: HttpMethod | UnsetType | None = UNSET
+    url_path: UrlPath | UnsetType | None = UNSET
+    expected_codes: ExpectedCodes | UnsetType | None = UNSET
+    http_version: HttpVersion | UnsetType | None = UNSET
+    domain_name: DomainName | UnsetType | None = UNSET
+    admin_state_up: bool | UnsetType | None = UNSET
+    tags: Tags | UnsetType | None = UNSET
 
 
 # -- pools
@@ -203,12 +213,12 @@ class PoolNew(NestedPool):
 class PoolChange(Request):
     """What can be changed of a pool."""
 
-    name: Text | None | UnsetType = UNSET
-    description: Text | None | UnsetType = UNSET
-    admin_state_up: bool | None | UnsetType = UNSET
+    name: Text | UnsetType | None = UNSET
+    description: Text | UnsetType | None = UNSET
+    admin_state_up: bool | UnsetType | None = UNSET
     lb_algorithm: LbAlgorithm | UnsetType = UNSET
-    session_persistence: Persistence | None | UnsetType = UNSET
-    tags: Tags | None | UnsetType = UNSET
+    session_persistence: Persistence | UnsetType | None = UNSET
+    tags: Tags | UnsetType | None = UNSET
     tls_container_ref: NotBuiltChange = UNSET
     ca_tls_container_ref: NotBuiltChange = UNSET
     crl_container_ref: NotBuiltChange = UNSET
@@ -271,21 +281,21 @@ class ListenerNew(ListenerParts, kw_only=True):
 class ListenerChange(Request):
     """What can be changed of a listener."""
 
-    name: Text | None | UnsetType = UNSET
-    description: Text | None | UnsetType = UNSET
-    admin_state_up: bool | None | UnsetType = UNSET
-    connection_limit: ConnectionLimit | None | UnsetType = UNSET
-    default_pool_id: ObjectId | None | UnsetType = UNSET
-    insert_headers: InsertHeaders | None | UnsetType = UNSET
-    timeout_client_data: TimeoutMilliseconds | None | UnsetType = UNSET
-    timeout_member_connect: TimeoutMilliseconds | None | UnsetType = UNSET
-    timeout_member_data: TimeoutMilliseconds | None | UnsetType = UNSET
-    timeout_tcp_inspect: TimeoutMilliseconds | None | UnsetType = UNSET
-    tags: Tags | None | UnsetType = UNSET
+    name: Text | UnsetType | None = UNSET
+    description: Text | UnsetType | None = UNSET
+    admin_state_up: bool | UnsetType | None = UNSET
+    connection_limit: ConnectionLimit | UnsetType | None = UNSET
+    default_pool_id: ObjectId | UnsetType | None = UNSET
+    insert_headers: InsertHeaders | UnsetType | None = UNSET
+    timeout_client_data: TimeoutMilliseconds | UnsetType | None = UNSET
+    timeout_member_connect: TimeoutMilliseconds | UnsetType | None = UNSET
+    timeout_member_data: TimeoutMilliseconds | UnsetType | None = UNSET
+    timeout_tcp_inspect: TimeoutMilliseconds | UnsetType | None = UNSET
+    tags: Tags | UnsetType | None = UNSET
     default_tls_container_ref: NotBuiltChange = UNSET
     sni_container_refs: EmptyListChange = UNSET
     client_ca_tls_container_ref: NotBuiltChange = UNSET
-    client_authentication: NoClientAuthentication | None | UnsetType = UNSET
+    client_authentication: NoClientAuthentication | UnsetType | None = UNSET
     client_crl_container_ref: NotBuiltChange = UNSET
     allowed_cidrs: EmptyListChange = UNSET
     tls_ciphers: NotBuiltChange = UNSET
@@ -325,10 +335,10 @@ class LoadBalancerNew(Request):
 class LoadBalancerChange(Request):
     """What can be changed of a load balancer."""
 
-    name: Text | None | UnsetType = UNSET
-    description: Text | None | UnsetType = UNSET
-    admin_state_up: bool | None | UnsetType = UNSET
-    tags: Tags | None | UnsetType = UNSET
+    name: Text | UnsetType | None = UNSET
+    description: Text | UnsetType | None = UNSET
+    admin_state_up: bool | UnsetType | None = UNSET
+    tags: Tags | UnsetType | None = UNSET
     vip_qos_policy_id: NotBuiltChange = UNSET
     vip_sg_ids: EmptyListChange = UNSET
 

@@ -4,13 +4,12 @@ import asyncio
 import contextlib
 import uuid
 from functools import partial
-from pathlib import Path
 
 import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.embedded import queries
-from evenkeel.bus.embedded.pokes import Pokes, is_dead, socket_directory
+from evenkeel.bus.embedded.pokes import Pokes, is_dead, remove, socket_directory
 from evenkeel.bus.embedded.queries import LEASE_SECONDS, Claim
 from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.embedded.thread import FileThread
@@ -38,7 +37,7 @@ class EmbeddedBus:
         self._peer = uuid.uuid4().hex
         self._file = FileThread(path)
         self._woken = asyncio.Event()
-        self._pokes = Pokes(self._woken.set)
+        self._pokes = Pokes(self.look)
         self._calls = Calls()
         self._subscriptions: list[EmbeddedSubscription] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -127,6 +126,10 @@ class EmbeddedBus:
                 log.warning("embedded bus cannot be read; trying again", reason=str(error), cause=str(error.__cause__))
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
+            except Exception:  # a fault of ours must not end the consuming of a process that goes on living
+                log.exception("embedded bus failed; trying again")
+                await asyncio.sleep(PAUSE_SECONDS)
+                continue
             await self._wait(next_at)
 
     async def _fetch_once(self) -> float | None:
@@ -195,6 +198,9 @@ class EmbeddedBus:
                 )
         except BusUnavailable as error:  # its lease ends, and it is delivered again
             log.error("message could not be acknowledged", queue=taker.queue, reason=str(error))
+
+    def look(self) -> None:
+        """There may be something to fetch."""
         self._woken.set()
 
     async def unsubscribe(self, subscription: "EmbeddedSubscription") -> None:
@@ -232,8 +238,7 @@ class EmbeddedBus:
         for peer, socket in peers:
             if is_dead(socket):
                 sockets = await self._file.run(partial(queries.forget, peer=peer))
-                with contextlib.suppress(OSError):
-                    Path(socket or "/nonexistent").unlink()
+                remove(socket)
                 log.info("a process of the embedded bus died; its messages are free", peer=peer)
                 self._wake(sockets)
 
@@ -251,7 +256,7 @@ class EmbeddedSubscription:
 
     def __init__(self, bus: EmbeddedBus, queue: str, handler: Handler, concurrency: int) -> None:
         self._bus = bus
-        self._workers = Workers(concurrency)
+        self._workers = Workers(concurrency, bus.look)
         self.queue = queue
         self.handler = handler
         self.claims: set[Claim] = set()

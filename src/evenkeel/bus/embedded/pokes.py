@@ -1,7 +1,7 @@
 """Waking each other up: every process binds a Unix datagram socket, and whoever adds a message pokes it.
 
-A poke holds nothing. One that is lost costs a second, because everybody looks now and then anyway; one that does not fit
-is not needed, because the receiver has pokes to read already. A refused poke tells that a process is dead.
+A poke holds nothing. One that is lost costs a second, because everybody looks now and then anyway; one that does not
+fit is not needed, because the receiver has pokes to read already. A refused poke tells that a process is dead.
 """
 
 import asyncio
@@ -82,8 +82,13 @@ class Pokes:
             asyncio.get_running_loop().remove_reader(self._socket)
             self._socket.close()
             self._socket = None
-            with contextlib.suppress(OSError):
-                Path(self.path).unlink()
+            remove(self.path)
+
+
+def remove(path: str) -> None:
+    """Remove what a dead process left."""
+    with contextlib.suppress(OSError):
+        Path(path).unlink()
 
 
 def is_dead(path: str) -> bool:

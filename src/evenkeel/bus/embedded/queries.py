@@ -184,9 +184,7 @@ def trim(db: sqlite3.Connection) -> None:
     """Remove expired calls and replies, and what abandoned queues hold."""
     time = now()
     db.execute("DELETE FROM message WHERE expires_at <= ?", (time,))
-    abandoned = (
-        "SELECT name FROM queue WHERE consumed_at <= ? AND name NOT IN (SELECT queue FROM listener)"
-    )
+    abandoned = "SELECT name FROM queue WHERE consumed_at <= ? AND name NOT IN (SELECT queue FROM listener)"
     db.execute(f"DELETE FROM message WHERE queue IN ({abandoned})", (time - ABANDONED_SECONDS,))
     db.execute(f"DELETE FROM queue WHERE messages = 0 AND name IN ({abandoned})", (time - ABANDONED_SECONDS,))
 

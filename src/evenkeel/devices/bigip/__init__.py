@@ -1,0 +1,19 @@
+"""F5 BIG-IP by iControl REST: the reference device type.
+
+render (what is wanted) -> plan (against what is seen) -> one guarded transaction a batch and device. The modules
+named ``render*``, ``plan``, ``canonical``, ``naming`` and ``answers`` are pure; ``icontrol`` alone speaks HTTP.
+``partition`` says how few reads are enough, ``guard`` how two agents never write out of turn.
+"""
+
+from collections.abc import Mapping
+
+from evenkeel.core.ports import Device
+from evenkeel.devices.bigip.driver import BigIpGroup
+from evenkeel.devices.bigip.options import parse_options
+
+__all__ = ["open_group"]
+
+
+def open_group(options: Mapping[str, str], *, environment: str, host: str) -> Device:
+    """The device group these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
+    return BigIpGroup(parse_options(options, environment=environment, host=host))

@@ -1,0 +1,93 @@
+"""A device driver that configures nothing: the in-memory twin of the real ones, for unit tests and operators' CI.
+
+It keeps the port's promises, guards included: a stale owner is refused, a second pass writes nothing, one refused
+load balancer costs only itself, and orphans go with a complete batch only. It carries no traffic, so it reports no
+operating status and no statistics.
+"""
+
+from collections.abc import Mapping
+
+from evenkeel.core.device import (
+    Applied,
+    DeviceFacts,
+    DeviceState,
+    Observation,
+    PartitionBatch,
+    PartitionOutcome,
+)
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.ports import Device
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.devices.noop.memory import NoopMemory, Partition
+
+NAME = "noop"
+
+__all__ = ["NoopGroup", "NoopMemory", "open_group"]
+
+
+def open_group(options: Mapping[str, str], *, environment: str, host: str) -> Device:
+    """A group of its own. Raises :class:`ValueError` for any option: there are none."""
+    for name in options:
+        raise ValueError(f"{name}: no such option; the no-op driver has none")
+    return NoopGroup(NoopMemory())
+
+
+class NoopGroup:
+    """One agent's view of a no-op device."""
+
+    def __init__(self, memory: NoopMemory) -> None:
+        self._memory = memory
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """A standalone device that any agent can reach."""
+        return DeviceFacts(driver=NAME, ha_type=HaType.STANDALONE, reschedule=RescheduleMode.CONTROL, endpoints=(NAME,))
+
+    async def check(self) -> tuple[DeviceState, ...]:
+        """Always fit."""
+        problem = "" if self._memory.reachable else "out of reach"
+        return (DeviceState(name=NAME, reachable=self._memory.reachable, version="1", problem=problem),)
+
+    async def take_over(self, project_id: str, epoch: int) -> None:
+        """See :meth:`evenkeel.core.ports.Device.take_over`."""
+        self._reached().take_over(project_id, epoch)
+
+    async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
+        """See :meth:`evenkeel.core.ports.Device.apply`."""
+        partition = self._reached().take_over(batch.project_id, batch.epoch)
+        before = dict(partition.holds)
+        # What goes first frees addresses for what comes.
+        ordered = sorted(batch.services, key=lambda service: not service.deleted)
+        outcomes = tuple(self._apply_one(partition, service) for service in ordered)
+        if batch.complete:
+            named = {service.load_balancer_id for service in batch.services}
+            for orphan in partition.holds.keys() - named:
+                del partition.holds[orphan]
+        return PartitionOutcome(outcomes=outcomes, writes=int(partition.holds != before))
+
+    def _apply_one(self, partition: Partition, service: ServiceDefinition) -> Applied:
+        error = ""
+        if service.deleted:
+            partition.holds.pop(service.load_balancer_id, None)
+        elif (holder := self._memory.holder(service.vip.address)) not in (None, service.load_balancer_id):
+            error = f"address {service.vip.address} is held by {holder}"
+        else:
+            partition.holds[service.load_balancer_id] = service
+        return Applied(load_balancer_id=service.load_balancer_id, revision=service.revision, error=error)
+
+    async def observe(self) -> Observation:
+        """The device, and nothing on it."""
+        self._reached()
+        return Observation(devices=await self.check())
+
+    def forget(self, project_id: str) -> None:
+        """Nothing is remembered here."""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _reached(self) -> NoopMemory:
+        if not self._memory.reachable:
+            raise DeviceUnavailable(NAME, "out of reach")
+        return self._memory

@@ -199,7 +199,10 @@ class VirtualRules(TypeRules):
                 if profile is not None and profile.key.type == f"ltm/profile/{kind}":
                     defaults += ctx.props(profile).get("sniDefault") == "true"
             if defaults > 1:
-                text = f"Virtual Server {obj.key.path} has more than one clientssl/serverssl profile that is default for SNI."
+                text = (
+                    f"Virtual Server {obj.key.path} has more than one clientssl/serverssl profile "
+                    "that is default for SNI."
+                )
                 raise errors.mcpd(400, "01071809", text)
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:

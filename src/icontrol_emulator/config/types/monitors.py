@@ -17,10 +17,10 @@ _ADAPTIVE = {
 _STREAM = {**_BASE, **_ADAPTIVE, "ipDscp": 0, "reverse": "disabled"}
 _OPTIONAL = "recv recvDisable username password cert key sslProfile send"
 _MORE = (
-    "cipherlist compatibility debug secret mandatoryAttributes accountingNode authRealm filter filterNeg mode newsgroup "
-    "request headers folder domain security count database base acctApplicationId framed nasIpAddress program "
-    "protocol response responseTime retryTime failureInterval failures url getFields apiRawValues service snmpPort "
-    "community version agentType cpuCoefficient cpuThreshold diskCoefficient diskThreshold memoryCoefficient "
+    "cipherlist compatibility debug secret mandatoryAttributes accountingNode authRealm filter filterNeg "
+    "mode newsgroup request headers folder domain security count database base acctApplicationId framed nasIpAddress "
+    "program protocol response responseTime retryTime failureInterval failures url getFields apiRawValues service "
+    "snmpPort community version agentType cpuCoefficient cpuThreshold diskCoefficient diskThreshold memoryCoefficient "
     "memoryThreshold userDefined urlPath run args failureBehavior"
 )
 

@@ -88,7 +88,8 @@ _CLIENT_SSL = {
     "certLifespan": 30, "certLookupByIpaddrPort": "disabled", "clientCertCa": "none", "forwardProxyBypassDefaultAction":
     "intercept", "inheritCertkeychain": "true", "maxRenegotiationsPerMinute": 5, "passphrase": "none",
     "renegotiateMaxRecordDelay": "indefinite", "retainCertificate": "true", "sessionTicketTimeout": 0,
-    "proxyCaCert": "none", "proxyCaKey": "none", "ocspStapling": "disabled", "notifyCertStatusToVirtualServer": "disabled",
+    "proxyCaCert": "none", "proxyCaKey": "none", "ocspStapling": "disabled",
+    "notifyCertStatusToVirtualServer": "disabled",
 }  # fmt: skip
 _SERVER_SSL = {
     **_SSL, "authenticateName": "none", "cert": "none", "key": "none", "expireCertResponseControl": "drop",

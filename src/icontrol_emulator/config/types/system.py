@@ -51,7 +51,8 @@ SINGLES = [
     _single("sys/snmp", agentTrap="enabled", authTrap="disabled"),
     _single("sys/syslog", authPrivFrom="notice", consoleLog="enabled"),
     _single("ltm/global-settings/general", maxReqDelay=0),
-    _single("ltm/global-settings/connection", adaptiveReaperHiwater=95, adaptiveReaperLowater=85, autoLastHop="enabled"),
+    _single("ltm/global-settings/connection", adaptiveReaperHiwater=95, adaptiveReaperLowater=85,
+            autoLastHop="enabled"),
 ]  # fmt: skip
 
 CERT = TypeSpec(

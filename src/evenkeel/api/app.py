@@ -1,0 +1,147 @@
+"""The application: route maps become Litestar handlers, everything else is around them.
+
+Each request gets an id, told in ``x-openstack-request-id``. Handlers read the raw body and answer bytes; Litestar
+routes, and catches what goes wrong.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from litestar import Litestar, Request
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp, Message
+
+from evenkeel.api.bodies import BodyReader, check_content_type, read_body
+from evenkeel.api.context import Call, Identify, Limits, Services, no_identity
+from evenkeel.api.discovery import DISCOVERY_ROUTES
+from evenkeel.api.errors import Refusal, answer_to
+from evenkeel.api.lookups import LOOKUP_ROUTES
+from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
+from evenkeel.api.openapi import document_routes
+from evenkeel.api.operators.routes import OPERATOR_ROUTES
+from evenkeel.api.ports import ChangeSink
+from evenkeel.api.routing import Operation, RouteMap
+from evenkeel.core.ports import Network, Store
+
+ROUTES: tuple[RouteMap, ...] = (DISCOVERY_ROUTES, *OCTAVIA_ROUTES, OPERATOR_ROUTES, *LOOKUP_ROUTES)
+"""Everything that is served."""
+
+_REQUEST_ID = b"x-openstack-request-id"
+
+
+class Application(Litestar):
+    """Litestar with a request id on every answer, also on those that no handler gave."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, or the lifespan."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        request_id = f"req-{uuid.uuid4()}"
+        scope.setdefault("state", {})["request_id"] = request_id
+        header = (_REQUEST_ID, request_id.encode())
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], header]
+            await send(message)
+
+        await super().__call__(scope, receive, sending)
+
+
+def create_app(
+    *,
+    store: Store,
+    network: Network,
+    driver: ChangeSink,
+    default_provider: str,
+    max_body_bytes: int = 1 << 20,
+    max_page_items: int = 1000,
+    identify: Identify = no_identity,
+    new_id: Callable[[], str] | None = None,
+) -> Application:
+    """The API over the given ports; the caller starts and closes them.
+
+    ``default_provider``: the environment of load balancers that name none; empty: they must. ``identify`` tells who
+    calls; the default lets everybody do everything.
+    """
+    services = Services(
+        store=store,
+        network=network,
+        driver=driver,
+        default_provider=default_provider,
+        limits=Limits(body_bytes=max_body_bytes, page_items=max_page_items),
+        new_id=new_id,
+    )
+    routes = (*ROUTES, document_routes(ROUTES))
+    return Application(
+        route_handlers=list(_route_handlers(routes, services, identify)),
+        exception_handlers={Exception: _answer_error},
+        openapi_config=None,
+        logging_config=None,
+        request_max_body_size=None,  # bodies.read_body has the limit
+        etag=None,
+    )
+
+
+def _answer_error(request: Request[Any, Any, Any], error: Exception) -> Any:
+    return answer_to(error, request.scope["state"]["request_id"])
+
+
+def _route_handlers(routes: Iterable[RouteMap], services: Services, identify: Identify) -> Iterable[HTTPRouteHandler]:
+    paths: dict[tuple[str, int], list[str]] = defaultdict(list)
+    operations: dict[int, Operation] = {}
+    for route_map in routes:
+        for operation in route_map.operations:
+            operations[id(operation)] = operation
+            for prefix in route_map.prefixes:
+                paths[operation.method, id(operation)].append(_litestar_path(prefix + operation.path))
+    for (method, key), where in paths.items():
+        endpoint = _endpoint(operations[key], services, identify)
+        yield HTTPRouteHandler(where, http_method=method, status_code=200, include_in_schema=False)(endpoint)  # type: ignore[arg-type]
+
+
+def _litestar_path(path: str) -> str:
+    return path.replace("}", ":str}") or "/"
+
+
+def _endpoint(operation: Operation, services: Services, identify: Identify) -> Callable[..., Any]:
+    """The Litestar handler of an operation. Its one argument is the request: nothing is injected or converted."""
+    handle = operation.handle
+    reader = None if operation.body is None else BodyReader(operation.body)
+    limit_bytes = services.limits.body_bytes
+
+    async def endpoint(request: Request[Any, Any, Any]) -> ASGIApp:
+        scope = request.scope
+        headers = dict(scope["headers"])
+        check_accept(headers.get(b"accept"))
+        call = Call(
+            caller=identify(headers),
+            headers=headers,
+            params=scope["path_params"],
+            path=scope["path"],
+            query_string=scope["query_string"],
+            request_id=scope["state"]["request_id"],
+            scheme=scope["scheme"],
+        )
+        if reader is None:
+            return await handle(services, call)
+        check_content_type(headers)
+        body = reader.read(await read_body(request.receive, headers, limit_bytes))
+        return await handle(services, call, body)
+
+    return endpoint
+
+
+def check_accept(accept: bytes | None) -> None:
+    """Raises :class:`Refusal` (406) if the client takes no JSON."""
+    if accept is None or accept == b"*/*" or b"application/json" in accept:
+        return
+    kinds = {part.split(b";", 1)[0].strip() for part in accept.lower().split(b",")}
+    if not kinds & {b"*/*", b"application/*", b"application/json", b""}:
+        raise Refusal(406, "Only application/json is available.")
+
+
+__all__ = ["ROUTES", "Application", "create_app"]

@@ -1,0 +1,80 @@
+"""Where clients begin: the version document, and whether this process can serve."""
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.routing import Operation, RouteMap
+from evenkeel.core.values import Value
+
+MINOR_VERSIONS = 5
+"""The newest Octavia minor version whose features are all here: 2.5, tags. 2.6 would promise flavors."""
+UPDATED = "2018-12-01T00:00:00Z"
+
+
+class VersionLink(Value):
+    """Where a version is served."""
+
+    href: str
+    rel: str
+
+
+class Version(Value):
+    """A version of the Octavia API."""
+
+    id: str
+    status: str
+    updated: str
+    links: list[VersionLink]
+
+
+class Versions(Value):
+    """The version document."""
+
+    versions: list[Version]
+
+
+class Health(Value):
+    """This process answers, and so does its database."""
+
+    status: str
+
+
+async def versions(services: Services, call: Call) -> Answer:
+    """All versions, all served at ``/v2``."""
+    link = VersionLink(href=f"{call.base_url}/v2", rel="self")
+    return json_answer(
+        Versions(
+            versions=[
+                Version(
+                    id=f"v2.{minor}",
+                    status="CURRENT" if minor == MINOR_VERSIONS else "SUPPORTED",
+                    updated=UPDATED,
+                    links=[link],
+                )
+                for minor in range(MINOR_VERSIONS + 1)
+            ]
+        )
+    )
+
+
+async def healthz(services: Services, call: Call) -> Answer:
+    """200 if the database answers, else 503."""
+    await services.store.ping()
+    return json_answer(Health(status="ok"))
+
+
+def _versions_at(path: str) -> Operation:
+    return Operation(
+        method="GET", path=path, handle=versions, summary="List API versions", answer=Versions, hidden=path != "/"
+    )
+
+
+DISCOVERY_ROUTES = RouteMap(
+    tag="Discovery",
+    prefixes=("",),
+    operations=(
+        _versions_at("/"),
+        _versions_at("/v2"),
+        _versions_at("/v2.0"),
+        Operation(method="GET", path="/healthz", handle=healthz, summary="Can it serve?", answer=Health),
+    ),
+)

@@ -1,0 +1,178 @@
+"""List requests: filters, order, pages and chosen attributes, as Octavia's API takes them.
+
+Links carry the whole query on, filters included.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from evenkeel.api.context import Call, Limits, Query, as_bool
+from evenkeel.api.errors import BadList
+from evenkeel.api.routing import Parameter
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.values import Value
+
+Parse = Callable[[str, str], Any]
+
+INT32_MAX = 2_147_483_647
+TAG_PARAMETERS = ("tags", "tags-any", "not-tags", "not-tags-any")
+
+PAGE_PARAMETERS = (
+    Parameter(name="limit", description="Page size; the cap is also the default", type=int),
+    Parameter(name="marker", description="Id of the last item of the page before"),
+    Parameter(name="page_reverse", description="The page before the marker instead", type=bool),
+    Parameter(name="sort", description="Order: key:dir,key:dir; dir is asc or desc"),
+    Parameter(name="sort_key", description="Order: keys, comma separated"),
+    Parameter(name="sort_dir", description="Directions of sort_key, comma separated"),
+)
+FIELDS_PARAMETER = Parameter(name="fields", description="Show only these attributes", repeatable=True)
+LIST_PARAMETERS = (*PAGE_PARAMETERS, FIELDS_PARAMETER)
+
+_PAGING = frozenset(parameter.name for parameter in LIST_PARAMETERS)
+
+
+def as_text(name: str, value: str) -> str:
+    """Any text."""
+    return value
+
+
+def as_integer(name: str, value: str) -> int:
+    """A whole number that a column can hold. Raises :class:`BadList`."""
+    if value.lstrip("-").isdecimal() and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:
+        return number
+    raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be an integer.")
+
+
+def as_number(name: str, value: str) -> float:
+    """A small decimal number. Raises :class:`BadList`."""
+    if len(value) <= 16 and value.replace(".", "", 1).isdecimal():
+        return float(value)
+    raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be a number.")
+
+
+class Filters(Value):
+    """What a collection can be filtered and ordered by, in the store's names."""
+
+    parsers: Mapping[str, Parse]
+    aliases: Mapping[str, str] = {}
+    unordered: frozenset[str] = frozenset()
+
+    def resolve(self, name: str) -> str | None:
+        """The store's name of an attribute; None if it is no filter."""
+        name = self.aliases.get(name, name)
+        return name if name in self.parsers else None
+
+
+class ListRequest(Value):
+    """A parsed list request."""
+
+    query: ListQuery
+    fields: tuple[str, ...] = ()
+    empty: bool = False
+    """Nothing can match: it asks for projects the caller cannot see."""
+
+
+def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
+    """The list request of a call. Raises :class:`BadList` naming the parameter."""
+    wanted: dict[str, list[Any]] = {}
+    projects: list[str] = []
+    for name, value in call.query:
+        if name in _PAGING:
+            continue
+        if name in ("project_id", "tenant_id"):
+            projects.append(value)
+            continue
+        attribute = _filter_name(name, filters)
+        wanted.setdefault(attribute, []).append(filters.parsers[attribute](name, value))
+    options = dict(call.query)
+    scope = call.caller.scope
+    if len(projects) > 1 and scope is None:
+        wanted["project_id"] = list(projects)
+    query = ListQuery(
+        filters={name: tuple(values) for name, values in wanted.items()},
+        project_id=scope if scope is not None or len(projects) != 1 else projects[0],
+        sort=_order(options, filters),
+        limit=_limit(options.get("limit"), limits.page_items),
+        marker=options.get("marker") or None,
+        page_reverse=as_bool("page_reverse", options.get("page_reverse", "false")),
+    )
+    fields = tuple(value for name, value in call.query if name == "fields" and value)
+    return ListRequest(query=query, fields=fields, empty=scope is not None and bool(projects) and scope not in projects)
+
+
+def _filter_name(name: str, filters: Filters) -> str:
+    if (attribute := filters.resolve(name)) is not None:
+        return attribute
+    if name in TAG_PARAMETERS:
+        raise BadList(f"Filter {name}: filtering by tags is not built yet.")
+    known = ", ".join(sorted({*filters.parsers, *filters.aliases}))
+    raise BadList(f"Invalid filter '{name[:64]}'. Allowed: {known}, project_id, tenant_id.")
+
+
+def _limit(given: str | None, cap: int) -> int:
+    if given is None:
+        return cap
+    if given.lower() == "infinite":
+        return cap
+    if not given.lstrip("-").isdecimal() or len(given) > 20:
+        raise BadList(f"Supplied pagination limit '{given[:64]}' is not valid. It should be an integer.")
+    number = int(given)
+    return cap if number < 1 else min(number, cap)
+
+
+def _order(options: Mapping[str, str], filters: Filters) -> tuple[tuple[str, bool], ...]:
+    if sort := options.get("sort"):
+        pairs = [_split(item) for item in sort.split(",")]
+    elif keys := options.get("sort_key"):
+        names, directions = keys.split(","), (options.get("sort_dir") or "asc").split(",")
+        directions += ["asc"] * (len(names) - len(directions))
+        pairs = list(zip(names, directions, strict=False))
+    else:
+        return ()
+    return tuple((_sort_key(name, filters), _descending(direction)) for name, direction in pairs)
+
+
+def _split(item: str) -> tuple[str, str]:
+    name, _, direction = item.partition(":")
+    return name, direction or "asc"
+
+
+def _sort_key(name: str, filters: Filters) -> str:
+    resolved = name if name in ("created_at", "updated_at", "project_id") else filters.resolve(name)
+    if resolved is None or resolved in filters.unordered:
+        known = ", ".join(sorted({*filters.parsers, "created_at", "updated_at", "project_id"}))
+        raise BadList(f"Supplied sort key '{name[:64]}' is not valid. Allowed: {known}.")
+    return resolved
+
+
+def _descending(direction: str) -> bool:
+    if direction.lower() not in ("asc", "desc"):
+        raise BadList(f"Supplied sort direction '{direction[:64]}' is not valid. Allowed: asc, desc.")
+    return direction.lower() == "desc"
+
+
+def links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:
+    """Where the neighbouring pages are."""
+    if not page.items or not (page.before or page.after):
+        return []
+    kept: Query = [(name, value) for name, value in call.query if name not in ("marker", "page_reverse", "limit")]
+    kept.append(("limit", str(limit)))
+
+    def link(rel: str, marker: str, *extra: tuple[str, str]) -> dict[str, str]:
+        query = urlencode([*kept, ("marker", marker), *extra])
+        return {"rel": rel, "href": f"{call.base_url}{call.path}?{query}"}
+
+    found = []
+    if page.before:
+        found.append(link("previous", page.items[0].id, ("page_reverse", "True")))
+    if page.after:
+        found.append(link("next", page.items[-1].id))
+    return found
+
+
+def chosen(view: Any, fields: Sequence[str]) -> Any:
+    """The view, or a dictionary of only these attributes; unknown ones are ignored, as Octavia does."""
+    if not fields:
+        return view
+    return {name: getattr(view, name) for name in fields if name in view.__struct_fields__}

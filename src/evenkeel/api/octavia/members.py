@@ -1,0 +1,55 @@
+"""Members of a pool: create, change, and the batch that says what all of them are."""
+
+from evenkeel.api.answers import Answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.octavia import requests
+from evenkeel.api.octavia.build import Place, member_row
+from evenkeel.api.octavia.changes import batch_rows, member_changes
+from evenkeel.api.octavia.resources import MEMBERS, POOLS, changed, everything, object_id, one, written
+from evenkeel.core.model import Pool
+
+
+async def _pool(services: Services, call: Call) -> Pool:
+    pool: Pool = await services.store.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=call.caller.scope)
+    return pool
+
+
+async def create(services: Services, call: Call, body: requests.MemberNewBody) -> Answer:
+    """201."""
+    pool = await _pool(services, call)
+    row = member_row(
+        body.member,
+        Place(pool.load_balancer_id, pool.project_id),
+        pool_id=pool.id,
+        new_id=services.new_id,
+        monitored=pool.health_monitor_id is not None,
+    )
+    accepted = await services.store.add_member(row, project_id=call.caller.scope)
+    await services.accepted(accepted)
+    return one(MEMBERS, await written(services, call, MEMBERS, accepted, row.id, pool.id), 201)
+
+
+async def change(services: Services, call: Call, body: requests.MemberChangeBody) -> Answer:
+    """200."""
+    pool_id = object_id(call, POOLS.title, "pool_id")
+    changes = member_changes(body.member)
+    return await changed(services, call, MEMBERS, object_id(call, MEMBERS.title), changes, pool_id)
+
+
+async def replace(services: Services, call: Call, body: requests.MemberBatchBody) -> Answer:
+    """202: the pool's members become those of the body; with ``additive_only`` none is removed."""
+    additive_only = call.flag("additive_only")
+    pool = await _pool(services, call)
+    rows = batch_rows(
+        body.members,
+        await everything(services, MEMBERS, pool.id),
+        Place(pool.load_balancer_id, pool.project_id),
+        pool_id=pool.id,
+        new_id=services.new_id,
+        monitored=pool.health_monitor_id is not None,
+    )
+    accepted = await services.store.replace_members(
+        pool.id, rows, additive_only=additive_only, project_id=call.caller.scope
+    )
+    await services.accepted(accepted)
+    return Answer(202)

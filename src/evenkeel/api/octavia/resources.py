@@ -1,0 +1,231 @@
+"""The kinds of tenant objects: how each is called, filtered and shown, and what all of them have in common."""
+
+from collections.abc import Callable
+from typing import Any
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.errors import BadList
+from evenkeel.api.lists import Filters, as_integer, as_number, as_text, chosen, links, parse_list
+from evenkeel.api.octavia import views
+from evenkeel.api.routing import Handler
+from evenkeel.core.control import Change, ListQuery, Page
+from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.values import Value
+
+MAX_ID_LENGTH = 36
+
+
+class Resource(Value):
+    """One kind of object."""
+
+    kind: type[Any]
+    title: str
+    name: str
+    """Of the attribute that wraps one of them."""
+    plural: str
+    filters: Filters
+    view: Callable[[Any], Any]
+
+
+_COMMON = {
+    "id": as_text,
+    "name": as_text,
+    "admin_state_up": as_bool,
+    "provisioning_status": as_text,
+    "operating_status": as_text,
+}
+_CHILD = {**_COMMON, "load_balancer_id": as_text}
+_CHILD_ALIASES = {"loadbalancer_id": "load_balancer_id"}
+
+LOAD_BALANCERS = Resource(
+    kind=LoadBalancer,
+    title="Load Balancer",
+    name="loadbalancer",
+    plural="loadbalancers",
+    filters=Filters(
+        parsers={
+            **_COMMON,
+            "description": as_text,
+            "provider": as_text,
+            "vip_address": as_text,
+            "vip_subnet_id": as_text,
+            "vip_network_id": as_text,
+            "vip_port_id": as_text,
+        }
+    ),
+    view=views.load_balancer_view,
+)
+LISTENERS = Resource(
+    kind=Listener,
+    title="Listener",
+    name="listener",
+    plural="listeners",
+    filters=Filters(
+        parsers={
+            **_CHILD,
+            "description": as_text,
+            "protocol": as_text,
+            "protocol_port": as_integer,
+            "connection_limit": as_integer,
+            "default_pool_id": as_text,
+            "timeout_client_data": as_integer,
+            "timeout_member_connect": as_integer,
+            "timeout_member_data": as_integer,
+            "timeout_tcp_inspect": as_integer,
+        },
+        aliases=_CHILD_ALIASES,
+    ),
+    view=views.listener_view,
+)
+POOLS = Resource(
+    kind=Pool,
+    title="Pool",
+    name="pool",
+    plural="pools",
+    filters=Filters(
+        parsers={**_CHILD, "description": as_text, "protocol": as_text, "lb_algorithm": as_text},
+        aliases=_CHILD_ALIASES,
+    ),
+    view=views.pool_view,
+)
+MEMBERS = Resource(
+    kind=Member,
+    title="Member",
+    name="member",
+    plural="members",
+    filters=Filters(
+        parsers={
+            **_COMMON,
+            "address": as_text,
+            "protocol_port": as_integer,
+            "weight": as_integer,
+            "backup": as_bool,
+            "subnet_id": as_text,
+            "monitor_address": as_text,
+            "monitor_port": as_integer,
+        }
+    ),
+    view=views.member_view,
+)
+HEALTH_MONITORS = Resource(
+    kind=HealthMonitor,
+    title="Health Monitor",
+    name="healthmonitor",
+    plural="healthmonitors",
+    filters=Filters(
+        parsers={
+            **_CHILD,
+            "pool_id": as_text,
+            "type": as_text,
+            "delay": as_integer,
+            "timeout": as_integer,
+            "max_retries": as_integer,
+            "max_retries_down": as_integer,
+            "http_method": as_text,
+            "url_path": as_text,
+            "expected_codes": as_text,
+            "http_version": as_number,
+            "domain_name": as_text,
+        },
+        aliases=_CHILD_ALIASES,
+    ),
+    view=views.health_monitor_view,
+)
+
+
+def object_id(call: Call, title: str, name: str = "id") -> str:
+    """An id of the path. Raises :class:`NotFound` for what can be none, so that no database is asked about it."""
+    given = call.params[name]
+    if len(given) > MAX_ID_LENGTH or not given.isprintable():
+        raise NotFound(title, given[:MAX_ID_LENGTH] if given.isprintable() else "given")
+    return given
+
+
+def parent_of(call: Call, name: str) -> str | None:
+    """The pool of a member; None where there is no such path parameter."""
+    return object_id(call, POOLS.title, name) if name else None
+
+
+def one(resource: Resource, row: Any, status: int = 200) -> Answer:
+    """One object, wrapped."""
+    return json_answer({resource.name: resource.view(row)}, status)
+
+
+def show(resource: Resource, parent: str = "") -> Handler:
+    """The handler that shows one object. ``parent``: the path parameter that names its parent."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        fields = [value for name, value in call.query if name == "fields" and value]
+        row = await services.store.get(
+            resource.kind,
+            object_id(call, resource.title),
+            parent_id=parent_of(call, parent),
+            project_id=call.caller.scope,
+        )
+        return json_answer({resource.name: chosen(resource.view(row), fields)})
+
+    return handle
+
+
+def listing(resource: Resource, parent: str = "") -> Handler:
+    """The handler that lists objects."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        wanted = parse_list(call, resource.filters, services.limits)
+        parent_id = parent_of(call, parent)
+        page = Page(items=())
+        if not wanted.empty:
+            try:
+                page = await services.store.list(resource.kind, wanted.query, parent_id=parent_id)
+            except Invalid as error:
+                raise BadList(str(error)) from error
+        shown = [chosen(resource.view(row), wanted.fields) for row in page.items]
+        return json_answer({resource.plural: shown, f"{resource.plural}_links": links(call, page, wanted.query.limit)})
+
+    return handle
+
+
+def delete(resource: Resource, parent: str = "") -> Handler:
+    """The handler that deletes one object below a load balancer."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        change = await services.store.delete_child(
+            resource.kind,
+            object_id(call, resource.title),
+            parent_id=parent_of(call, parent),
+            project_id=call.caller.scope,
+        )
+        await services.accepted(change)
+        return Answer(204)
+
+    return handle
+
+
+async def changed(
+    services: Services, call: Call, resource: Resource, object_id: str, changes: dict[str, Any], parent_id: str | None
+) -> Answer:
+    """Write changes to a child and answer with it; nothing to change writes nothing."""
+    scope = call.caller.scope
+    if not changes:
+        return one(resource, await services.store.get(resource.kind, object_id, parent_id=parent_id, project_id=scope))
+    change = await services.store.update_child(resource.kind, object_id, changes, parent_id=parent_id, project_id=scope)
+    await services.accepted(change)
+    return one(resource, await written(services, call, resource, change, object_id, parent_id))
+
+
+async def written(
+    services: Services, call: Call, resource: Resource, change: Change, object_id: str, parent_id: str | None = None
+) -> Any:
+    """The object as the write left it."""
+    for row in change.resources:
+        if isinstance(row, resource.kind) and row.id == object_id:
+            return row
+    return await services.store.get(resource.kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
+
+
+async def everything(services: Services, resource: Resource, parent_id: str) -> tuple[Any, ...]:
+    """All objects of a parent."""
+    page = await services.store.list(resource.kind, ListQuery(), parent_id=parent_id)
+    return page.items

@@ -1,0 +1,132 @@
+"""The OpenAPI 3.1 document, made from the route maps and the very types that decode and encode.
+
+What a schema says is what the decoder enforces; rules between attributes are told by their 400 only.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from evenkeel.api.answers import Answer, Fault, Problem, encode
+from evenkeel.api.context import Call, Services
+from evenkeel.api.routing import Operation, Parameter, RouteMap
+
+Document = dict[str, Any]
+
+_PATH_PARAMETER = re.compile(r"\{(\w+)\}")
+_REF_TEMPLATE = "#/components/schemas/{name}"
+_MEANINGS = {
+    400: "A value, attribute or query parameter is not allowed",
+    403: "Not allowed for the caller",
+    404: "No such object",
+    406: "Only JSON is available",
+    409: "It contradicts what is there",
+    413: "The body is too large",
+    415: "The body is not JSON",
+    500: "Internal error; the request id finds it in the log",
+    501: "A feature that is not built, or that the provider cannot do",
+    503: "The database is out of reach; try again",
+}
+_COMMON_ERRORS = (400, 404, 406, 500, 503)
+_BODY_ERRORS = (413, 415)
+
+
+def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
+    """The route that serves the document of ``routes``."""
+    encoded: list[bytes] = []
+    known = tuple(routes)
+
+    async def handle(services: Services, call: Call) -> Answer:
+        if not encoded:
+            encoded.append(encode(document(known)))
+        return Answer(200, encoded[0])
+
+    operation = Operation(method="GET", path="/openapi.json", handle=handle, summary="This document", hidden=True)
+    return RouteMap(tag="Discovery", prefixes=("",), operations=(operation,))
+
+
+def document(routes: Iterable[RouteMap]) -> Document:
+    """The OpenAPI document."""
+    shown = [
+        (route_map, operation) for route_map in routes for operation in route_map.operations if not operation.hidden
+    ]
+    schemas, components = msgspec.json.schema_components(_types(shown), ref_template=_REF_TEMPLATE)
+    named = dict(zip(_types(shown), schemas, strict=True))
+    paths: Document = {}
+    for route_map, operation in shown:
+        path = paths.setdefault(route_map.prefixes[0] + operation.path, {})
+        path[operation.method.lower()] = _operation(route_map, operation, named)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Even Keel",
+            "version": version("evenkeel"),
+            "description": "Octavia v2 at /v2/lbaas (also /v2.0/lbaas), operators' API at /evenkeel/v1.",
+        },
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+
+
+def _types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
+    found: dict[type[Any], None] = {Fault: None, Problem: None}
+    for _, operation in shown:
+        for kind in (operation.body, operation.answer):
+            if kind is not None:
+                found[kind] = None
+    return list(found)
+
+
+def _operation(route_map: RouteMap, operation: Operation, schemas: dict[type[Any], Document]) -> Document:
+    shown: Document = {
+        "operationId": _operation_id(route_map, operation),
+        "tags": [route_map.tag],
+        "summary": operation.summary,
+        "responses": dict(_responses(operation, schemas)),
+    }
+    if parameters := [*_path_parameters(operation.path), *map(_parameter, operation.parameters)]:
+        shown["parameters"] = parameters
+    if operation.filters:
+        shown["description"] = "Any attribute may be a query parameter too, as a filter; repeated: any of its values."
+    if operation.body is not None:
+        shown["requestBody"] = {"required": True, "content": _json(schemas[operation.body])}
+    return shown
+
+
+def _operation_id(route_map: RouteMap, operation: Operation) -> str:
+    words = re.findall(r"[A-Za-z0-9]+", route_map.prefixes[0] + operation.path)
+    return "_".join([operation.method.lower(), *words])
+
+
+def _json(schema: Document) -> Document:
+    return {"application/json": {"schema": schema}}
+
+
+def _responses(operation: Operation, schemas: dict[type[Any], Document]) -> Iterator[tuple[str, Document]]:
+    if not operation.unbuilt:
+        good: Document = {"description": operation.summary}
+        if operation.answer is not None:
+            good["content"] = _json(schemas[operation.answer])
+        yield str(operation.status), good
+    extra = (501,) if operation.unbuilt else operation.errors
+    body = _BODY_ERRORS if operation.body is not None else ()
+    error = {"anyOf": [schemas[Fault], schemas[Problem]]}
+    for status in sorted({*_COMMON_ERRORS, *body, *extra}):
+        yield str(status), {"description": _MEANINGS[status], "content": _json(error)}
+
+
+def _path_parameters(path: str) -> Iterator[Document]:
+    for name in _PATH_PARAMETER.findall(path):
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+
+
+def _parameter(parameter: Parameter) -> Document:
+    schema: Document = {"type": {int: "integer", bool: "boolean"}.get(parameter.type, "string")}
+    shown: Document = {"name": parameter.name, "in": "query", "description": parameter.description, "schema": schema}
+    if parameter.repeatable:
+        shown["schema"] = {"type": "array", "items": schema}
+        shown["explode"] = True
+    return shown

@@ -1,0 +1,1 @@
+"""The operators' API: agents, environments, subnets, shards, events, counts."""

@@ -1,0 +1,159 @@
+"""The operators' API, path by path."""
+
+from msgspec import defstruct, structs
+
+from evenkeel.api.lists import PAGE_PARAMETERS
+from evenkeel.api.octavia.routes import Link, wrapped
+from evenkeel.api.octavia.views import LoadBalancerView
+from evenkeel.api.operators import handlers, views
+from evenkeel.api.operators.handlers import operator_only
+from evenkeel.api.routing import Operation, Parameter, RouteMap
+
+_AGENT_PARAMETERS = (
+    Parameter(name="environment", description="Of this environment"),
+    Parameter(name="group_number", description="Of this device group", type=int),
+    Parameter(name="host", description="On this host"),
+    Parameter(name="device_driver", description="With this device driver"),
+    Parameter(name="id", description="With this id"),
+    Parameter(name="alive", description="Alive or not", type=bool),
+    Parameter(name="admin_state_up", description="In service or not", type=bool),
+)
+
+_OPERATIONS = (
+    Operation(
+        method="GET",
+        path="/status",
+        handle=handlers.status,
+        summary="The whole system in a few numbers",
+        answer=wrapped("status", views.StatusView),
+    ),
+    Operation(
+        method="GET",
+        path="/agents",
+        handle=handlers.agents,
+        summary="List agents",
+        answer=defstruct("AgentList", [("agents", list[views.AgentView])], kw_only=True),
+        parameters=_AGENT_PARAMETERS,
+    ),
+    Operation(
+        method="GET",
+        path="/agents/{id}",
+        handle=handlers.agent,
+        summary="Show an agent",
+        answer=wrapped("agent", views.AgentView),
+        errors=(404,),
+    ),
+    Operation(
+        method="PUT",
+        path="/agents/{id}",
+        handle=handlers.change_agent,
+        summary="Take an agent out of service, or back in",
+        body=views.AgentChangeBody,
+        answer=wrapped("agent", views.AgentView),
+        errors=(404,),
+    ),
+    Operation(
+        method="DELETE",
+        path="/agents/{id}",
+        handle=handlers.delete_agent,
+        summary="Forget an agent that is gone and home to nothing",
+        status=204,
+        errors=(404, 409),
+    ),
+    Operation(
+        method="GET",
+        path="/agents/{id}/loadbalancers",
+        handle=handlers.agent_load_balancers,
+        summary="List load balancers the agent acts for or is home to",
+        answer=defstruct(
+            "HostedPage",
+            [("loadbalancers", list[LoadBalancerView]), ("loadbalancers_links", list[Link])],
+            kw_only=True,
+        ),
+        parameters=PAGE_PARAMETERS,
+        filters=True,
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/loadbalancers/{id}/agent",
+        handle=handlers.hosting,
+        summary="Show who serves a load balancer",
+        answer=wrapped("hosting", views.HostingView),
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/environments",
+        handle=handlers.environments,
+        summary="List environments",
+        answer=defstruct("EnvironmentList", [("environments", list[views.EnvironmentView])], kw_only=True),
+    ),
+    Operation(
+        method="POST",
+        path="/environments",
+        handle=handlers.create_environment,
+        summary="Create an environment",
+        body=views.EnvironmentNewBody,
+        answer=wrapped("environment", views.EnvironmentView),
+        status=201,
+        errors=(409,),
+    ),
+    Operation(
+        method="GET",
+        path="/subnets",
+        handle=handlers.subnets,
+        summary="List address pools",
+        answer=defstruct("SubnetList", [("subnets", list[views.SubnetView])], kw_only=True),
+    ),
+    Operation(
+        method="POST",
+        path="/subnets",
+        handle=handlers.create_subnet,
+        summary="Create an address pool",
+        body=views.SubnetNewBody,
+        answer=wrapped("subnet", views.SubnetView),
+        status=201,
+        errors=(409,),
+    ),
+    Operation(
+        method="DELETE",
+        path="/subnets/{id}",
+        handle=handlers.delete_subnet,
+        summary="Delete an address pool that no load balancer uses",
+        status=204,
+        errors=(404, 409),
+    ),
+    Operation(
+        method="GET",
+        path="/shards",
+        handle=handlers.shards,
+        summary="List shards",
+        answer=defstruct("ShardList", [("shards", list[views.ShardView])], kw_only=True),
+        parameters=(
+            Parameter(name="environment", description="Of this environment"),
+            Parameter(name="agent_id", description="Of this agent, home or acting"),
+        ),
+    ),
+    Operation(
+        method="GET",
+        path="/events",
+        handle=handlers.events,
+        summary="List events, oldest first",
+        answer=defstruct("EventList", [("events", list[views.EventView])], kw_only=True),
+        parameters=(
+            Parameter(name="after", description="Only those with a greater id", type=int),
+            Parameter(name="limit", description="At most so many (1 to 1000, else 100)", type=int),
+            Parameter(name="newest", description="The last ones instead of the first", type=bool),
+        ),
+    ),
+)
+
+OPERATOR_ROUTES = RouteMap(
+    tag="Operators",
+    prefixes=("/evenkeel/v1",),
+    operations=tuple(
+        structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
+        for operation in _OPERATIONS
+    ),
+)

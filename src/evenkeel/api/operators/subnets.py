@@ -1,0 +1,77 @@
+"""New address pools: what is left out is computed from the cidr, everything is checked. Pure."""
+
+from collections.abc import Callable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from evenkeel.api.errors import unknown_input
+from evenkeel.api.operators.views import SubnetNew
+from evenkeel.core.model import Subnet
+
+Address = IPv4Address | IPv6Address
+Net = IPv4Network | IPv6Network
+
+
+def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
+    """The subnet to store. Raises :class:`Invalid` naming field and value."""
+    network = _network(body.cidr)
+    gateway = _inside("gateway_ip", body.gateway_ip, network)
+    first, last = _hosts(network)
+    start, end = _range_beside(gateway, first, last)
+    start = _inside("allocation_start", body.allocation_start, network) or start
+    end = _inside("allocation_end", body.allocation_end, network) or end
+    if int(start) > int(end):
+        raise unknown_input("allocation_end", end, f"Value should not be below allocation_start, which is {start}.")
+    if int(start) < int(first) or int(end) > int(last):
+        raise unknown_input("allocation_start", start, f"The range should be inside {first} to {last}.")
+    if gateway is not None and int(start) <= int(gateway) <= int(end):
+        raise unknown_input("gateway_ip", gateway, f"Value should be outside the allocation range {start} to {end}.")
+    subnet_id = body.id or new_id()
+    return Subnet(
+        id=subnet_id,
+        network_id=body.network_id or subnet_id,
+        name=body.name or subnet_id,
+        cidr=str(network),
+        gateway_ip=None if gateway is None else str(gateway),
+        allocation_start=str(start),
+        allocation_end=str(end),
+        project_id=body.project_id,
+    )
+
+
+def _network(cidr: str) -> Net:
+    try:
+        return ip_network(cidr)
+    except ValueError as error:
+        raise unknown_input("cidr", cidr, "Value should be a network like 10.0.0.0/24, host bits zero.") from error
+
+
+def _inside(field: str, value: str | None, network: Net) -> Address | None:
+    if value is None:
+        return None
+    try:
+        address = ip_address(value)
+    except ValueError as error:
+        raise unknown_input(field, value, "Value should be an IPv4 or IPv6 address.") from error
+    if address not in network:
+        raise unknown_input(field, value, f"Value should be an address of {network}.")
+    return address
+
+
+def _hosts(network: Net) -> tuple[Address, Address]:
+    """First and last address that a host may have."""
+    first, last = network[0], network[-1]
+    if network.prefixlen >= network.max_prefixlen - 1:
+        return first, last
+    return first + 1, (last - 1 if network.version == 4 else last)
+
+
+def _range_beside(gateway: Address | None, first: Address, last: Address) -> tuple[Address, Address]:
+    """The larger run of host addresses on one side of the gateway; all of them if there is none."""
+    if gateway is None or not int(first) <= int(gateway) <= int(last):
+        return first, last
+    below, above = int(gateway) - int(first), int(last) - int(gateway)
+    if above >= below and above:
+        return gateway + 1, last
+    if below:
+        return first, gateway - 1
+    raise unknown_input("cidr", gateway, "There should be an address beside the gateway.")

@@ -1,0 +1,20 @@
+"""Times as Octavia writes them: UTC, whole seconds, no zone."""
+
+from functools import lru_cache
+from time import gmtime
+
+
+@lru_cache(maxsize=8192)
+def _of_second(seconds: int) -> str:
+    year, month, day, hour, minute, second, *_ = gmtime(seconds)
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+
+
+def timestamp(seconds: float) -> str:
+    """Seconds since the epoch as ``2026-01-02T03:04:05``."""
+    return _of_second(int(seconds))
+
+
+def timestamp_or_none(seconds: float | None) -> str | None:
+    """The same; None stays None."""
+    return None if seconds is None else _of_second(int(seconds))

@@ -1,0 +1,153 @@
+"""The :class:`~evenkeel.core.ports.Bus` over RabbitMQ.
+
+One connection for sending, and one for each subscription, so that a broker that throttles senders does not hold up
+acknowledgements.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+
+import structlog
+from aio_pika.abc import AbstractConnection
+
+from evenkeel.bus.amqp.consumer import AmqpSubscription
+from evenkeel.bus.amqp.link import Link
+from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, QueueGone
+from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
+from evenkeel.bus.work import Calls
+from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
+from evenkeel.core.messages import AnyReply, Call, Hint
+from evenkeel.core.ports import Handler
+
+START_SECONDS = 10.0
+SEND_SECONDS = 10.0
+"""How long a send tries, over outages and nodes, before it gives up."""
+CONFIRM_SECONDS = 5.0
+"""A broker that does not confirm for that long is left for another one."""
+REPLY_WAIT_SECONDS = 5.0
+"""How long a handler's reply waits for the connection. Then the call times out, and its caller asks again."""
+
+log = structlog.get_logger(__name__)
+
+
+class AmqpBus:
+    """A bus over the given nodes of one cluster."""
+
+    def __init__(self, nodes: Sequence[Node], *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        self._nodes = tuple(nodes)
+        self._name = name
+        self._max_bytes = max_message_bytes
+        self._calls = Calls()
+        self._subscriptions: list[AmqpSubscription] = []
+        self._link: Link[Publisher] | None = None
+
+    async def start(self) -> None:
+        if self._link is not None:
+            return
+        link = Link(self._nodes, name=self._name, open_session=self._open, on_down=self._down)
+        link.start()
+        try:
+            await link.session(timeout_seconds=START_SECONDS)
+        except BaseException:
+            await link.close()
+            raise
+        self._link = link
+
+    async def send(self, queue: str, message: Hint) -> None:
+        message_id = uuid.uuid4().hex
+        raw = encode(message, message_id=message_id, max_bytes=self._max_bytes)
+        deadline = asyncio.get_running_loop().time() + SEND_SECONDS
+        while True:
+            publisher = await self._publisher(deadline)
+            try:
+                async with asyncio.timeout_at(min(deadline, asyncio.get_running_loop().time() + CONFIRM_SECONDS)):
+                    await publisher.send(queue, raw, message_id)
+                return
+            except TimeoutError:
+                self._drop(publisher)
+            except QueueGone:
+                continue
+            except BusUnavailable:
+                if publisher is self._current():
+                    raise  # refused, though the connection stands: the queue is full or not as we need it
+            await asyncio.sleep(0)
+
+    async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
+        call_id = uuid.uuid4().hex
+        raw = encode(message, message_id=call_id, reply_to=REPLY_TO, max_bytes=self._max_bytes)
+        deadline = asyncio.get_running_loop().time() + timeout_seconds
+        publisher = await self._publisher(deadline)
+        future = self._calls.open(call_id)
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._publish_call(publisher, queue, raw, call_id, deadline)
+                reply: AnyReply = await future
+        except TimeoutError as error:
+            raise CallTimeout(f"no answer on {queue} within {timeout_seconds:g} s") from error
+        finally:
+            self._calls.forget(call_id)
+        return reply
+
+    async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> AmqpSubscription:
+        subscription = AmqpSubscription(
+            self._nodes,
+            queue,
+            handler,
+            name=self._name,
+            concurrency=concurrency,
+            max_reply_bytes=self._max_bytes,
+            reply=self._reply,
+        )
+        self._subscriptions.append(subscription)
+        await subscription.start()
+        return subscription
+
+    async def close(self) -> None:
+        for subscription in self._subscriptions:
+            await subscription.close()
+        self._subscriptions = []
+        self._calls.fail_all("the bus was closed")
+        link, self._link = self._link, None
+        if link is not None:
+            await link.close()
+
+    async def _open(self, connection: AbstractConnection) -> Publisher:
+        return await Publisher.open(connection, self._replied)
+
+    def _down(self) -> None:
+        self._calls.fail_all("the connection to the message broker was lost")
+
+    def _replied(self, raw: bytes) -> None:
+        try:
+            self._calls.resolve(*decode_reply(raw))
+        except MessageRejected as error:
+            log.error("reply dropped", reason=str(error))
+
+    def _current(self) -> Publisher | None:
+        return self._link.current if self._link is not None else None
+
+    def _drop(self, publisher: Publisher) -> None:
+        if self._link is not None:
+            self._link.drop(publisher)
+
+    async def _publisher(self, deadline: float) -> Publisher:
+        if self._link is None:
+            raise BusUnavailable("the bus is not open")
+        seconds = min(SEND_SECONDS, deadline - asyncio.get_running_loop().time())
+        return await self._link.session(timeout_seconds=seconds)
+
+    async def _publish_call(self, publisher: Publisher, queue: str, raw: bytes, call_id: str, deadline: float) -> None:
+        try:
+            await publisher.call(queue, raw, call_id, deadline=deadline)
+        except QueueGone:
+            await publisher.call(queue, raw, call_id, deadline=deadline)
+
+    async def _reply(self, address: str, raw: bytes) -> None:
+        try:
+            async with asyncio.timeout(REPLY_WAIT_SECONDS):
+                publisher = await self._publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
+                await publisher.reply(address, raw)
+        except (BusUnavailable, TimeoutError) as error:
+            log.warning("reply not sent; its caller will ask again", reason=str(error))

@@ -1,0 +1,128 @@
+"""The consuming side: one queue over a connection of its own, made again (with the queue) whenever it is lost."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+from aio_pika.abc import AbstractConnection, AbstractIncomingMessage, AbstractQueue
+
+from evenkeel.bus.amqp.link import Link, translated
+from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.topology import declare_queue
+from evenkeel.bus.work import Outcome, Workers, work
+from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.ports import Handler
+
+FIRST_CONNECT_SECONDS = 10.0
+CANCEL_SECONDS = 3.0
+
+log = structlog.get_logger(__name__)
+Reply = Callable[[str, bytes], Awaitable[None]]
+
+
+class _Consumer:
+    """What consumes on one connection."""
+
+    def __init__(self, queue: AbstractQueue, tag: str) -> None:
+        self.queue = queue
+        self.tag = tag
+
+
+class AmqpSubscription:
+    """Works on a queue's messages, at most ``concurrency`` at a time: the broker sends no more unacknowledged."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        queue: str,
+        handler: Handler,
+        *,
+        name: str,
+        concurrency: int,
+        max_reply_bytes: int,
+        reply: Reply,
+    ) -> None:
+        self._queue = queue
+        self._handler = handler
+        self._concurrency = concurrency
+        self._max_reply_bytes = max_reply_bytes
+        self._reply = reply
+        self._workers = Workers(concurrency)
+        self._closing = asyncio.Event()
+        self._link: Link[_Consumer] = Link(nodes, name=f"{name} consumer", open_session=self._open)
+
+    async def start(self) -> None:
+        """Begin. A broker that is out of reach now is waited for a little, then consumed from when it is back."""
+        self._link.start()
+        with contextlib.suppress(BusUnavailable):
+            await self._link.session(timeout_seconds=FIRST_CONNECT_SECONDS)
+
+    async def close(self) -> None:
+        self._closing.set()
+        consumer = self._link.current
+        if consumer is not None:
+            with contextlib.suppress(BusUnavailable), translated("cancelling"):
+                async with asyncio.timeout(CANCEL_SECONDS):
+                    await consumer.queue.cancel(consumer.tag)
+        try:
+            await self._workers.drain()
+        finally:
+            await self._link.close()
+
+    async def _open(self, connection: AbstractConnection) -> _Consumer:
+        channel = await connection.channel(publisher_confirms=False)
+        queue = await declare_queue(channel, self._queue)
+        await channel.set_qos(prefetch_count=self._concurrency)
+        # either ends the connection's usefulness: start over, which declares the queue again
+        channel.close_callbacks.add(lambda *_: self._restart())
+        underlay = await channel.get_underlay_channel()
+        underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
+        return _Consumer(queue, await queue.consume(self._received))
+
+    def _restart(self) -> None:
+        if (consumer := self._link.current) is not None and not self._closing.is_set():
+            self._link.drop(consumer)
+
+    async def _received(self, message: AbstractIncomingMessage) -> None:
+        # a task of ours: those of the library are cancelled when the connection is lost
+        self._workers.start(self._work(message))
+
+    async def _work(self, message: AbstractIncomingMessage) -> None:
+        if self._closing.is_set():
+            await self._settle(message.nack(requeue=True))
+            return
+        outcome = await work(
+            message.body,
+            self._handler,
+            queue=self._queue,
+            deliveries=_deliveries(message),
+            max_reply_bytes=self._max_reply_bytes,
+        )
+        await self._finish(message, outcome)
+
+    async def _finish(self, message: AbstractIncomingMessage, outcome: Outcome) -> None:
+        if outcome.retry_seconds is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(outcome.retry_seconds):
+                    await self._closing.wait()  # when closing, hand it to the others at once
+            await self._settle(message.nack(requeue=True))
+        elif outcome.aside:
+            await self._settle(message.reject(requeue=False))
+        else:
+            if outcome.reply_to and message.reply_to:
+                await self._reply(message.reply_to, outcome.reply)
+            await self._settle(message.ack())
+
+    async def _settle(self, settling: Awaitable[None]) -> None:
+        try:
+            with translated("acknowledging"):
+                await settling
+        except BusUnavailable as error:  # the broker delivers it again, to whoever is there
+            log.info("message could not be acknowledged", queue=self._queue, reason=str(error))
+
+
+def _deliveries(message: AbstractIncomingMessage) -> int:
+    """Which delivery this is, the first being 1: quorum queues count the earlier ones."""
+    count = message.headers.get("x-delivery-count", 0)
+    return 1 + (count if isinstance(count, int) else 0)

@@ -1,0 +1,91 @@
+"""Transport URLs with several hosts, as oslo.messaging spells them.
+
+``rabbit://user:password@host1:5672,user:password@host2:5672/vhost``. A host without a user has that of the host before
+it. An empty virtual host means ``/``. With ``amqps`` the options ``ssl_ca_file``, ``ssl_cert_file`` and
+``ssl_key_file`` name files; certificates are always verified.
+"""
+
+from urllib.parse import parse_qsl, unquote
+
+from yarl import URL
+
+from evenkeel.core.values import Value
+
+HEARTBEAT_SECONDS = 5
+_TLS_OPTIONS = {"ssl_ca_file": "cafile", "ssl_cert_file": "certfile", "ssl_key_file": "keyfile"}
+_SCHEMES = {"amqp": False, "rabbit": False, "amqps": True, "rabbits": True}
+
+
+class Node(Value):
+    """One broker of the cluster."""
+
+    host: str
+    port: int
+    user: str = "guest"
+    password: str = "guest"
+    vhost: str = "/"
+    tls: bool = False
+    tls_files: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def __repr__(self) -> str:
+        return f"Node({self})"  # the password stays out of logs and tracebacks
+
+    def url(self, client_name: str) -> URL:
+        """What the client library takes. Holds the password."""
+        return URL.build(
+            scheme="amqps" if self.tls else "amqp",
+            user=self.user,
+            password=self.password,
+            host=self.host,
+            port=self.port,
+            path=f"/{'' if self.vhost == '/' else self.vhost}",
+            query={"heartbeat": str(HEARTBEAT_SECONDS), "name": client_name, **dict(self.tls_files)},
+        )
+
+
+def parse_nodes(transport_url: str) -> tuple[Node, ...]:
+    """The brokers that the URL lists. Raises :class:`ValueError`, whose text never holds the URL."""
+    scheme, _, rest = transport_url.partition("://")
+    if scheme not in _SCHEMES:
+        raise ValueError("transport_url: not an AMQP URL")
+    rest, _, query = rest.partition("?")
+    authority, _, path = rest.partition("/")
+    tls = _SCHEMES[scheme]
+    common = {"vhost": unquote(path) or "/", "tls": tls, "tls_files": _tls_files(query, tls)}
+    nodes: list[Node] = []
+    user, password = "guest", "guest"
+    for part in authority.split(","):
+        credentials, at, location = part.rpartition("@")
+        if at:
+            user, _, password = (unquote(word) for word in credentials.partition(":"))
+        host, port = _location(location, 5671 if tls else 5672)
+        nodes.append(Node(host=host, port=port, user=user, password=password, **common))  # type: ignore[arg-type]
+    return tuple(nodes)
+
+
+def _location(text: str, default_port: int) -> tuple[str, int]:
+    host, bracket, port = text.strip().rpartition("]")
+    if bracket:  # [IPv6]:port
+        host, port = host.removeprefix("["), port.removeprefix(":")
+    else:
+        host, _, port = text.strip().partition(":")
+    if not host:
+        raise ValueError("transport_url: a host is missing")
+    if not port:
+        return host, default_port
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError(f"transport_url: the port of {host} is not a number from 1 to 65535")
+    return host, int(port)
+
+
+def _tls_files(query: str, tls: bool) -> tuple[tuple[str, str], ...]:
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    unknown = sorted(set(options) - set(_TLS_OPTIONS))
+    if unknown:
+        raise ValueError(f"transport_url: unknown option {unknown[0]!r}; known are {', '.join(_TLS_OPTIONS)}")
+    if options and not tls:
+        raise ValueError("transport_url: ssl options need amqps")
+    return tuple((_TLS_OPTIONS[name], value) for name, value in sorted(options.items()))

@@ -1,0 +1,86 @@
+"""The sending side of one connection: confirmed publishing, calls and their replies."""
+
+import asyncio
+from collections.abc import Callable
+
+from aio_pika import DeliveryMode, Message
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
+from aio_pika.exceptions import DeliveryError, PublishError
+
+from evenkeel.bus.amqp.link import translated
+from evenkeel.bus.amqp.topology import declare_queue
+from evenkeel.core.errors import BusUnavailable
+
+REPLY_TO = "amq.rabbitmq.reply-to"
+"""RabbitMQ's direct reply-to: the broker hands replies to the caller's channel without a queue."""
+
+
+class QueueGone(BusUnavailable):
+    """The queue that we knew has been deleted; declared anew, it may be tried again."""
+
+
+class Publisher:
+    """Lives as long as its connection. Every method raises :class:`BusUnavailable` when that is lost."""
+
+    def __init__(self, connection: AbstractConnection, sends: AbstractChannel, calls: AbstractChannel) -> None:
+        self._connection = connection
+        self._sends = sends
+        self._calls = calls
+        self._declared: set[str] = set()
+
+    @classmethod
+    async def open(cls, connection: AbstractConnection, on_reply: Callable[[bytes], None]) -> "Publisher":
+        """A publisher on a new connection; ``on_reply`` gets the replies to its calls."""
+        sends = await connection.channel(on_return_raises=True)
+        calls = await connection.channel(on_return_raises=True)
+
+        async def received(message: AbstractIncomingMessage) -> None:
+            on_reply(message.body)
+
+        replies = await calls.get_queue(REPLY_TO, ensure=False)
+        await replies.consume(received, no_ack=True)
+        return cls(connection, sends, calls)
+
+    async def send(self, queue: str, raw: bytes, message_id: str) -> None:
+        """Publish durably, and return when the broker has it."""
+        await self._ensure(queue)
+        message = Message(raw, message_id=message_id, delivery_mode=DeliveryMode.PERSISTENT)
+        await self._publish(self._sends, queue, message)
+
+    async def call(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
+        """Publish a call, whose reply comes to this connection. It goes if nobody takes it by ``deadline`` (loop
+        time)."""
+        await self._ensure(queue)  # first, for a declaration takes its time
+        message = Message(
+            raw,
+            message_id=message_id,
+            reply_to=REPLY_TO,
+            expiration=max(deadline - asyncio.get_running_loop().time(), 0.001),
+            delivery_mode=DeliveryMode.PERSISTENT,
+        )
+        await self._publish(self._calls, queue, message)
+
+    async def reply(self, address: str, raw: bytes) -> None:
+        """Answer a call. Dropped by the broker if the caller is gone."""
+        with translated("replying"):
+            message = Message(raw, delivery_mode=DeliveryMode.NOT_PERSISTENT)
+            await self._sends.default_exchange.publish(message, address, mandatory=False)
+
+    async def _publish(self, channel: AbstractChannel, queue: str, message: Message) -> None:
+        with translated(f"sending to {queue}"):
+            try:
+                await channel.default_exchange.publish(message, queue, mandatory=True)
+            except PublishError as error:
+                self._declared.discard(queue)
+                raise QueueGone(f"queue {queue} was deleted") from error
+            except DeliveryError as error:
+                raise BusUnavailable(f"queue {queue} is full") from error
+
+    async def _ensure(self, queue: str) -> None:
+        if queue in self._declared:
+            return
+        with translated(f"declaring {queue}"):
+            # on a channel of its own: the broker closes the channel of a declaration that it refuses
+            async with self._connection.channel() as channel:
+                await declare_queue(channel, queue)
+        self._declared.add(queue)

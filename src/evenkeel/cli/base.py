@@ -1,0 +1,71 @@
+"""What all commands share: the client, and names for ids."""
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from cliff.command import Command
+from cliff.lister import Lister
+from cliff.show import ShowOne
+
+from evenkeel.cli.client import API, Client, Refused, segment
+
+if TYPE_CHECKING:
+    from evenkeel.cli.main import EvenKeelApp
+
+PAGE_ITEMS = 1000
+MAX_PAGES = 1000
+
+
+class Speaks(Command):
+    """A command that speaks with the operators' API."""
+
+    app: "EvenKeelApp"
+
+    @property
+    def client(self) -> Client:
+        """Ready when the command runs."""
+        return self.app.client
+
+
+class Lists(Speaks, Lister):
+    """A command that shows rows."""
+
+
+class Shows(Speaks, ShowOne):
+    """A command that shows one object."""
+
+
+def find_agent(client: Client, name: str, environment: str | None = None) -> dict[str, Any]:
+    """The agent with this id, or on this host. Raises :class:`Refused` if there is none, or more than one."""
+    if is_id(name):
+        agent: dict[str, Any] = client.get(f"{API}/agents/{segment(name)}")["agent"]
+        return agent
+    query = {"host": name} | ({"environment": environment} if environment else {})
+    found: list[dict[str, Any]] = client.get(f"{API}/agents", query)["agents"]
+    if not found:
+        raise Refused(404, f"no agent has the id or host {name!r}")
+    if len(found) > 1:
+        which = ", ".join(f"{row['id']} ({row['environment']}, group {row['group_number']})" for row in found)
+        raise Refused(409, f"several agents are on host {name!r}: {which}; name one by id")
+    return found[0]
+
+
+def is_id(name: str) -> bool:
+    """Does it look like the id of something?"""
+    try:
+        UUID(name)
+    except ValueError:
+        return False
+    return True
+
+
+def all_pages(client: Client, path: str, key: str) -> list[dict[str, Any]]:
+    """Every item of a paged list."""
+    items: list[dict[str, Any]] = []
+    for _ in range(MAX_PAGES):
+        query = {"limit": PAGE_ITEMS} | ({"marker": items[-1]["id"]} if items else {})
+        answer = client.get(path, query)
+        items += answer[key]
+        if not any(link["rel"] == "next" for link in answer.get(f"{key}_links", ())):
+            break
+    return items

@@ -1,0 +1,179 @@
+"""A small HTTP client of the operators' API: several endpoints, the next one when one is down.
+
+It promises that a request which may have been carried out is repeated on another endpoint only if repeating it is
+harmless (GET, PUT, DELETE). It keeps no state but the endpoint that answered last.
+"""
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+API = "/evenkeel/v1"
+"""Where the operators' API is below an endpoint."""
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+MAX_REASON_CHARACTERS = 500
+REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
+
+
+class ClientError(Exception):
+    """What went wrong, in words for the operator."""
+
+    exit_code = 1
+
+
+class Refused(ClientError):
+    """The server understood and refused, or failed. The text is the server's reason; ``status`` its HTTP status."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Usage(ClientError):
+    """The command line says something that cannot be meant."""
+
+    exit_code = 2
+
+
+class Unreachable(ClientError):
+    """No endpoint answered."""
+
+    exit_code = 3
+
+
+class _Down(Exception):
+    """One endpoint did not answer. ``executed``: the request may have been carried out."""
+
+    def __init__(self, reason: str, *, executed: bool) -> None:
+        super().__init__(reason)
+        self.executed = executed
+
+
+class Client:
+    """``endpoints`` are root URLs of controllers. One request takes up to ``timeout_seconds`` per endpoint."""
+
+    def __init__(self, endpoints: Sequence[str], *, timeout_seconds: float = 10.0) -> None:
+        self._endpoints = [checked_endpoint(item) for item in endpoints]
+        if not self._endpoints:
+            raise Usage("no endpoint is given")
+        self._timeout_seconds = timeout_seconds
+
+    def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
+        """Read. See :meth:`request` for what is raised."""
+        return self.request("GET", path, query=query)
+
+    def post(self, path: str, body: Any) -> Any:
+        """Make something."""
+        return self.request("POST", path, body=body)
+
+    def put(self, path: str, body: Any) -> Any:
+        """Change something."""
+        return self.request("PUT", path, body=body)
+
+    def delete(self, path: str) -> None:
+        """Remove something."""
+        self.request("DELETE", path)
+
+    def request(self, method: str, path: str, *, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+        """The decoded answer; None if it has no body.
+
+        Raises :class:`Refused`, and :class:`Unreachable` if no endpoint answered.
+        """
+        problems = []
+        for endpoint in list(self._endpoints):
+            try:
+                answer = self._once(endpoint, method, path, query, body)
+            except _Down as error:
+                problems.append(f"{endpoint}: {error}")
+                if error.executed and method not in REPEATABLE:
+                    raise Unreachable(f"{endpoint}: {error}; the request may have been carried out") from error
+                continue
+            self._prefer(endpoint)
+            return answer
+        raise Unreachable("no endpoint answers: " + "; ".join(problems))
+
+    def _prefer(self, endpoint: str) -> None:
+        """Ask this one first from now on."""
+        self._endpoints.sort(key=lambda other: other != endpoint)
+
+    def _once(self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any) -> Any:
+        url = f"{endpoint}{path}" + (f"?{urlencode(query)}" if query else "")
+        request = urllib.request.Request(url, method=method, headers={"Accept": "application/json"})
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        try:
+            with _opener(endpoint).open(request, timeout=self._timeout_seconds) as answer:
+                content = answer.read(MAX_ANSWER_BYTES + 1)
+        except urllib.error.HTTPError as error:
+            raise _refusal(error) from error
+        except urllib.error.URLError as error:  # raised before an answer was waited for
+            raise _Down(_words(error.reason), executed=False) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise _Down(_words(error), executed=True) from error
+        return _decoded(content)
+
+
+def checked_endpoint(text: str) -> str:
+    """The endpoint without a trailing slash. Raises :class:`Usage`."""
+    endpoint = text.strip().rstrip("/")
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Usage(f"endpoint {text!r} is not a URL such as http://127.0.0.1:9876")
+    return endpoint
+
+
+def segment(text: str) -> str:
+    """``text`` as one segment of a path."""
+    return quote(text, safe="")
+
+
+def _opener(endpoint: str) -> urllib.request.OpenerDirector:
+    # a proxy in the environment is for hosts elsewhere
+    local = urlsplit(endpoint).hostname in ("localhost", "::1") or endpoint.startswith("http://127.")
+    return urllib.request.build_opener(*([urllib.request.ProxyHandler({})] if local else []))
+
+
+def _decoded(content: bytes) -> Any:
+    if len(content) > MAX_ANSWER_BYTES:
+        raise Refused(200, f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
+    if not content:
+        return None
+    try:
+        return json.loads(content)
+    except ValueError as error:
+        raise Refused(200, "the endpoint answers something that is not JSON; is it Even Keel's?") from error
+
+
+def _refusal(error: urllib.error.HTTPError) -> Exception:
+    """What a status from 300 on means: this server cannot now (503), or a refusal."""
+    with error:
+        reason = _reason(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
+    if error.code == 503:
+        return _Down(f"503 {reason}", executed=False)
+    return Refused(error.code, reason)
+
+
+def _reason(content: bytes) -> str:
+    """The server's own words, from whichever error body it uses."""
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return ""
+    if not isinstance(body, dict):
+        return ""
+    text = body.get("faultstring") or body.get("description") or body.get("title") or ""
+    return str(text)[:MAX_REASON_CHARACTERS]
+
+
+def _words(error: object) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__

@@ -1,0 +1,93 @@
+"""Entry point of ``evenkeel``. Exit codes: 0 done, 1 refused, 2 usage, 3 no endpoint answers."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+
+from cliff.app import App
+from cliff.command import Command
+from cliff.commandmanager import CommandManager
+
+import evenkeel
+from evenkeel.cli import agents, environments, events, placement, status, subnets
+from evenkeel.cli.client import Client, ClientError, Usage
+
+DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
+
+COMMANDS: dict[str, type[Command]] = {
+    "status": status.Status,
+    "agent list": agents.ListAgents,
+    "agent show": agents.ShowAgent,
+    "agent set": agents.SetAgent,
+    "agent delete": agents.DeleteAgent,
+    "loadbalancer list-on-agent": placement.ListOnAgent,
+    "loadbalancer show-agent": placement.ShowAgentOfLoadBalancer,
+    "environment list": environments.ListEnvironments,
+    "environment create": environments.CreateEnvironment,
+    "subnet list": subnets.ListSubnets,
+    "subnet create": subnets.CreateSubnet,
+    "subnet delete": subnets.DeleteSubnet,
+    "events": events.Events,
+}
+
+
+class EvenKeelApp(App):
+    """The command tree. ``client`` is ready when a command runs."""
+
+    NAME = "evenkeel"
+    client: Client
+
+    def __init__(self) -> None:
+        manager = CommandManager()
+        for name, command in COMMANDS.items():
+            manager.add_command(name, command)
+        super().__init__(
+            description="Even Keel's operators' command line.", version=evenkeel.__version__, command_manager=manager
+        )
+        self.exit_code: int | None = None
+
+    def build_option_parser(
+        self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
+    ) -> ArgumentParser:
+        """cliff's global options and ours."""
+        parser = super().build_option_parser(description, version, argparse_kwargs)
+        parser.add_argument(
+            "--endpoint",
+            default=os.environ.get("EVENKEEL_ENDPOINT") or DEFAULT_ENDPOINT,
+            help="Root URL of a controller, or several with commas: the next one is tried when one is down "
+            "(environment: EVENKEEL_ENDPOINT, default: %(default)s).",
+        )
+        parser.add_argument(
+            "--timeout", type=float, default=10.0, help="Seconds to wait for each endpoint (default: %(default)s)."
+        )
+        return parser
+
+    def prepare_to_run_command(self, cmd: Command) -> None:
+        """Make the client."""
+        if self.options.timeout <= 0:
+            raise Usage("--timeout must be above 0")
+        self.client = Client(self.options.endpoint.split(","), timeout_seconds=self.options.timeout)
+
+    def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
+        """Remember what the failure means for the exit code."""
+        if isinstance(err, ClientError):
+            self.exit_code = err.exit_code
+
+    def interact(self) -> None:
+        """No command given: there is no interactive mode, only help."""
+        self.parser.print_usage(self.stderr)
+        self.stderr.write("evenkeel: a command is needed; 'evenkeel --help' lists them\n")
+        self.exit_code = Usage.exit_code
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and tell the exit code."""
+    app = EvenKeelApp()
+    result = app.run(list(sys.argv[1:] if argv is None else argv))
+    return app.exit_code if app.exit_code is not None else result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""``evenkeel loadbalancer …``: which agent has what."""
+
+from argparse import Namespace
+from typing import Any
+
+from evenkeel.cli.agents import add_agent_argument
+from evenkeel.cli.base import Lists, Shows, all_pages, find_agent
+from evenkeel.cli.client import API, segment
+from evenkeel.cli.columns import Columns, listed, shown
+
+LIST_COLUMNS = ("id", "name", "project_id", "vip_address", "provisioning_status", "operating_status")
+
+
+class ListOnAgent(Lists):
+    """List load balancers that an agent serves now or is home to."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The agent."""
+        parser = super().get_parser(prog_name)
+        add_agent_argument(parser)
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        agent = find_agent(self.client, parsed_args.agent)
+        path = f"{API}/agents/{segment(agent['id'])}/loadbalancers"
+        return listed(LIST_COLUMNS, all_pages(self.client, path, "loadbalancers"))
+
+
+class ShowAgentOfLoadBalancer(Shows):
+    """Show which agent serves a load balancer, which is its home, and how far its device is."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The load balancer."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("loadbalancer", metavar="LB", help="Id of the load balancer.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show."""
+        hosting = self.client.get(f"{API}/loadbalancers/{segment(parsed_args.loadbalancer)}/agent")["hosting"]
+        return shown(flattened(hosting))
+
+
+def flattened(hosting: dict[str, Any]) -> dict[str, Any]:
+    """The answer without depth; empty words where nobody serves or nothing is placed yet."""
+    shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
+    return {
+        "load_balancer_id": hosting["load_balancer_id"],
+        "acting_agent_id": acting.get("id", ""),
+        "acting_host": acting.get("host", ""),
+        "acting_alive": acting.get("alive", False),
+        "home_agent_id": home.get("id", ""),
+        "home_host": home.get("host", ""),
+        "environment": shard.get("environment", ""),
+        "group_number": shard.get("group_number", ""),
+        "shard_id": shard.get("id", ""),
+        "epoch": shard.get("epoch", ""),
+        "revision": hosting["revision"],
+        "applied_revision": hosting["applied_revision"],
+        "status_reason": hosting["status_reason"],
+    }

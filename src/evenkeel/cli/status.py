@@ -1,0 +1,26 @@
+"""``evenkeel status``"""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from evenkeel.cli.base import Shows
+from evenkeel.cli.client import API
+from evenkeel.cli.columns import Columns, shown
+
+
+class Status(Shows):
+    """Show the whole system in a few numbers."""
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show."""
+        return shown(flattened(self.client.get(f"{API}/status")["status"]))
+
+
+def flattened(status: Mapping[str, Any]) -> dict[str, Any]:
+    """One name a number: ``agents_up``, ``load_balancers_ACTIVE``…"""
+    return {
+        f"{group}_{name}" if isinstance(value, Mapping) else group: number
+        for group, value in status.items()
+        for name, number in (value.items() if isinstance(value, Mapping) else [("", value)])
+    }

@@ -1,0 +1,65 @@
+"""``evenkeel subnet …``: the address pools of the built-in network."""
+
+from argparse import Namespace
+from typing import Any
+
+from evenkeel.cli.base import Lists, Shows, Speaks, is_id
+from evenkeel.cli.client import API, Client, Refused, segment
+from evenkeel.cli.columns import Columns, listed, shown
+
+LIST_COLUMNS = ("id", "name", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
+OPTIONAL = ("network_id", "gateway_ip", "allocation_start", "allocation_end", "project_id")
+
+
+class ListSubnets(Lists):
+    """List address pools that VIPs are taken from."""
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        return listed(LIST_COLUMNS, self.client.get(f"{API}/subnets")["subnets"])
+
+
+class CreateSubnet(Shows):
+    """Create an address pool."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """What it is."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("name", metavar="NAME", help="A name of its own.")
+        parser.add_argument("--cidr", required=True, help="The network, such as 10.1.0.0/24.")
+        parser.add_argument("--network-id", help="Network it belongs to; else one of its own.")
+        parser.add_argument("--gateway-ip", help="The gateway; never a VIP.")
+        parser.add_argument("--allocation-start", help="First address to give out; else the first usable one.")
+        parser.add_argument("--allocation-end", help="Last address to give out; else the last usable one.")
+        parser.add_argument("--project", dest="project_id", help="Only for this project; else for all.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Create and show."""
+        given = {name: getattr(parsed_args, name) for name in OPTIONAL if getattr(parsed_args, name) is not None}
+        body = {"name": parsed_args.name, "cidr": parsed_args.cidr, **given}
+        return shown(self.client.post(f"{API}/subnets", {"subnet": body})["subnet"])
+
+
+class DeleteSubnet(Speaks):
+    """Delete an address pool. Refused while a load balancer has an address of it."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The subnet."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Remove it."""
+        self.client.delete(f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}")
+
+
+def subnet_id(client: Client, name: str) -> str:
+    """The id of the subnet with this id or name. Raises :class:`Refused`."""
+    if is_id(name):
+        return name
+    for row in client.get(f"{API}/subnets")["subnets"]:
+        if row["name"] == name:
+            return str(row["id"])
+    raise Refused(404, f"no subnet has the id or name {name!r}")

@@ -1,0 +1,53 @@
+"""How operating statuses of parts become the status of the whole. Pure, and the same for every device type.
+
+The rules are those by which Octavia's health manager merges what its amphorae report:
+
+- a member is OFFLINE when forced down, DRAINING at weight 0, NO_MONITOR when nothing checks it, else as checked;
+- a pool that no listener uses, or that is admin down, is OFFLINE; an empty one is ONLINE; one without any member
+  that takes new connections is ERROR; one with a failed member is DEGRADED;
+- a listener is ONLINE while it accepts connections, whatever its pool does, and DEGRADED at its connection limit;
+- a load balancer is OFFLINE when admin down, else as bad as the worst of its pools and listeners in use.
+"""
+
+from collections.abc import Iterable
+
+from evenkeel.core.statuses import OperatingStatus
+
+S = OperatingStatus
+_TAKES_TRAFFIC = frozenset({S.ONLINE, S.NO_MONITOR})
+
+
+def member_status(*, enabled: bool, draining: bool, monitored: bool, up: bool) -> OperatingStatus:
+    """The status of a member. ``up``: its last checks succeeded; of no meaning unless ``monitored``."""
+    if not enabled:
+        return S.OFFLINE
+    if draining:
+        return S.DRAINING
+    if not monitored:
+        return S.NO_MONITOR
+    return S.ONLINE if up else S.ERROR
+
+
+def pool_status(members: Iterable[OperatingStatus], *, in_use: bool = True) -> OperatingStatus:
+    """The status of a pool from those of its members. ``in_use``: enabled, and some listener sends to it."""
+    statuses = tuple(members)
+    if not in_use:
+        return S.OFFLINE
+    if statuses and not _TAKES_TRAFFIC & set(statuses):
+        return S.ERROR
+    return S.DEGRADED if S.ERROR in statuses else S.ONLINE
+
+
+def listener_status(*, enabled: bool, connections: int = 0, connection_limit: int = 0) -> OperatingStatus:
+    """The status of a listener. ``connection_limit`` 0 or less: none."""
+    if not enabled:
+        return S.OFFLINE
+    return S.DEGRADED if 0 < connection_limit <= connections else S.ONLINE
+
+
+def load_balancer_status(parts: Iterable[OperatingStatus], *, enabled: bool = True) -> OperatingStatus:
+    """The status of a load balancer from those of its listeners and pools; parts that are OFFLINE do not count."""
+    if not enabled:
+        return S.OFFLINE
+    statuses = set(parts)
+    return next((status for status in (S.ERROR, S.DEGRADED) if status in statuses), S.ONLINE)

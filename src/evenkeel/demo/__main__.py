@@ -1,0 +1,121 @@
+"""``python -m evenkeel.demo``: the only place that wires the demo together."""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from openstack.exceptions import SDKException
+
+from evenkeel.cli.client import ClientError
+from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.cluster import Cluster, agent_name
+from evenkeel.demo.configuration import Sections
+from evenkeel.demo.home import HomeTaken, fresh_home
+from evenkeel.demo.narration import Narrator, open_narrator
+from evenkeel.demo.processes import ProcessFailed
+from evenkeel.demo.story import HOSTS, Outcome, StepFailed, Story
+from evenkeel.demo.watch import watch
+
+# quicker than the defaults, so that nobody waits; the session's life is what is recommended for production
+CONTROLLER_OPTIONS: Sections = {"DEFAULT": {"session_ttl": 5, "settle_time": 3}}
+AGENT_OPTIONS: Sections = {"DEFAULT": {"report_interval": 1, "status_interval": 5}}
+
+FAILURES = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 all as promised, 1 not, 2 usage or the directory is taken, 130 interrupted."""
+    options = parser().parse_args(arguments)
+    try:
+        with fresh_home(options.directory) as directory:
+            return asyncio.run(run(directory, once=options.once))
+    except HomeTaken as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The demo's options."""
+    made = argparse.ArgumentParser(prog="demo", description="Even Keel on this machine, with an agent that is killed.")
+    made.add_argument("--once", action="store_true", help="show it once and clean up; the exit code tells the outcome")
+    made.add_argument(
+        "--directory", type=Path, default=Path(".demo"), help="where logs and data go, emptied first (%(default)s)"
+    )
+    return made
+
+
+async def run(directory: Path, *, once: bool) -> int:
+    """Tell the story, stay up unless ``once``, end everything in any case."""
+    end_on_signals()
+    narrator = open_narrator()
+    cluster = Cluster(directory, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
+    story = Story(cluster, choose_place(random.SystemRandom()), narrator)
+    watching = asyncio.create_task(watch(cluster, narrator))
+    narrator.say(f"logs are in {cluster.directory / 'logs'}")
+    try:
+        outcome = await story.tell()
+        if not once:
+            await stay(cluster, story, narrator)
+        await story.traffic.stop()
+        return report(outcome, narrator)
+    except FAILURES as error:
+        narrator.say(f"FAILED: {error}")
+        return 1
+    finally:
+        watching.cancel()
+        narrator.close()
+        story.close()
+        cluster.close()
+
+
+def end_on_signals() -> None:
+    """The first signal lets everything be cleaned up."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+async def stay(cluster: Cluster, story: Story, narrator: Narrator) -> None:
+    """Show what has been measured and what to try, until Ctrl-C."""
+    narrator.table("so far", story.outcome.rows())
+    narrator.show(hints(cluster, story))
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+
+
+def hints(cluster: Cluster, story: Story) -> str:
+    """What to try next."""
+    agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
+    endpoints = ",".join(cluster.url(number) for number in (1, 2))
+    return f"""
+It stays up until Ctrl-C. Try, from another terminal with .venv/bin in its PATH:
+
+  curl {story.place.url}
+  export EVENKEEL_ENDPOINT={endpoints}
+  evenkeel status;  evenkeel agent list;  evenkeel events --follow
+  kill -9 PID        agents: {agents}
+  export OS_AUTH_TYPE=none OS_ENDPOINT={cluster.url(1)}
+  openstack loadbalancer list      (with python-openstackclient and python-octaviaclient installed)
+"""
+
+
+def report(outcome: Outcome, narrator: Narrator) -> int:
+    """The closing words, and the exit code."""
+    outcome.judge()
+    for problem in outcome.problems:
+        narrator.say(f"NOT AS PROMISED: {problem}")
+    narrator.close()
+    narrator.table("Even Keel demo: " + ("not as promised" if outcome.problems else "all as promised"), outcome.rows())
+    return 1 if outcome.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""Where the demo's VIP can be: an address of 127.0.0.0/8 that this system lets us bind, and a free port."""
+
+import random
+import socket
+from dataclasses import dataclass
+
+PORTS = range(15_000, 32_000)
+"""Below Linux's ephemeral range, so that no outgoing connection takes the port between our look and its use."""
+ATTEMPTS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class VipPlace:
+    """The subnet, the VIP in it and the listener's port."""
+
+    cidr: str
+    address: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """What a browser is given."""
+        return f"http://{self.address}:{self.port}/"
+
+
+def choose_place(rng: random.Random) -> VipPlace:
+    """A place of our own on Linux, where all of 127.0.0.0/8 is bindable; elsewhere a port of 127.0.0.1.
+
+    Raises OSError if nothing is free.
+    """
+    third = rng.randint(1, 250)
+    candidates = [(f"127.0.{third}.0/24", f"127.0.{third}.10"), ("127.0.0.0/24", "127.0.0.1")]
+    for cidr, address in candidates:
+        for _ in range(ATTEMPTS):
+            port = rng.choice(PORTS)
+            if is_free(address, port):
+                return VipPlace(cidr=cidr, address=address, port=port)
+    raise OSError("no loopback address has a free port")
+
+
+def is_free(address: str, port: int) -> bool:
+    """Can it be bound now?"""
+    with socket.socket() as probe:
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+    return True

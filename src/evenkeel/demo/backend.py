@@ -1,0 +1,58 @@
+"""``python -m evenkeel.demo.backend NAME PORT_FILE``: a web server on a free loopback port that answers its name."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from pathlib import Path
+
+MAX_REQUEST_BYTES = 16 * 1024
+IDLE_SECONDS = 60.0
+
+
+def answer_of(name: str) -> bytes:
+    """The one answer there is."""
+    body = f"{name}\n".encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+async def serve(name: str, port_file: Path) -> None:
+    """Answer until told to stop."""
+    answer = answer_of(name)
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # the end of the stream, silence or nonsense: close, whatever the reason
+        with contextlib.suppress(OSError, EOFError, asyncio.LimitOverrunError, TimeoutError):
+            while True:
+                async with asyncio.timeout(IDLE_SECONDS):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    writer.write(answer)
+                    await writer.drain()
+                if not keeps_alive(head):
+                    break
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0, limit=MAX_REQUEST_BYTES)
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    announce(port_file, server.sockets[0].getsockname()[1])
+    await stop.wait()
+    server.close()
+
+
+def keeps_alive(head: bytes) -> bool:
+    """Does the client want to ask again on this connection?"""
+    lowered = head.lower()
+    return b"http/1.1" in lowered.split(b"\r\n", 1)[0] and b"connection: close" not in lowered
+
+
+def announce(port_file: Path, port: int) -> None:
+    """Write the port at one stroke, for whoever waits for the file."""
+    partial = port_file.with_suffix(".partial")
+    partial.write_text(f"{port}\n")
+    partial.replace(port_file)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], Path(sys.argv[2])))

@@ -1,0 +1,31 @@
+"""The ini files of the processes, from what a cluster was told. Pure text."""
+
+from collections.abc import Mapping
+
+Sections = Mapping[str, Mapping[str, object]]
+
+
+def ini(sections: Sections) -> str:
+    """``sections`` as an ini file for oslo.config; None leaves an option out, sequences become lists."""
+    parts = []
+    for title, options in sections.items():
+        lines = [f"{name} = {_text(value)}" for name, value in options.items() if value is not None]
+        parts.append("\n".join([f"[{title}]", *lines]) + "\n")
+    return "\n".join(parts)
+
+
+def merged(*layers: Sections) -> dict[str, dict[str, object]]:
+    """Sections of all layers; later ones win option by option."""
+    result: dict[str, dict[str, object]] = {}
+    for layer in layers:
+        for title, options in layer.items():
+            result.setdefault(title, {}).update(options)
+    return result
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ",".join(_text(item) for item in value)
+    return str(value).replace("$", "$$")  # oslo.config substitutes $name

@@ -1,0 +1,104 @@
+"""The emulated devices seen from outside: counters, the log of writes, and what the devices hold."""
+
+import base64
+import json
+import ssl
+import urllib.request
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from evenkeel.cli.client import Client
+
+TIMEOUT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmulatedDevice:
+    """One device's management side."""
+
+    name: str
+    url: str
+
+    @property
+    def address(self) -> str:
+        """``host:port``, as the agents' configuration wants it."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def port(self) -> int:
+        """The management port."""
+        return urlsplit(self.url).port or 443
+
+
+class Emulator:
+    """A running emulator. All methods block for up to some seconds."""
+
+    def __init__(
+        self, devices: Iterable[EmulatedDevice], *, ca_file: str, control_url: str, user: str, password: str
+    ) -> None:
+        self.devices = tuple(devices)
+        self.ca_file = ca_file
+        self.control_url = control_url
+        self._control = Client([control_url], timeout_seconds=TIMEOUT_SECONDS)
+        self._authorization = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+    @classmethod
+    def announced(cls, endpoints: Mapping[str, Any], *, user: str, password: str) -> "Emulator":
+        """From the emulator's ``endpoints.json``."""
+        devices = [EmulatedDevice(name=item["name"], url=item["url"]) for item in endpoints["devices"]]
+        return cls(
+            devices,
+            ca_file=endpoints["ca_file"],
+            control_url=endpoints["control_url"],
+            user=user,
+            password=password,
+        )
+
+    def control(self, method: str, path: str, body: Any = None) -> Any:
+        """Any call of the emulator's control API."""
+        return self._control.request(method, path, body=body)
+
+    def requests(self) -> dict[str, int]:
+        """Reads and writes per device since :meth:`reset_counters`; logins and statistics are not among them."""
+        counters = self.control("GET", "/counters")
+        return {name: counts["reads"] + counts["writes"] for name, counts in counters.items()}
+
+    def reset_counters(self) -> None:
+        """Count from zero."""
+        self.control("POST", "/counters/reset")
+
+    def last_write(self) -> int:
+        """Sequence number of the newest entry in the log of writes."""
+        return int(self.control("GET", "/writes?limit=1")["last_seq"])
+
+    def writes(self, after: int) -> list[dict[str, Any]]:
+        """Entries of the log of writes, oldest first."""
+        entries: list[dict[str, Any]] = self.control("GET", f"/writes?after={after}")["entries"]
+        return entries
+
+    def first_write_by(self, host: str, after: int) -> dict[str, Any] | None:
+        """The first write that a device committed for the agent of ``host``, after entry ``after``."""
+        return next((entry for entry in self.writes(after) if is_write_by(entry, host)), None)
+
+    def members(self, device: EmulatedDevice) -> dict[str, set[str]]:
+        """Full path of each pool -> names of its members, read over iControl REST."""
+        pools = self._read(device, "/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
+        return {
+            pool["fullPath"]: {member["name"] for member in pool.get("membersReference", {}).get("items", [])}
+            for pool in pools
+        }
+
+    def _read(self, device: EmulatedDevice, path: str) -> Any:
+        request = urllib.request.Request(device.url + path, headers={"Authorization": self._authorization})
+        trust = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=self.ca_file))
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
+        with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
+            return json.load(answer)
+
+
+def is_write_by(entry: Mapping[str, Any], host: str) -> bool:
+    """Is it a change that took effect, made by the agent of ``host``?"""
+    done = entry["event"] == "transaction_committed" or (entry["event"] == "write" and entry["status"] < 300)
+    return bool(done and entry["user_agent"] == f"evenkeel-agent/{host}")

@@ -1,0 +1,35 @@
+"""The demo's directory: one demo at a time, fresh at every start."""
+
+import contextlib
+import fcntl
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = "lock"
+
+
+class HomeTaken(Exception):
+    """The directory cannot be the demo's."""
+
+
+@contextlib.contextmanager
+def fresh_home(directory: Path) -> Iterator[Path]:
+    """The emptied directory, ours until the block ends. What is written in it stays afterwards.
+
+    Raises :class:`HomeTaken` if another demo runs there, or if the directory holds something that no demo made.
+    """
+    if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
+        raise HomeTaken(f"{directory} exists and was not made by the demo; name another with --directory")
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / MARK).open("a") as mark:
+        try:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise HomeTaken(f"another demo is running in {directory}; stop it, or name another --directory") from error
+        for item in directory.iterdir():
+            if item.is_dir():
+                shutil.rmtree(item)
+            elif item.name != MARK:
+                item.unlink()
+        yield directory

@@ -1,0 +1,99 @@
+"""How the demo speaks: timestamped lines, and on a terminal a live picture of agents, traffic and events below them."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+from evenkeel.demo.traffic import Counts
+
+EVENTS_SHOWN = 6
+
+Row = Mapping[str, Any]
+
+
+@dataclass
+class Picture:
+    """What the live view shows; whoever watches the cluster replaces the parts."""
+
+    agents: Sequence[Row] = ()
+    events: Sequence[Row] = ()
+    counts: Counts = field(default_factory=Counts)
+
+
+class Narrator:
+    """Plain lines, for pipes and logs."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False, soft_wrap=True)
+        self._began = time.monotonic()
+        self.picture = Picture()
+
+    def say(self, text: str) -> None:
+        """One line, with the seconds since the demo began."""
+        self._console.print(f"[dim]{time.monotonic() - self._began:6.1f} s[/dim]  {escape(text)}")
+
+    def show(self, text: str) -> None:
+        """Lines as they are."""
+        self._console.print(escape(text))
+
+    def table(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
+        """A table of two columns."""
+        table = Table(title=title, title_justify="left", show_header=False)
+        for name, value in rows:
+            table.add_row(escape(name), escape(value))
+        self._console.print(table)
+
+    def refresh(self) -> None:
+        """The picture has changed."""
+
+    def close(self) -> None:
+        """Nothing more will be said."""
+
+
+class LiveNarrator(Narrator):
+    """The same lines, scrolling above a live picture."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._live = Live(self._drawn(), console=console, refresh_per_second=4, transient=True)
+        self._live.start()
+
+    def refresh(self) -> None:
+        """Draw again."""
+        self._live.update(self._drawn())
+
+    def close(self) -> None:
+        """Take the picture away; the lines stay."""
+        self._live.stop()
+
+    def _drawn(self) -> RenderableType:
+        return drawn(self.picture)
+
+
+def open_narrator() -> Narrator:
+    """The one that fits standard output."""
+    console = Console(highlight=False, soft_wrap=True)
+    return LiveNarrator(console) if console.is_terminal else Narrator(console)
+
+
+def drawn(picture: Picture) -> RenderableType:
+    """The live view."""
+    agents = Table(title="agents", title_justify="left")
+    for name in ("host", "state", "shards: acting", "home", "load balancers", "queue"):
+        agents.add_column(name)
+    for row in picture.agents:
+        state = "[green]alive[/green]" if row["alive"] else "[red]down[/red]"
+        numbers = (row["acting_shards"], row["home_shards"], row["load_balancers"], row["queue_depth"])
+        agents.add_row(escape(row["host"]), state, *map(str, numbers))
+    counts = picture.counts
+    colour = "red" if counts.failed else "green"
+    share = ", ".join(f"{name} {count}" for name, count in sorted(counts.answers.items()))
+    traffic = f"requests: {counts.sent} sent, [{colour}]{counts.failed} failed[/{colour}]  [dim]{escape(share)}[/dim]"
+    events = "\n".join(f"[dim]event[/dim] {escape(row['text'])}" for row in picture.events[-EVENTS_SHOWN:])
+    return Group(agents, traffic, events)

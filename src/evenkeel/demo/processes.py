@@ -1,0 +1,125 @@
+"""Child processes that write logs, become ready, are killed on purpose and never outlive whoever started them.
+
+Used by the demo and by the acceptance tests. All starts happen in one thread that lives as long as this process,
+because on Linux a child dies with the thread that started it.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TAIL_LINES = 20
+POLL_SECONDS = 0.05
+STOP_SECONDS = 10.0
+
+_CHILD = Path(__file__).with_name("child.py")
+_starter = ThreadPoolExecutor(1, thread_name_prefix="process-starter")
+
+
+class ProcessFailed(Exception):
+    """A process did not do what it must. The text ends with the tail of its log."""
+
+
+class Process:
+    """One program under a name. Starting it again appends to the same log."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.command = tuple(command)
+        self.log = log
+        self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
+        self._popen: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """Of the running process. Raises :class:`ProcessFailed` if it never ran."""
+        if self._popen is None:
+            raise ProcessFailed(f"{self.name} has not been started")
+        return self._popen.pid
+
+    @property
+    def running(self) -> bool:
+        """Is it there?"""
+        return self._popen is not None and self._popen.poll() is None
+
+    def start(self) -> None:
+        """Start it; nothing to do if it runs."""
+        if not self.running:
+            self._popen = _starter.submit(self._start).result()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as output:
+            return subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_CHILD), str(os.getpid()), *self.command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                start_new_session=True,  # Ctrl-C at the terminal is for the supervisor alone
+            )
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal, such as SIGSTOP; nothing happens if the process is gone."""
+        if self._popen is not None:
+            self._popen.send_signal(number)
+
+    def kill(self) -> None:
+        """``kill -9`` and wait until it is gone."""
+        self.send(signal.SIGKILL)
+        self.wait(STOP_SECONDS)
+
+    def stop(self, timeout_seconds: float = STOP_SECONDS) -> None:
+        """Ask it to end, insist after ``timeout_seconds``."""
+        self.send(signal.SIGTERM)
+        if not self.wait(timeout_seconds):
+            self.kill()
+
+    def wait(self, timeout_seconds: float) -> bool:
+        """Has it ended within ``timeout_seconds``?"""
+        if self._popen is None:
+            return True
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._popen.wait(timeout_seconds)
+        return not self.running
+
+    def failure(self, what: str) -> ProcessFailed:
+        """An error about this process that shows the end of its log."""
+        ended = "" if self._popen is None or self.running else f" (exit code {self._popen.returncode})"
+        return ProcessFailed(f"{self.name}{ended}: {what}\n--- {self.log}\n{self.tail()}")
+
+    def tail(self, lines: int = TAIL_LINES) -> str:
+        """The end of its log."""
+        if not self.log.exists():
+            return "(no log)"
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    async def until(self, ready: Callable[[], bool], what: str, *, timeout_seconds: float) -> None:
+        """Wait for ``ready()``. Raises :class:`ProcessFailed` when the process ends first or time is up."""
+        deadline = time.monotonic() + timeout_seconds
+        while not ready():
+            if not self.running:
+                raise self.failure(f"ended while waiting for {what}")
+            if time.monotonic() > deadline:
+                raise self.failure(f"no {what} within {timeout_seconds:.0f} s")
+            await asyncio.sleep(POLL_SECONDS)
+
+
+def stop_all(processes: Sequence[Process], timeout_seconds: float = STOP_SECONDS) -> None:
+    """Ask all to end at the same time, insist on those that do not."""
+    for process in processes:
+        process.send(signal.SIGCONT)
+        process.send(signal.SIGTERM)
+    deadline = time.monotonic() + timeout_seconds
+    for process in processes:
+        if not process.wait(max(0.0, deadline - time.monotonic())):
+            process.kill()

@@ -1,0 +1,77 @@
+"""The tenant of the demo: what a cloud's user does, through openstacksdk and the Octavia API alone. All calls block."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import openstack
+
+WAIT_SECONDS = 60
+POLL_SECONDS = 0.2
+
+
+class Tenant:
+    """A user of the controller at ``url``. Several may share one load balancer through different controllers."""
+
+    def __init__(self, url: str) -> None:
+        # nothing of the caller's own cloud settings may leak in
+        self._connection = openstack.connect(
+            load_yaml_config=False, load_envvars=False, auth_type="none", auth={"endpoint": url}
+        )
+        self._api = self._connection.load_balancer
+
+    def create_website(
+        self, *, name: str, provider: str, subnet_id: str, address: str | None, port: int, backends: Sequence[int]
+    ) -> Any:
+        """Load balancer, listener, pool, health monitor and members in one request; ``backends`` are ports of
+        127.0.0.1."""
+        members = [_member(number, backend) for number, backend in enumerate(backends, 1)]
+        monitor = {"type": "HTTP", "delay": 2, "timeout": 1, "max_retries": 2, "url_path": "/"}
+        pool = {
+            "name": f"{name}-pool",
+            "protocol": "HTTP",
+            "lb_algorithm": "ROUND_ROBIN",
+            "healthmonitor": monitor,
+            "members": members,
+        }
+        listener = {"name": f"{name}-http", "protocol": "HTTP", "protocol_port": port, "default_pool": pool}
+        vip = {"vip_address": address} if address else {}
+        return self._api.create_load_balancer(
+            name=name, provider=provider, vip_subnet_id=subnet_id, listeners=[listener], **vip
+        )
+
+    def wait_until_active(self, load_balancer_id: str) -> Any:
+        """Wait for ACTIVE. Raises openstacksdk's own exceptions for ERROR or lack of time."""
+        load_balancer = self._api.get_load_balancer(load_balancer_id)
+        return self._wait(load_balancer)
+
+    def add_member(self, load_balancer_id: str, number: int, backend: int) -> Any:
+        """One more backend in the load balancer's only pool."""
+        return self._api.create_member(self._pool(load_balancer_id), **_member(number, backend))
+
+    def wait_for_member(self, load_balancer_id: str, member: Any) -> Any:
+        """Wait until a member is ACTIVE."""
+        return self._wait(self._api.get_member(member.id, self._pool(load_balancer_id)))
+
+    def _wait(self, resource: Any) -> Any:
+        return self._api.wait_for_status(
+            resource, "ACTIVE", ["ERROR"], POLL_SECONDS, WAIT_SECONDS, attribute="provisioning_status"
+        )
+
+    def objects(self, load_balancer_id: str) -> list[dict[str, Any]]:
+        """Everything of the load balancer, each with ``name``, ``id`` and ``provisioning_status``."""
+        found: list[Any] = [self._api.get_load_balancer(load_balancer_id)]
+        found += self._api.listeners(load_balancer_id=load_balancer_id)
+        pool = self._pool(load_balancer_id)
+        found += [pool, *self._api.members(pool), *self._api.health_monitors(pool_id=pool.id)]
+        return [{key: item[key] for key in ("id", "name", "provisioning_status")} for item in found]
+
+    def _pool(self, load_balancer_id: str) -> Any:
+        return next(iter(self._api.pools(loadbalancer_id=load_balancer_id)))
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._connection.close()
+
+
+def _member(number: int, port: int) -> dict[str, Any]:
+    return {"name": f"backend-{number}", "address": "127.0.0.1", "protocol_port": port}

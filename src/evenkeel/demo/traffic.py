@@ -1,0 +1,123 @@
+"""Clients of the VIP that never stop asking, and count.
+
+Nothing is retried: whatever a client library would hide (a connection reset before the answer, say) is a failure here.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from dataclasses import dataclass, field
+
+TIMEOUT_SECONDS = 5.0
+MAX_HEAD_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024
+
+
+class RequestFailed(Exception):
+    """A request got no good answer; the text says why."""
+
+
+@dataclass
+class Counts:
+    """Totals since the traffic began. ``answers`` counts good answers by their text, the backends' names."""
+
+    sent: int = 0
+    failed: int = 0
+    first_failure: str = ""
+    answers: Counter[str] = field(default_factory=Counter)
+
+
+class Traffic:
+    """``clients`` ask in parallel, every other one over a connection that it keeps, with pauses in between."""
+
+    def __init__(self, address: str, port: int, *, clients: int = 4, pause_seconds: float = 0.02) -> None:
+        self.counts = Counts()
+        self._address = address
+        self._port = port
+        self._clients = clients
+        self._pause_seconds = pause_seconds
+        self._stopping = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin."""
+        self._tasks = [asyncio.create_task(self._client(keep=bool(n % 2))) for n in range(self._clients)]
+
+    async def stop(self) -> Counts:
+        """Let requests under way end; the totals."""
+        self._stopping.set()
+        await asyncio.gather(*self._tasks)
+        return self.counts
+
+    async def _client(self, *, keep: bool) -> None:
+        connection: Connection | None = None
+        while not self._stopping.is_set():
+            self.counts.sent += 1
+            try:
+                async with asyncio.timeout(TIMEOUT_SECONDS):
+                    connection = connection or await Connection.open(self._address, self._port)
+                    answer = await connection.get(keep=keep)
+                self.counts.answers[answer.strip()] += 1
+            except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, RequestFailed) as error:
+                self._failed(error)
+                if connection is not None:
+                    connection.open_for_more = False
+            if connection is not None and not connection.open_for_more:
+                connection.close()
+                connection = None
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), self._pause_seconds)
+        if connection is not None:
+            connection.close()
+
+    def _failed(self, error: Exception) -> None:
+        self.counts.failed += 1
+        reason = f"no answer within {TIMEOUT_SECONDS:.0f} s" if isinstance(error, TimeoutError) else str(error)
+        self.counts.first_failure = self.counts.first_failure or reason or type(error).__name__
+
+
+class Connection:
+    """One connection to the VIP, for one or several GET requests."""
+
+    def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open_for_more = True
+        self._host = host
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, address: str, port: int) -> "Connection":
+        """Connect. Raises OSError."""
+        reader, writer = await asyncio.open_connection(address, port, limit=MAX_HEAD_BYTES)
+        return cls(f"{address}:{port}", reader, writer)
+
+    async def get(self, *, keep: bool) -> str:
+        """The text of ``/``. Raises :class:`RequestFailed` for any status but 200, OSError, EOFError."""
+        wish = "keep-alive" if keep else "close"
+        self._writer.write(f"GET / HTTP/1.1\r\nHost: {self._host}\r\nConnection: {wish}\r\n\r\n".encode())
+        await self._writer.drain()
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        status, length, closing = parsed_head(head)
+        body = await self._reader.readexactly(length)
+        self.open_for_more = keep and not closing
+        if status != 200:
+            raise RequestFailed(f"status {status}")
+        return body.decode(errors="replace")
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._writer.close()
+
+
+def parsed_head(head: str) -> tuple[int, int, bool]:
+    """Status, length of the body in bytes, and whether the server closes. Raises :class:`RequestFailed`."""
+    first, *lines = head.rstrip().split("\r\n")
+    version, _, rest = first.partition(" ")
+    fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    length = fields.get("content-length", "")
+    if not version.startswith("HTTP/1.") or not rest[:3].isdigit() or not length.isdigit():
+        raise RequestFailed(f"not an HTTP answer with a length: {first[:80]!r}")
+    if int(length) > MAX_BODY_BYTES:
+        raise RequestFailed(f"a body of {length} bytes")
+    closing = fields.get("connection", "").lower() == "close" or version == "HTTP/1.0"
+    return int(rest[:3]), int(length), closing

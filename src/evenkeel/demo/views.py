@@ -1,0 +1,45 @@
+"""Do all views of who serves what agree? Pure functions over answers of the operators' API."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+def disagreements(agents: Iterable[Row], shards: Iterable[Row]) -> list[str]:
+    """What contradicts "every shard has exactly one live agent, and that agent says the same"; empty if nothing does.
+
+    ``agents`` and ``shards`` as the operators' API lists them: an agent's ``serving`` is what it said itself in its
+    last state report, a shard's ``acting_agent_id`` and ``epoch`` are the database's.
+    """
+    by_id = {agent["id"]: agent for agent in agents}
+    table = {(shard["id"], shard["epoch"]): shard["acting_agent_id"] for shard in shards}
+    problems = []
+    for (shard_id, epoch), acting in table.items():
+        if acting is None:
+            problems.append(f"shard {shard_id} has no acting agent")
+        elif acting not in by_id or not by_id[acting]["alive"]:
+            problems.append(f"shard {shard_id} is assigned to {acting}, which is not alive")
+        elif (shard_id, epoch) not in _served_by(by_id[acting]):
+            problems.append(f"{by_id[acting]['host']} does not say that it serves shard {shard_id} at epoch {epoch}")
+    for agent in by_id.values():
+        for shard_id, epoch in sorted(_served_by(agent)):
+            if table.get((shard_id, epoch)) != agent["id"]:
+                problems.append(
+                    f"{agent['host']} says it serves shard {shard_id} at epoch {epoch}, which is not its own"
+                )
+    return problems
+
+
+def _served_by(agent: Row) -> set[tuple[str, int]]:
+    """What the agent said; a dead one's last words do not count."""
+    return {(item["shard_id"], item["epoch"]) for item in agent["serving"]} if agent["alive"] else set()
+
+
+def unsettled(objects: Iterable[Row]) -> list[str]:
+    """Which of the objects are not ACTIVE."""
+    return [
+        f"{item.get('name') or item['id']} is {item['provisioning_status']}"
+        for item in objects
+        if item["provisioning_status"] != "ACTIVE"
+    ]

@@ -1,0 +1,110 @@
+"""When two forms of an attribute mean the same.
+
+A device shows what it was told in its own words: numbers as text, names in full, a blank after a monitor, nothing
+instead of an empty list, ``monitor-enabled`` for an enabled member. Comparing anything but canonical forms would
+write for ever. Pure functions.
+"""
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evenkeel.devices.bigip.naming import COMMON
+
+_NOTHING = ("", "none", "None")
+
+
+def same(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
+    """Does what is seen have the wanted value of the attribute?"""
+    form = _FORMS.get(name, scalar)
+    return bool(form(wanted) == form(seen.get(name)))
+
+
+def differences(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes, as wanted, that are not as wanted."""
+    return {name: value for name, value in wanted.items() if not same(name, value, seen)}
+
+
+def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """What a device shows after a write, as far as comparing goes."""
+    merged = {**seen, **written}
+    for one, other in (("enabled", "disabled"), ("disabled", "enabled")):
+        if written.get(one) is True:
+            merged.pop(other, None)
+    if "profiles" in written:
+        merged.pop("profilesReference", None)
+    return merged
+
+
+def scalar(value: Any) -> str:
+    """Numbers, words and flags as text; all ways to say nothing are one."""
+    if value is None or value is False:
+        return ""
+    text = "true" if value is True else str(value).strip()
+    return "" if text in _NOTHING else text
+
+
+def _address(value: Any) -> str:
+    try:
+        return str(ipaddress.ip_address(str(value)))
+    except ValueError:
+        return scalar(value)
+
+
+def _destination(value: Any) -> tuple[str, str]:
+    """(virtual address, port); both ``name:port`` and IPv6's ``address.port`` are in use."""
+    text = scalar(value)
+    head, dot, port = text.rpartition(".")
+    if not (dot and port.isdigit() and ":" in head):
+        head, _, port = text.rpartition(":")
+    folder, slash, last = head.rpartition("/")
+    return f"{folder}{slash}{_address(last)}", port
+
+
+def _translation(value: Any) -> tuple[str, str]:
+    found = value if isinstance(value, Mapping) else {}
+    return scalar(found.get("type")), scalar(found.get("pool"))
+
+
+def full_path(item: Any) -> str:
+    """The path of something named in a list, whichever way it is written."""
+    if not isinstance(item, Mapping):
+        return scalar(item)
+    if "fullPath" in item:
+        return scalar(item["fullPath"])
+    name = scalar(item.get("name"))
+    return name if name.startswith("/") else f"/{item.get('partition', COMMON)}/{name}"
+
+
+def _profiles(value: Any) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (full_path(item), item.get("context", "all") if isinstance(item, Mapping) else "all") for item in _items(value)
+    )
+
+
+def _paths(value: Any) -> frozenset[str]:
+    return frozenset(full_path(item) for item in _items(value))
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value in (None, "", "none") else [value]
+
+
+def _session(value: Any) -> str:
+    return "disabled" if value == "user-disabled" else "enabled"
+
+
+def _state(value: Any) -> str:
+    return "down" if value == "user-down" else "up"
+
+
+_FORMS: Mapping[str, Callable[[Any], object]] = {
+    "address": _address,
+    "mask": _address,
+    "destination": _destination,
+    "sourceAddressTranslation": _translation,
+    "profiles": _profiles,
+    "persist": _paths,
+    "session": _session,
+    "state": _state,
+}

@@ -1,0 +1,130 @@
+"""The guard: the device's own copy of the epoch, which it checks on every write.
+
+A guard is a data group named after its epoch. Whoever takes over deletes the guards it saw and makes its own in
+one transaction; if somebody else was faster, one of those deletions names nothing and the device refuses all of
+it: the takeover is a compare-and-set. The first owner has nothing to delete, so it makes a sentinel of fixed name
+as well: of two first owners one finds it taken. Each batch of a stale owner names a guard that is gone.
+
+A sentinel without any guard (somebody removed the guard by hand) is itself deleted by whoever comes next, for the
+same reason.
+"""
+
+from typing import Any
+
+import structlog
+
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.devices.bigip.answers import Exists
+from evenkeel.devices.bigip.icontrol import IControl
+from evenkeel.devices.bigip.naming import GUARD, Names, guard_name, segment
+from evenkeel.devices.bigip.objects import DATA_GROUP
+from evenkeel.devices.bigip.observe import Guards, read_guards
+from evenkeel.devices.bigip.transaction import Command, OutcomeUnknown, commit, drop_pending
+
+log = structlog.get_logger(__name__)
+
+ATTEMPTS_MAX = 5
+FIRST_EPOCH = 1
+
+
+async def ensure_partition(device: IControl, partition: str, names: Names) -> bool:
+    """Make the tenant's partition. True: it was not there, so there is nothing in it."""
+    try:
+        await device.write(
+            "POST", "/mgmt/tm/auth/partition", {"name": partition, "description": names.mark("partition")}
+        )
+    except Exists:
+        return False
+    return True
+
+
+async def take_over(
+    device: IControl,
+    partition: str,
+    epoch: int,
+    names: Names,
+    *,
+    owner: str,
+    pending: set[str],
+    timeout_seconds: float,
+) -> bool:
+    """Move the guard to ``epoch``. True: the partition is new, so there is nothing in it.
+
+    Raises :class:`StaleOwner` if there is a newer guard, :class:`DeviceRejected` if the partition belongs to another
+    environment, :class:`DeviceUnavailable`.
+    """
+    # A shard at its first epoch most likely has no partition yet, and making one tells as much as reading.
+    new = epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
+    guards = Guards() if new else await read_guards(device, partition)
+    for _ in range(ATTEMPTS_MAX):
+        check(guards, partition, epoch, names, device.host)
+        if guards.epochs == (epoch,):
+            return new
+        if not guards.epochs and not new:
+            new = await ensure_partition(device, partition, names)
+        commands = takeover_commands(guards, partition, epoch, names, owner)
+        try:
+            await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
+        except OutcomeUnknown:
+            log.info("takeover without an answer; looking", device=device.host, partition=partition)
+            await drop_pending(device, pending)
+        except DeviceRejected as error:
+            log.info("takeover refused; looking", device=device.host, partition=partition, reason=error.reason)
+            new = False  # somebody was here before us
+        else:
+            log.info("guard moved", device=device.host, partition=partition, epoch=epoch, seen=guards.epochs)
+            return new
+        guards = await read_guards(device, partition)
+    raise DeviceUnavailable(device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts")
+
+
+def check(guards: Guards, partition: str, epoch: int, names: Names, host: str) -> None:
+    """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``epoch`` may rule the partition."""
+    if guards.environment not in ("", names.environment):
+        raise DeviceRejected(host, f"partition {partition} belongs to environment {guards.environment}")
+    if guards.newest is not None and guards.newest > epoch:
+        raise StaleOwner(partition, guards.newest)
+
+
+def takeover_commands(guards: Guards, partition: str, epoch: int, names: Names, owner: str) -> list[Command]:
+    """The transaction that replaces what was seen by a guard of ``epoch``."""
+    old = [guard_name(seen) for seen in guards.epochs if seen != epoch]
+    if not guards.epochs and guards.sentinel:
+        old.append(GUARD)
+    commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
+    if epoch in guards.epochs:
+        return [touch(partition, epoch, owner), *commands]
+    commands.append(_create(partition, guard_name(epoch), names, records(epoch, owner)))
+    if not guards.epochs and not guards.sentinel:
+        commands.append(_create(partition, GUARD, names, []))
+    return commands
+
+
+def touch(partition: str, epoch: int, owner: str, revision: str = "") -> Command:
+    """The first command of every batch: modifies our guard, and fails if it is gone. Never empty: the device
+    refuses a change that changes nothing named."""
+    return Command(
+        method="PATCH",
+        path=_item(partition, guard_name(epoch)),
+        body={"records": records(epoch, owner, revision)},
+    )
+
+
+def records(epoch: int, owner: str, revision: str = "") -> list[dict[str, str]]:
+    """What the guard tells people: who wrote last, and which revision."""
+    found = {"epoch": str(epoch), "owner": owner, "revision": revision}
+    return [{"name": name, "data": data} for name, data in found.items() if data]
+
+
+def _item(partition: str, name: str) -> str:
+    return f"/mgmt/tm/{DATA_GROUP}/{segment(partition, name)}"
+
+
+def _create(partition: str, name: str, names: Names, content: list[dict[str, str]]) -> Command:
+    body: dict[str, Any] = {
+        "name": name,
+        "partition": partition,
+        "type": "string",
+        "description": names.mark("guard"),
+    }
+    return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body={**body, "records": content} if content else body)

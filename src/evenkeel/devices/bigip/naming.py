@@ -1,0 +1,108 @@
+"""What our objects are called and how we know them again.
+
+A name says which object it is, the *mark* in ``description`` says whose. Ownership is decided by the whole mark
+and never by the beginning of a name, so that an environment ``dev`` cannot touch what belongs to ``dev_a``.
+Nothing here does I/O.
+"""
+
+import hashlib
+import ipaddress
+import re
+
+from evenkeel.core.values import Value
+
+GUARD = "evenkeel_guard"
+"""Name of the sentinel; a guard is called ``evenkeel_guard_<epoch>``."""
+COMMON = "Common"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_GUARD_NAME = re.compile(rf"{GUARD}_([0-9]{{1,18}})")
+
+
+class Mark(Value):
+    """Who owns an object: environment, kind and load balancer; ``object_id`` is the id of what it stands for."""
+
+    environment: str
+    kind: str
+    load_balancer_id: str = ""
+    object_id: str = ""
+
+    def text(self) -> str:
+        """The mark as kept in ``description``."""
+        fields = (self.environment, self.kind, self.load_balancer_id, self.object_id)
+        return ":".join(("evenkeel", *fields)).rstrip(":")
+
+
+def parse_mark(description: object) -> Mark | None:
+    """The mark in a description; None if there is none, or one that we did not write."""
+    fields = description.split(":") if isinstance(description, str) else []
+    if not 3 <= len(fields) <= 5 or fields[0] != "evenkeel" or not fields[1] or not fields[2]:
+        return None
+    fields += [""] * (5 - len(fields))
+    return Mark(environment=fields[1], kind=fields[2], load_balancer_id=fields[3], object_id=fields[4])
+
+
+class Names(Value):
+    """How one environment names things. Raises :class:`ValueError` where the environment cannot be part of a name."""
+
+    environment: str
+    prefix: str
+
+    def __post_init__(self) -> None:
+        for what, text in (("environment", self.environment), ("prefix", self.prefix)):
+            if not _ENVIRONMENT.fullmatch(text):
+                raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
+
+    def partition(self, project_id: str) -> str:
+        """The tenant's partition. An id that is no plain name is replaced by its digest."""
+        return f"{self.prefix}_{plain(project_id)}"
+
+    def of(self, object_id: str) -> str:
+        """The name of the object that stands for ``object_id``."""
+        return f"{self.prefix}_{plain(object_id)}"
+
+    def helper(self, kind: str, object_id: str) -> str:
+        """The name of an object that only helps another one, such as a profile of a listener."""
+        return f"{self.prefix}_{kind}_{plain(object_id)}"
+
+    def mark(self, kind: str, load_balancer_id: str = "", object_id: str = "") -> str:
+        """The description of an object of ours."""
+        return Mark(
+            environment=self.environment, kind=kind, load_balancer_id=load_balancer_id, object_id=object_id
+        ).text()
+
+    def own(self, description: object) -> Mark | None:
+        """The mark, if it is this environment's."""
+        mark = parse_mark(description)
+        return mark if mark is not None and mark.environment == self.environment else None
+
+
+def plain(text: str) -> str:
+    """``text``, or its digest if it holds anything that could mean something in a name or URI."""
+    return text if _PLAIN.fullmatch(text) else f"x{hashlib.sha256(text.encode()).hexdigest()[:40]}"
+
+
+def guard_name(epoch: int) -> str:
+    """The guard of an epoch."""
+    return f"{GUARD}_{epoch}"
+
+
+def guard_epoch(name: str) -> int | None:
+    """The epoch a data group's name stands for; None if it is no guard."""
+    found = _GUARD_NAME.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def segment(partition: str, name: str) -> str:
+    """The last part of an object's URI, ``~P~X``, with what URIs reserve encoded."""
+    return f"~{partition}~{name}".replace("%", "%25")
+
+
+def endpoint(address: str, port: int) -> str:
+    """``10.0.0.1:80``, ``2001:db8::1.80``: a pool member's name."""
+    return f"{address}.{port}" if ":" in address else f"{address}:{port}"
+
+
+def address_of(text: str) -> str:
+    """An IP address in its one canonical form. Raises :class:`ValueError`."""
+    return str(ipaddress.ip_address(text))

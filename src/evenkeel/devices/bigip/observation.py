@@ -1,0 +1,170 @@
+"""Statuses and statistics of everything of ours on a device: bulk answers -> an :class:`Observation`.
+
+Five reads a device, however many load balancers there are: virtual addresses, virtual servers, their statistics,
+pools with members, and the devices of the cluster. What is ours is told by its mark. Everything but
+:func:`read` is pure. Device counters begin anew when a device restarts; so do the totals.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evenkeel.core import health
+from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
+from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.canonical import scalar
+from evenkeel.devices.bigip.icontrol import IControl
+from evenkeel.devices.bigip.naming import Names, parse_mark
+from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
+from evenkeel.devices.bigip.observe import subcollection
+from evenkeel.devices.bigip.requirements import device_state
+from evenkeel.devices.bigip.waiting import together
+
+Item = Mapping[str, Any]
+
+
+class Reading(Value):
+    """The five answers of one device."""
+
+    addresses: tuple[Item, ...]
+    virtuals: tuple[Item, ...]
+    statistics: Item
+    pools: tuple[Item, ...]
+    state: DeviceState
+
+
+async def read(device: IControl) -> Reading:
+    """Ask one device. Raises :class:`DeviceUnavailable`."""
+    addresses, virtuals, pools, devices, statistics = await together(
+        device.collection(VIRTUAL_ADDRESS),
+        device.collection(VIRTUAL),
+        device.collection(POOL, expand=True),
+        device.collection("cm/device"),
+        _statistics(device),
+    )
+    return Reading(
+        addresses=tuple(addresses),
+        virtuals=tuple(virtuals),
+        pools=tuple(pools),
+        statistics=statistics[0],
+        state=device_state(device.host, devices),
+    )
+
+
+async def _statistics(device: IControl) -> list[Any]:
+    answer = await device.get(f"/mgmt/tm/{VIRTUAL}/stats")
+    return [answer.get("entries", {})]
+
+
+def merge(readings: Iterable[Reading], unreachable: Iterable[DeviceState], names: Names) -> Observation:
+    """Statuses as the active device sees them (else the first that answered), statistics summed over devices."""
+    seen = tuple(readings)
+    best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
+    counted = [connections(one, names) for one in seen]
+    totals: dict[str, ListenerStatistics] = {}
+    for one in counted:
+        for listener_id, statistics in one.items():
+            totals[listener_id] = totals.get(listener_id, ListenerStatistics()).plus(statistics)
+    return Observation(
+        statuses=statuses(best, names),
+        statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
+        devices=(*(one.state for one in seen), *unreachable),
+    )
+
+
+def statuses(reading: Reading, names: Names) -> tuple[ObservedStatus, ...]:
+    """Members, pools, listeners and load balancers."""
+    live = {scalar(item.get("pool")) for item in reading.virtuals if _own(item, "listener", names)}
+    counted = connections(reading, names)
+    found: list[ObservedStatus] = []
+    below: dict[str, list[OperatingStatus]] = {}
+    for pool in reading.pools:
+        if mark := _own(pool, "pool", names):
+            members = _members(pool, names)
+            status = health.pool_status([one.status for one in members], in_use=scalar(pool.get("fullPath")) in live)
+            below.setdefault(mark.load_balancer_id, []).append(status)
+            found += [*members, ObservedStatus(kind="pool", id=mark.object_id, status=status)]
+    for virtual in reading.virtuals:
+        if mark := _own(virtual, "listener", names):
+            status = _listener(virtual, counted.get(mark.object_id, ListenerStatistics()))
+            below.setdefault(mark.load_balancer_id, []).append(status)
+            found.append(ObservedStatus(kind="listener", id=mark.object_id, status=status))
+    for address in reading.addresses:
+        if mark := _own(address, "loadbalancer", names):
+            parts = below.get(mark.load_balancer_id, ())
+            status = health.load_balancer_status(parts, enabled=scalar(address.get("enabled")) != "no")
+            found.append(ObservedStatus(kind="loadbalancer", id=mark.load_balancer_id, status=status))
+    return tuple(found)
+
+
+def _own(item: Item, kind: str, names: Names) -> Any:
+    mark = names.own(item.get("description"))
+    return mark if mark and mark.kind == kind else None
+
+
+def _members(pool: Item, names: Names) -> list[ObservedStatus]:
+    monitored = bool(scalar(pool.get("monitor")))
+    return [
+        ObservedStatus(kind="member", id=mark.object_id, status=_member(member, monitored))
+        for member in subcollection(pool, "members")
+        if (mark := _own(member, "member", names))
+    ]
+
+
+def _member(member: Item, monitored: bool) -> OperatingStatus:
+    state = scalar(member.get("state"))
+    return health.member_status(
+        enabled=state != "user-down",
+        draining=member.get("session") == "user-disabled",
+        monitored=monitored,
+        # Not yet checked counts as up, as the device itself does.
+        up=state in ("up", "unchecked", "checking", "user-up"),
+    )
+
+
+def _listener(virtual: Item, counted: ListenerStatistics) -> OperatingStatus:
+    return health.listener_status(
+        enabled=virtual.get("disabled") is not True,
+        connections=counted.active_connections,
+        connection_limit=int(scalar(virtual.get("connectionLimit")) or 0),
+    )
+
+
+# -- statistics
+
+
+def connections(reading: Reading, names: Names) -> dict[str, ListenerStatistics]:
+    """Totals of this device by listener id."""
+    owners = {
+        scalar(item.get("fullPath")): mark.object_id
+        for item in reading.virtuals
+        if (mark := parse_mark(item.get("description"))) and mark.environment == names.environment
+    }
+    found = {}
+    for address, entry in reading.statistics.items():
+        values = entry.get("nestedStats", {}).get("entries", {})
+        if listener_id := owners.get(_path(address, values)):
+            found[listener_id] = _counters(values)
+    return found
+
+
+def _path(address: str, values: Item) -> str:
+    """Whose statistics these are: by name, or by the link that stands for one."""
+    name = values.get("tmName", {}).get("description")
+    if isinstance(name, str):
+        return name
+    parts = [part for part in address.split("?")[0].split("/") if part.startswith("~")]
+    return parts[-1].replace("~", "/").replace("%25", "%") if parts else ""
+
+
+def _counters(values: Item) -> ListenerStatistics:
+    def count(name: str) -> int:
+        return int(values.get(name, {}).get("value") or 0)
+
+    return ListenerStatistics(
+        bytes_in=count("clientside.bitsIn") // 8,
+        bytes_out=count("clientside.bitsOut") // 8,
+        active_connections=count("clientside.curConns"),
+        total_connections=count("clientside.totConns"),
+    )

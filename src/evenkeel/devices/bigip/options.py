@@ -1,0 +1,133 @@
+"""The driver's settings: text in, checked values out."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from evenkeel.core.statuses import HaType
+from evenkeel.core.values import Value
+
+N = TypeVar("N", int, float)
+DEFAULT_PORT = 443
+
+
+class BigIpOptions(Value):
+    """Settings of one device group. Times in seconds."""
+
+    hosts: tuple[str, ...]
+    username: str
+    password: str
+    environment: str
+    agent_host: str
+    ca_file: str = ""
+    verify_tls: bool = True
+    prefix: str = ""
+    """First part of every name on the device; the environment by default."""
+    ha_type: HaType = HaType.PAIR
+    connect_timeout_seconds: float = 5.0
+    request_timeout_seconds: float = 30.0
+    commit_timeout_seconds: float = 60.0
+    """A commit changes much at once and is not repeated blindly, so it is given longer."""
+    retry_seconds: float = 5.0
+    """How long a busy device is asked again before it counts as out of reach."""
+    full_read_interval_seconds: float = 300.0
+    """All attributes of a partition are read again when the last time was longer ago."""
+    save_delay_seconds: float = 30.0
+    """The running configuration is saved this long after a change; 0: never."""
+    commands_max: int = 200
+    """Commands of one transaction; what needs more is applied in several, whole load balancers at a time."""
+
+
+OPTIONS = (
+    "icontrol_hostname",
+    "icontrol_username",
+    "icontrol_password",
+    "f5_ha_type",
+    "ca_file",
+    "verify_tls",
+    "prefix",
+    "connect_timeout",
+    "request_timeout",
+    "commit_timeout",
+    "retry_time",
+    "full_read_interval",
+    "save_delay",
+    "commands_max",
+)
+
+
+def parse_options(options: Mapping[str, str], *, environment: str, host: str) -> BigIpOptions:
+    """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
+    for name in options:
+        if name not in OPTIONS:
+            raise ValueError(f"{name}: no such option; there are {', '.join(OPTIONS)}")
+    ha_type = _choice(options, "f5_ha_type", HaType.PAIR.value, tuple(HaType))
+    return BigIpOptions(
+        hosts=_hosts(options.get("icontrol_hostname", ""), HaType(ha_type)),
+        username=_filled(options, "icontrol_username"),
+        password=_filled(options, "icontrol_password"),
+        environment=environment,
+        agent_host=host,
+        ca_file=options.get("ca_file", ""),
+        verify_tls=_choice(options, "verify_tls", "true", ("true", "false")) == "true",
+        prefix=options.get("prefix") or environment,
+        ha_type=HaType(ha_type),
+        connect_timeout_seconds=_number(options, "connect_timeout", 5.0, float, 0.1, 300),
+        request_timeout_seconds=_number(options, "request_timeout", 30.0, float, 0.1, 600),
+        commit_timeout_seconds=_number(options, "commit_timeout", 60.0, float, 0.1, 600),
+        retry_seconds=_number(options, "retry_time", 5.0, float, 0, 600),
+        full_read_interval_seconds=_number(options, "full_read_interval", 300.0, float, 0, 86_400),
+        save_delay_seconds=_number(options, "save_delay", 30.0, float, 0, 86_400),
+        commands_max=_number(options, "commands_max", 200, int, 10, 10_000),
+    )
+
+
+def _filled(options: Mapping[str, str], name: str) -> str:
+    if not options.get(name):
+        raise ValueError(f"{name}: not set; it is needed to log in to the devices")
+    return options[name]
+
+
+def _choice(options: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...]) -> str:
+    value = options.get(name, default).strip().lower()
+    if value not in allowed:
+        raise ValueError(f"{name}: {value!r}: allowed are {', '.join(allowed)}")
+    return value
+
+
+def _number(options: Mapping[str, str], name: str, default: N, kind: Callable[[str], N], low: float, high: float) -> N:
+    if name not in options:
+        return default
+    refusal = ValueError(f"{name}: {options[name]!r}: a number from {low} to {high} is allowed")
+    try:
+        value = kind(options[name])
+    except ValueError:
+        raise refusal from None
+    if not low <= value <= high:
+        raise refusal
+    return value
+
+
+def _hosts(text: str, ha_type: HaType) -> tuple[str, ...]:
+    hosts = tuple(_host(part.strip()) for part in text.split(",") if part.strip())
+    if len(set(hosts)) != len(hosts):
+        raise ValueError(f"icontrol_hostname: {text!r}: a device is named twice")
+    fits, allowed = {
+        HaType.STANDALONE: (len(hosts) == 1, "exactly one"),
+        HaType.PAIR: (len(hosts) == 2, "exactly two"),
+        HaType.SCALEN: (len(hosts) >= 2, "two or more"),
+    }[ha_type]
+    if not fits:
+        raise ValueError(f"icontrol_hostname: {text!r}: f5_ha_type {ha_type} needs {allowed} host[:port]")
+    return hosts
+
+
+def _host(text: str) -> str:
+    """``host:port``; an IPv6 address with a port stands in brackets."""
+    if text.count(":") > 1 and not text.startswith("["):
+        return f"[{text}]:{DEFAULT_PORT}"
+    head, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        head, port = text, str(DEFAULT_PORT)
+    if not head or not port.isdigit() or not 0 < int(port) < 65_536 or "/" in head or "@" in head:
+        raise ValueError(f"icontrol_hostname: {text!r}: host or host:port is allowed")
+    return f"{head}:{port}"

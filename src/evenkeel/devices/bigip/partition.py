@@ -1,0 +1,268 @@
+"""One pass over one partition of one device: guard, look, plan, write, and narrow a refusal down.
+
+What was seen is kept between passes (:class:`View`) and holds only while the same epoch is held and the outcome of
+every write of ours was known. So
+
+- a change is planned from what is remembered, and written without a read: the guard protects it, and if what
+  is remembered was wrong the device refuses, which leads to a full read;
+- nothing to do is believed only after a light pass: two reads, of pools with members and of virtual servers;
+- everything is read in full: when there is nothing remembered (takeover, a failed or unknown write, a device that was
+  away), for a ``complete`` batch, when the light pass shows a difference, and when the last full read is older than
+  ``full_read_interval_seconds``.
+
+A refused batch is split until only the load balancers that the device refuses are left. An answer that is lost is
+never repeated: the transaction is dropped, the partition read again, and the rest planned anew.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import structlog
+
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip import guard
+from evenkeel.devices.bigip.icontrol import IControl
+from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.objects import LIGHT_TYPES, POOL, Observed, Operation, Rendered, Verb
+from evenkeel.devices.bigip.observe import Guards, read_all, read_guards, read_light
+from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.bigip.plan import SHARED, Plan, after, node_of, plan
+from evenkeel.devices.bigip.transaction import OutcomeUnknown, command_of, commit, drop_pending
+
+log = structlog.get_logger(__name__)
+
+UNKNOWN_OUTCOMES_MAX = 3
+"""Lost answers in one pass after which the device counts as out of reach."""
+
+
+class View:
+    """What is known of one partition of one device."""
+
+    def __init__(self, epoch: int, *, new: bool) -> None:
+        self.epoch = epoch
+        self.observed: Observed | None = {} if new else None
+        self.read_at_seconds = time.monotonic()
+        self.certain = new
+        """Nobody can have written since it was read: even a complete pass need not read again."""
+
+
+class PassOutcome(Value):
+    """What became of a batch on one device: why load balancers were refused, and how much was committed."""
+
+    errors: dict[str, str]
+    writes: int
+
+
+class PartitionPass:
+    """One batch on one device. The caller lets only one pass run on a partition of a device."""
+
+    def __init__(
+        self,
+        device: IControl,
+        options: BigIpOptions,
+        names: Names,
+        batch: PartitionBatch,
+        rendered: tuple[Rendered, ...],
+        *,
+        view: View,
+        pending: set[str],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._device = device
+        self._options = options
+        self._names = names
+        self._batch = batch
+        self._rendered = rendered
+        self._partition = names.partition(batch.project_id)
+        self._view = view
+        self._pending = pending
+        self._now = now
+        self._errors: dict[str, str] = {}
+        self._writes = 0
+        self._unknown = 0
+        self._read_fully = False
+        self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
+
+    async def run(self) -> PassOutcome:
+        """Make it so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`."""
+        await drop_pending(self._device, self._pending)
+        todo = await self._look()
+        if todo.operations:
+            await self._carry_out(todo)
+        self._view.certain = False
+        errors = {**self._plan().problems, **self._errors}
+        named = {service.load_balancer_id for service in self._batch.services}
+        for orphan in errors.keys() - named:
+            self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
+        return PassOutcome(errors={name: errors[name] for name in errors.keys() & named}, writes=self._writes)
+
+    # -- look
+
+    async def _look(self) -> Plan:
+        """What is to be done, from as few reads as are safe."""
+        if self._must_read():
+            await self._read()
+            return self._plan()
+        todo = self._plan()
+        if todo.operations or self._view.certain:
+            return todo
+        seen = await read_light(self._device, self._partition)
+        kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
+        before, self._view.observed = self._view.observed or {}, {**kept, **seen}
+        if self._plan().operations or before.keys() != self._view.observed.keys():
+            self._log.info("partition was changed behind our back")
+            await self._read()
+        return self._plan()
+
+    def _must_read(self) -> bool:
+        view = self._view
+        if view.observed is None:
+            return True
+        old = self._now() - view.read_at_seconds > self._options.full_read_interval_seconds
+        return not view.certain and (old or self._batch.complete)
+
+    async def _read(self) -> None:
+        """Read everything, and make sure that the partition is ours."""
+        self._view.observed = None
+        observed, guards = await read_all(self._device, self._partition)
+        if not self._ours(guards):
+            await self._take_over()
+            observed, guards = await read_all(self._device, self._partition)
+            if not self._ours(guards):
+                raise DeviceUnavailable(self._device.host, f"partition {self._partition} lost its guard twice")
+        self._view.observed = observed
+        self._view.read_at_seconds = self._now()
+        self._read_fully = True
+
+    def _ours(self, guards: Guards) -> bool:
+        """Is our guard the only one? Raises :class:`StaleOwner` if there is a newer one."""
+        guard.check(guards, self._partition, self._batch.epoch, self._names, self._device.host)
+        return guards.epochs == (self._batch.epoch,)
+
+    async def _take_over(self) -> None:
+        await guard.take_over(
+            self._device,
+            self._partition,
+            self._batch.epoch,
+            self._names,
+            owner=self._options.agent_host,
+            pending=self._pending,
+            timeout_seconds=self._options.commit_timeout_seconds,
+        )
+
+    def _plan(self) -> Plan:
+        """What is left to do; load balancers that were refused stay as they are."""
+        rendered = [
+            Rendered(service=one.service, problem=self._errors[one.service.load_balancer_id])
+            if one.service.load_balancer_id in self._errors
+            else one
+            for one in self._rendered
+        ]
+        return plan(
+            self._view.observed or {},
+            rendered,
+            partition=self._partition,
+            names=self._names,
+            complete=self._batch.complete,
+        )
+
+    # -- write
+
+    async def _carry_out(self, todo: Plan) -> None:
+        shared = todo.of(frozenset({SHARED}))
+        parts = list(portions(todo, self._options.commands_max))
+        for owners in parts:
+            await self._settle(owners, shared if len(parts) == 1 else ())
+        left = [step for step in shared if self._unused(step)]
+        if left:
+            try:
+                await self._commit(tuple(left))
+            except DeviceRejected as error:
+                self._log.warning("unused nodes not removed", reason=error.reason)
+                self._view.observed = None
+
+    def _unused(self, step: Operation) -> bool:
+        observed = self._view.observed or {}
+        pools = (item for item in observed.values() if item.key.type == POOL)
+        return step.key in observed and not any(
+            node_of(member) == step.key.name for pool in pools for member in pool.members
+        )
+
+    async def _settle(self, owners: tuple[str, ...], shared: tuple[Operation, ...] = ()) -> None:
+        """Commit the operations of these owners together; if they are refused, of each half."""
+        steps = self._plan().of(frozenset(owners))
+        if not steps:
+            return
+        try:
+            await self._commit((*steps, *shared))
+        except OutcomeUnknown as error:
+            await self._after_unknown(error)
+            await self._settle(owners)
+        except DeviceRejected as error:
+            if await self._after_refusal() and self._plan().of(frozenset(owners)) != steps:
+                await self._settle(owners)  # it was planned from something that was no longer so
+            elif len(owners) == 1 and not shared:
+                self._errors[owners[0]] = error.reason
+            else:
+                middle = (len(owners) + 1) // 2
+                for half in (owners[:middle], owners[middle:]):
+                    await self._settle(half)
+
+    async def _after_unknown(self, error: OutcomeUnknown) -> None:
+        self._unknown += 1
+        if self._unknown > UNKNOWN_OUTCOMES_MAX:
+            raise error
+        self._log.warning("commit without an answer; looking", reason=str(error))
+        await drop_pending(self._device, self._pending)
+        await self._read()
+        self._writes += 1  # it may have been; better one too many
+
+    async def _after_refusal(self) -> bool:
+        """Are we still the owner? True: everything was read anew."""
+        if not self._read_fully:
+            await self._read()
+            return True
+        if not self._ours(await read_guards(self._device, self._partition)):
+            await self._read()
+            return True
+        return False
+
+    async def _commit(self, steps: tuple[Operation, ...]) -> None:
+        commands = [
+            guard.touch(self._partition, self._batch.epoch, self._options.agent_host, self._revision()),
+            *(command_of(step, self._partition) for step in steps),
+        ]
+        await commit(
+            self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds
+        )
+        self._writes += 1
+        self._view.observed = after(self._view.observed or {}, steps)
+        self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
+
+    def _revision(self) -> str:
+        services = self._batch.services
+        if len(services) == 1:
+            return f"{services[0].load_balancer_id}@{services[0].revision}"
+        return f"{len(services)} load balancers"
+
+
+def _count(steps: tuple[Operation, ...], verb: Verb) -> int:
+    return sum(step.verb is verb for step in steps)
+
+
+def portions(todo: Plan, commands_max: int) -> Iterator[tuple[str, ...]]:
+    """Owners whose operations fit into one transaction together; one that is too big gets one of its own."""
+    sizes = Counter(step.owner for step in todo.operations if step.owner != SHARED)
+    part: list[str] = []
+    filled = 0
+    for owner, size in sizes.items():
+        if part and filled + size > commands_max:
+            yield tuple(part)
+            part, filled = [], 0
+        part.append(owner)
+        filled += size
+    if part:
+        yield tuple(part)

@@ -1,0 +1,223 @@
+"""What is to be done so that a partition looks as wanted: observed + wanted -> ordered operations. Pure.
+
+Only attributes that we set are compared, in canonical form, so a plan for what is already so is empty. An object
+is changed because its name is one we want, and removed only for our mark. Objects of one load balancer are never
+left half planned: if one of them belongs to another environment, all of it is a problem.
+
+Nodes carry no mark: the device makes them for members, which saves a request each. One is removed with the last
+member that used it, if it looks exactly as the device makes them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.naming import Names, parse_mark
+from evenkeel.devices.bigip.objects import (
+    MEMBER,
+    MONITORS,
+    NODE,
+    OWNED_TYPES,
+    PERSISTENCE,
+    POOL,
+    PROFILES,
+    VIRTUAL,
+    VIRTUAL_ADDRESS,
+    Key,
+    Observed,
+    ObservedObject,
+    Operation,
+    Rendered,
+    Verb,
+    WantedObject,
+)
+
+SHARED = ""
+"""Owner of operations that are no single load balancer's: the removal of nodes."""
+
+# An address or port must be free before it is taken again, so listeners and their addresses go first; everything
+# else goes after what referred to it has been changed.
+_REPLACED = 5
+_MAKE = {kind: 10 + place for place, kind in enumerate(OWNED_TYPES)} | {MEMBER: 30}
+_REMOVE = {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, MEMBER: 40, POOL: 41, NODE: 50} | dict.fromkeys(
+    (*PERSISTENCE, *PROFILES, *MONITORS), 45
+)
+
+
+class Plan(Value):
+    """Operations in the order in which they are to be carried out; load balancers that cannot be planned, and why."""
+
+    operations: tuple[Operation, ...] = ()
+    problems: Mapping[str, str] = {}
+
+    def of(self, owners: frozenset[str]) -> tuple[Operation, ...]:
+        """The operations of some owners, in order."""
+        return tuple(operation for operation in self.operations if operation.owner in owners)
+
+
+def plan(observed: Observed, rendered: Iterable[Rendered], *, partition: str, names: Names, complete: bool) -> Plan:
+    """Everything to be done for these load balancers; with ``complete`` also the removal of all others' objects."""
+    services = tuple(rendered)
+    problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
+    for one in services:
+        if not one.problem and (problem := _foreign(one.objects, observed, partition, names)):
+            problems[one.service.load_balancer_id] = problem
+    sound = [one for one in services if one.service.load_balancer_id not in problems]
+    wanted = {item.key: item for one in sound for item in one.objects}
+    named = {one.service.load_balancer_id for one in services}
+    owners = {one.service.load_balancer_id for one in sound}
+
+    operations = [step for item in wanted.values() for step in _bring(item, observed.get(item.key), partition)]
+    for seen in observed.values():
+        owner = _own(seen, names)
+        if owner and seen.key not in wanted and (owner in owners or (complete and owner not in named)):
+            operations.append(_remove(seen.key, owner))
+    operations.extend(_unused_nodes(observed, wanted, operations))
+    operations.sort(key=lambda step: (step.rank, step.key.type, step.key.pool, step.key.name))
+    return Plan(operations=tuple(operations), problems=problems)
+
+
+def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str, names: Names) -> str:
+    for item in objects:
+        seen = observed.get(item.key)
+        if seen and seen.mark and seen.mark.environment != names.environment:
+            return f"/{partition}/{item.key.name} belongs to environment {seen.mark.environment}"
+    return ""
+
+
+def _own(seen: ObservedObject, names: Names) -> str:
+    """The load balancer that an object of ours belongs to."""
+    mark = seen.mark
+    return mark.load_balancer_id if mark and mark.environment == names.environment else ""
+
+
+def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[Operation]:
+    """What makes one object, and the members in it, as wanted."""
+    if seen is None:
+        yield _create(item, partition)
+        return
+    changed = canonical.differences(item.attributes, seen.attributes)
+    if item.immutables & changed.keys():
+        yield _remove(item.key, item.owner, rank=_REPLACED)
+        yield _create(item, partition)
+        return
+    if changed:
+        yield Operation(verb=Verb.MODIFY, key=item.key, owner=item.owner, body=changed, rank=_MAKE[item.key.type])
+    yield from _members(item, seen, partition)
+
+
+def _members(item: WantedObject, seen: ObservedObject, partition: str) -> Iterator[Operation]:
+    wanted = {member.key.name: member for member in item.members}
+    for name, member in wanted.items():
+        yield from _bring(member, seen.members.get(name), partition)
+    for name, extra in seen.members.items():
+        if name not in wanted:
+            yield _remove(extra.key, item.owner)
+
+
+def _create(item: WantedObject, partition: str) -> Operation:
+    return Operation(
+        verb=Verb.CREATE, key=item.key, owner=item.owner, body=_body(item, partition), rank=_MAKE[item.key.type]
+    )
+
+
+def _body(item: WantedObject, partition: str) -> dict[str, Any]:
+    """A body to create the object with; what is to be nothing is left out."""
+    body: dict[str, Any] = {"name": item.key.name, "partition": partition}
+    body.update((name, value) for name, value in item.attributes.items() if value not in ("", []))
+    if item.members:
+        body["members"] = [_body(member, partition) for member in item.members]
+    return body
+
+
+def _remove(key: Key, owner: str, *, rank: int | None = None) -> Operation:
+    return Operation(verb=Verb.DELETE, key=key, owner=owner, rank=_REMOVE[key.type] if rank is None else rank)
+
+
+# -- nodes
+
+
+def node_of(member: str) -> str:
+    """The node of a member: its name without the port."""
+    return member.rpartition("." if member.count(":") > 1 else ":")[0]
+
+
+def _unused_nodes(
+    observed: Observed, wanted: Mapping[Key, WantedObject], operations: Iterable[Operation]
+) -> list[Operation]:
+    gone = {step.key for step in operations if step.verb is Verb.DELETE}
+    freed: set[str] = set()
+    used: set[str] = set()
+    for seen in observed.values():
+        if seen.key.type != POOL or seen.key in wanted:
+            continue
+        (freed if seen.key in gone else used).update(map(node_of, seen.members))
+    for item in wanted.values():
+        used.update(node_of(member.key.name) for member in item.members)
+        before = observed.get(item.key)
+        freed.update(map(node_of, before.members if before else ()))
+    nodes = (Key(type=NODE, name=name) for name in sorted(freed - used))
+    return [_remove(key, SHARED) for key in nodes if _as_made_by_device(observed.get(key))]
+
+
+def _as_made_by_device(node: ObservedObject | None) -> bool:
+    return (
+        node is not None
+        and not node.attributes.get("description")
+        and canonical.same("address", node.key.name, node.attributes)
+    )
+
+
+# -- what a device looks like afterwards
+
+
+def after(observed: Observed, operations: Iterable[Operation]) -> Observed:
+    """What is to be seen once the operations have been committed. ``observed`` stays as it is."""
+    result = dict(observed)
+    for step in operations:
+        if step.key.type == MEMBER:
+            _member_after(result, step)
+        elif step.verb is Verb.DELETE:
+            result.pop(step.key, None)
+        else:
+            before = result.get(step.key) if step.verb is Verb.MODIFY else None
+            result[step.key] = _object_after(step, before)
+        if step.verb is Verb.CREATE:
+            for name in _member_names(step):
+                _node_after(result, node_of(name))
+    return result
+
+
+def _member_names(step: Operation) -> list[str]:
+    if step.key.type == MEMBER:
+        return [step.key.name]
+    return [member["name"] for member in step.body.get("members", ())]
+
+
+def _object_after(step: Operation, before: ObservedObject | None) -> ObservedObject:
+    attributes = canonical.merge(before.attributes if before else {}, step.body)
+    members = dict(before.members) if before else {}
+    for body in attributes.pop("members", ()):
+        key = Key(type=MEMBER, name=body["name"], pool=step.key.name)
+        members[key.name] = ObservedObject(key=key, attributes=body, mark=parse_mark(body.get("description")))
+    return ObservedObject(
+        key=step.key, attributes=attributes, mark=parse_mark(attributes.get("description")), members=members
+    )
+
+
+def _member_after(result: Observed, step: Operation) -> None:
+    pool_key = Key(type=POOL, name=step.key.pool)
+    pool = result.get(pool_key)
+    if pool is None:
+        return
+    members = dict(pool.members)
+    before = members.pop(step.key.name, None)
+    if step.verb is not Verb.DELETE:
+        members[step.key.name] = _object_after(step, before)
+    result[pool_key] = ObservedObject(key=pool_key, attributes=pool.attributes, mark=pool.mark, members=members)
+
+
+def _node_after(result: Observed, name: str) -> None:
+    key = Key(type=NODE, name=name)
+    result.setdefault(key, ObservedObject(key=key, attributes={"address": name}))

@@ -1,0 +1,124 @@
+"""Health monitors, and how what users write gets into a send string without breaking out of it. Pure.
+
+======================  ============================================================================
+Octavia                 BIG-IP
+======================  ============================================================================
+delay                   interval
+max_retries_down        timeout = delay * max_retries_down + timeout: the moment at which that many
+                        probes in a row have failed. (The device's own rule of thumb, 3 * interval + 1,
+                        is this for three probes that answer within a second.)
+max_retries             timeUntilUp = delay * (max_retries - 1): after that many good probes
+timeout                 there is no time-out of a single probe; it ends the sum above
+======================  ============================================================================
+"""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from evenkeel.core.service import ServiceDefinition, ServiceMonitor
+from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.objects import Key, WantedObject
+from evenkeel.devices.bigip.unsupported import Unsupported
+
+TYPES = {
+    "HTTP": ("ltm/monitor/http", "/Common/http"),
+    "TCP": ("ltm/monitor/tcp", "/Common/tcp"),
+    "PING": ("ltm/monitor/gateway-icmp", "/Common/gateway_icmp"),
+}
+METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
+SECONDS_MAX = 86_400
+STATUS_CODES_MAX = 500
+LINE_END = "\\r\\n"
+"""As the device's own monitors write it: a backslash and a letter, which the device turns into bytes."""
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
+# Every other character is sent percent-encoded: above all blanks, quotes, braces, angle brackets, line ends and the
+# backslash, which would let a path end the request line and go on with headers of its own.
+_PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
+
+
+def monitor_object(service: ServiceDefinition, monitor: ServiceMonitor, names: Names) -> WantedObject:
+    """The monitor of one pool."""
+    path, parent = TYPES[monitor.type]
+    return WantedObject(
+        key=Key(type=path, name=names.of(monitor.id)),
+        owner=service.load_balancer_id,
+        attributes={
+            "defaultsFrom": parent,
+            **times(monitor),
+            **(_http(monitor) if monitor.type == "HTTP" else {}),
+            "description": names.mark("monitor", service.load_balancer_id, monitor.id),
+        },
+        immutables=frozenset({"defaultsFrom"}),
+    )
+
+
+def times(monitor: ServiceMonitor) -> dict[str, int]:
+    """interval, timeout and timeUntilUp in seconds."""
+    interval = max(1, monitor.delay)
+    found = {
+        "interval": interval,
+        "timeout": interval * max(1, monitor.max_retries_down) + max(1, monitor.timeout),
+        "timeUntilUp": interval * (max(1, monitor.max_retries) - 1),
+    }
+    if max(found.values()) > SECONDS_MAX:
+        raise Unsupported(
+            f"health monitor {monitor.id}: delay {monitor.delay} s with its retries is over {SECONDS_MAX} s"
+        )
+    return found
+
+
+def _http(monitor: ServiceMonitor) -> dict[str, Any]:
+    return {"send": send_string(monitor), "recv": recv_pattern(monitor)}
+
+
+def send_string(monitor: ServiceMonitor) -> str:
+    """The request, with nothing in it that the user could end a line with."""
+    method = monitor.http_method or "GET"
+    if method not in METHODS:
+        raise Unsupported(f"health monitor {monitor.id}: http_method {method!r} is not possible")
+    version = "1.1" if monitor.http_version == 1.1 or monitor.domain_name else "1.0"
+    path = quote(monitor.url_path or "/", safe=_PATH_SAFE)
+    if not path.startswith("/"):
+        raise Unsupported(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
+    lines = [f"{method} {path} HTTP/{version}"]
+    if version == "1.1":
+        lines += [f"Host: {_host(monitor)}", "Connection: close"]
+    return LINE_END.join([*lines, "", ""])
+
+
+def _host(monitor: ServiceMonitor) -> str:
+    if monitor.domain_name and not _HOST.fullmatch(monitor.domain_name):
+        raise Unsupported(f"health monitor {monitor.id}: domain_name {monitor.domain_name!r} is no host name")
+    return monitor.domain_name or ""
+
+
+def recv_pattern(monitor: ServiceMonitor) -> str:
+    """A regular expression for a status line with one of the expected codes."""
+    return rf"HTTP/1\.[01] ({'|'.join(_patterns(expected_codes(monitor)))})"
+
+
+def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
+    """``200``, ``200,202`` or ``200-204`` as sorted numbers."""
+    text = monitor.expected_codes or "200"
+    codes: set[int] = set()
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*([1-5][0-9]{2})\s*(?:-\s*([1-5][0-9]{2})\s*)?", part)
+        if found is None:
+            raise Unsupported(f"health monitor {monitor.id}: expected_codes {text!r} is no code, list or range")
+        codes.update(range(int(found[1]), int(found[2] or found[1]) + 1))
+    if not codes:
+        raise Unsupported(f"health monitor {monitor.id}: expected_codes {text!r} is an empty range")
+    return tuple(sorted(codes))
+
+
+def _patterns(codes: tuple[int, ...]) -> list[str]:
+    """The codes as alternatives, whole hundreds and tens taken together."""
+    left, found = set(codes), []
+    for size, pattern in ((100, "{}[0-9][0-9]"), (10, "{}[0-9]")):
+        for start in sorted({code // size for code in left}):
+            block = set(range(start * size, (start + 1) * size))
+            if block <= left:
+                found.append(pattern.format(start))
+                left -= block
+    return found + [str(code) for code in sorted(left)]

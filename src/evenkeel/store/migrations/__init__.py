@@ -1,0 +1,41 @@
+"""Bringing the database's tables up to date, when a process starts.
+
+Any number of processes may do it at once: it is one transaction under a lock, so one does it and the others find it
+done. A migration only adds, so that processes of the version before go on working beside those of this one; hence a
+schema newer than this code is left alone and used.
+"""
+
+from pathlib import Path
+
+import structlog
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+_LOCK_KEY = 0x6576656E6B65656C  # "evenkeel"
+_log = structlog.get_logger(__name__)
+
+
+def upgrade(connection: Connection) -> None:
+    """Make the tables as this version needs them; nothing if they are. Part of the caller's transaction."""
+    if connection.dialect.name == "postgresql":
+        # SQLite's BEGIN IMMEDIATE is lock enough
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+    config = configuration()
+    present = MigrationContext.configure(connection).get_current_revision()
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if present is not None and present not in known:
+        _log.warning("database schema is newer than this version", schema_revision=present)
+        return
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def configuration() -> Config:
+    """Alembic's settings; no file is read."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config

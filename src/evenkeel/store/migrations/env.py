@@ -1,0 +1,15 @@
+"""Run by Alembic for each command: takes the connection, and so the transaction, of whoever gave the command."""
+
+from alembic import context
+
+from evenkeel.store.schema import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(
+    connection=connection,
+    target_metadata=metadata,
+    compare_type=True,
+    render_as_batch=connection.dialect.name == "sqlite",
+)
+with context.begin_transaction():
+    context.run_migrations()

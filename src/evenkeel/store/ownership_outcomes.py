@@ -1,0 +1,83 @@
+"""What a reported outcome makes of a load balancer: a pure rule, so that every order of reports can be tested.
+
+``applied_revision`` only grows. A revision above the stored one comes from another history (the database was
+restored from a backup) and proves nothing about this one.
+"""
+
+from msgspec.structs import replace
+
+from evenkeel.core.messages import Applied
+from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.values import Value
+
+MAX_REASON_CHARACTERS = 1_000
+
+
+class Standing(Value):
+    """A load balancer as stored: the columns that an outcome may change, and those it depends on."""
+
+    id: str
+    revision: int
+    applied_revision: int
+    deleted: bool
+    admin_state_up: bool
+    provisioning_status: ProvisioningStatus
+    operating_status: OperatingStatus
+    status_reason: str = ""
+    pending_deadline: float | None = None
+
+
+class Settlement(Value):
+    """What is to be written. ``was`` and ``now`` differ in provisioning status if an event is due."""
+
+    was: Standing
+    now: Standing
+    removed: bool = False
+    """The device let go of a deleted one: the row and everything below it goes."""
+    confirmed_revision: int | None = None
+    """Children up to this revision are on the device."""
+    failed: bool = False
+    """Pending children failed with it."""
+
+
+def settle(was: Standing, outcome: Applied) -> Settlement | None:
+    """The consequence of one outcome; None if it is old news or says nothing about this history."""
+    if outcome.revision > was.revision:
+        return None
+    return _failed(was, outcome) if outcome.error else _confirmed(was, outcome.revision)
+
+
+def _failed(was: Standing, outcome: Applied) -> Settlement | None:
+    if outcome.revision < was.revision:
+        return None  # a newer one is on its way and may well succeed
+    now = replace(
+        was,
+        provisioning_status=ProvisioningStatus.ERROR,
+        status_reason=outcome.error[:MAX_REASON_CHARACTERS],
+        pending_deadline=None,
+    )
+    return None if now == was else Settlement(was=was, now=now, failed=True)
+
+
+def _confirmed(was: Standing, revision: int) -> Settlement | None:
+    if revision < was.applied_revision:
+        return None
+    now = replace(was, applied_revision=revision, operating_status=_operating(was))
+    if revision < was.revision:
+        now = replace(now, provisioning_status=_behind(was.provisioning_status))
+    elif was.deleted:
+        return Settlement(was=was, now=was, removed=True)
+    else:
+        now = replace(now, provisioning_status=ProvisioningStatus.ACTIVE, status_reason="", pending_deadline=None)
+    return None if now == was else Settlement(was=was, now=now, confirmed_revision=revision)
+
+
+def _behind(status: ProvisioningStatus) -> ProvisioningStatus:
+    """The status of one that is on the device, with a newer revision to come."""
+    return ProvisioningStatus.PENDING_UPDATE if status is ProvisioningStatus.PENDING_CREATE else status
+
+
+def _operating(was: Standing) -> OperatingStatus:
+    """A first guess at the first confirmation; from then on observation says."""
+    first = was.applied_revision == 0 and was.operating_status is OperatingStatus.OFFLINE
+    return OperatingStatus.ONLINE if first and was.admin_state_up else was.operating_status

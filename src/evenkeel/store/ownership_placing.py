@@ -1,0 +1,205 @@
+"""The scheduler's decisions, committed with compare-and-set: of two controllers that decide the same, one wins.
+
+A takeover is exact: the agents' rows are locked before their sessions are judged, so a keepalive that was answered
+"live" and a takeover for "not live" cannot both be true of one moment. What is left of the old owner's work after
+it is refused by the device's guard.
+"""
+
+import uuid
+from typing import Any
+
+from sqlalchemy import Connection, exists, false, or_, select, update
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.store import schema
+from evenkeel.store.clock import db_now
+from evenkeel.store.events import record_event
+from evenkeel.store.ownership_sql import (
+    Raced,
+    eligible,
+    eligible_ids,
+    hosts_locked,
+    insert_if_absent,
+    owner_of,
+    shard_title,
+    tell_agents,
+)
+from evenkeel.store.part import Part
+
+_agent = schema.agent
+_shard = schema.shard
+_root = schema.load_balancer
+
+
+class PlacingPart(Part):
+    """What the scheduler commits."""
+
+    async def place(
+        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str
+    ) -> ShardOwner | None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.place`. None too if nobody acts for the shard now."""
+        deadline_seconds = self._options.pending_deadline_seconds
+
+        def place(connection: Connection) -> ShardOwner | None:
+            shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
+            _bind(connection, load_balancer_id, shard, deadline_seconds)
+            if made:
+                hosts = hosts_locked(connection, [home_agent_id])
+                tell_agents(connection, [home_agent_id])
+                return owner_of(shard, hosts[home_agent_id])
+            host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
+            return None if host is None else owner_of(shard, host)
+
+        try:
+            return await self._db.write(place)
+        except Raced:
+            return None
+
+    async def assign(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.assign`."""
+        return await self._db.write(lambda connection: _assign(connection, shard_id, seen_epoch, agent_id))
+
+    async def start_handover(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.start_handover`."""
+        return await self._db.write(lambda connection: _start_handover(connection, shard_id, seen_epoch, agent_id))
+
+
+# -- placing
+
+
+def _shard_for(
+    connection: Connection, environment: str, project_id: str, group_number: int, home_agent_id: str
+) -> tuple[Any, bool]:
+    """The tenant's shard on the group, and whether it was made now. Raises :class:`Raced` if the home has gone."""
+    statement = select(_shard).where(
+        _shard.c.environment == environment,
+        _shard.c.project_id == project_id,
+        _shard.c.group_number == group_number,
+    )
+    found = connection.execute(statement).first()
+    if found is not None:
+        return found, False
+    at_home = select(_agent.c.id).where(
+        _agent.c.id == home_agent_id, _agent.c.environment == environment, _agent.c.group_number == group_number
+    )
+    if connection.execute(at_home).first() is None:
+        raise Raced
+    row = {
+        "id": str(uuid.uuid4()),
+        "environment": environment,
+        "group_number": group_number,
+        "project_id": project_id,
+        "home_agent_id": home_agent_id,
+        "acting_agent_id": home_agent_id,
+        "epoch": 1,
+        "created_at": db_now(),
+    }
+    made = insert_if_absent(connection, _shard, row)
+    return connection.execute(statement).one(), made
+
+
+def _bind(connection: Connection, load_balancer_id: str, shard: Any, deadline_seconds: float) -> None:
+    """Raises :class:`Raced` if the load balancer was placed or removed meanwhile."""
+    bound = connection.execute(
+        update(_root)
+        .where(
+            _root.c.id == load_balancer_id,
+            _root.c.shard_id.is_(None),
+            _root.c.deleted == false(),
+            _root.c.provider == shard.environment,
+            _root.c.project_id == shard.project_id,
+        )
+        .values(shard_id=shard.id, status_reason="", pending_deadline=db_now() + float(deadline_seconds))
+    )
+    if bound.rowcount == 0:
+        raise Raced
+
+
+# -- moving
+
+
+def _seen(connection: Connection, shard_id: str, seen_epoch: int) -> Any:
+    """The shard's row, locked, if its epoch is the seen one; else None."""
+    return connection.execute(
+        select(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == seen_epoch).with_for_update()
+    ).first()
+
+
+def _fit(agent_id: str) -> Any:
+    """The agent may have shards of this shard's group now."""
+    return exists().where(
+        _agent.c.id == agent_id,
+        _agent.c.environment == _shard.c.environment,
+        _agent.c.group_number == _shard.c.group_number,
+        eligible(),
+    )
+
+
+def _assign(connection: Connection, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+    shard = _seen(connection, shard_id, seen_epoch)
+    if shard is None:
+        return None
+    hosts = hosts_locked(connection, [shard.acting_agent_id, agent_id])
+    taken = connection.execute(
+        update(_shard)
+        .where(
+            _shard.c.id == shard_id,
+            _shard.c.epoch == seen_epoch,
+            or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(eligible_ids())),
+            _fit(agent_id),
+        )
+        .values(acting_agent_id=agent_id, epoch=_shard.c.epoch + 1, handover_to=None)
+    )
+    if taken.rowcount == 0:
+        return None
+    tell_agents(connection, [shard.acting_agent_id, agent_id])
+    _record_assign(connection, shard, hosts, agent_id)
+    return owner_of(shard, hosts[agent_id])
+
+
+def _record_assign(connection: Connection, shard: Any, hosts: dict[str, str], agent_id: str) -> None:
+    title, former = shard_title(shard.project_id), shard.acting_agent_id
+    taken_over = former is not None and former != agent_id
+    if taken_over:
+        text = f"{title} taken over from {hosts.get(former, former)} by {hosts[agent_id]}, epoch {shard.epoch + 1}"
+    else:
+        text = f"{title} assigned to {hosts[agent_id]}, epoch {shard.epoch + 1}"
+    record_event(
+        connection,
+        kind="shard_taken_over" if taken_over else "shard_assigned",
+        text=text,
+        environment=shard.environment,
+        agent_id=agent_id,
+        shard_id=shard.id,
+    )
+
+
+def _start_handover(connection: Connection, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+    shard = _seen(connection, shard_id, seen_epoch)
+    if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
+        return None
+    hosts = hosts_locked(connection, [shard.acting_agent_id, agent_id])
+    asked = connection.execute(
+        update(_shard)
+        .where(
+            _shard.c.id == shard_id,
+            _shard.c.epoch == seen_epoch,
+            _shard.c.acting_agent_id == shard.acting_agent_id,
+            _shard.c.handover_to.is_(None),
+            _fit(agent_id),
+        )
+        .values(handover_to=agent_id)
+    )
+    if asked.rowcount == 0 or shard.acting_agent_id not in hosts:
+        return None
+    tell_agents(connection, [shard.acting_agent_id])
+    giver = hosts[shard.acting_agent_id]
+    record_event(
+        connection,
+        kind="handover_started",
+        text=f"{shard_title(shard.project_id)}: {giver} is asked to hand it over to {hosts[agent_id]}",
+        environment=shard.environment,
+        agent_id=shard.acting_agent_id,
+        shard_id=shard_id,
+    )
+    return owner_of(shard, giver)

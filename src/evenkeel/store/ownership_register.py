@@ -1,0 +1,265 @@
+"""Opening a session: may this process be the agent of (environment, group, host), and what becomes true if so.
+
+Two processes that claim the same place, or one device group seen differently by two agents, are the faults that
+no later check can repair; so they are refused here, naming the field and both values. Registrations of one
+environment take turns on its row.
+"""
+
+import uuid
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, and_, func, not_, or_, select, update
+
+from evenkeel.core.errors import CallRefused
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.messages import Register, SessionState
+from evenkeel.store import schema
+from evenkeel.store.clock import db_now
+from evenkeel.store.events import record_event
+from evenkeel.store.ownership_sql import insert_if_absent, live
+
+UNKNOWN_ENVIRONMENT = "unknown_environment"
+CONTRADICTION = "contradiction"
+DUPLICATE = "duplicate"
+
+_agent = schema.agent
+_group = schema.device_group
+_shard = schema.shard
+
+
+def register(connection: Connection, call: Register, ttl_seconds: float) -> SessionState:
+    """Open the session, or renew it if it is the live one. Raises :class:`CallRefused`."""
+    _check_environment(connection, call)
+    group = _check_group(connection, call)
+    claims = _claims(connection, call)
+    _check_duplicates(call, claims)
+    mine = next((row for row in claims if row.id == call.agent_id), None)
+    if mine is not None and mine.live:
+        return _renew(connection, call, ttl_seconds)
+    _check_moved(connection, call, mine)
+    _replace_predecessor(connection, call, claims)
+    _free_former_shards(connection, call.agent_id)
+    revision = _start_session(connection, call, ttl_seconds, known=mine is not None)
+    _make_common_shard(connection, call)
+    _store_group(connection, call, group)
+    record_event(
+        connection,
+        kind="agent_registered",
+        text=f"agent {call.agent_id} on {call.host} joined device group {call.environment}/{call.group_number}",
+        environment=call.environment,
+        agent_id=call.agent_id,
+    )
+    return SessionState(ttl_seconds=ttl_seconds, assignments_revision=revision)
+
+
+# -- checks
+
+
+def _check_environment(connection: Connection, call: Register) -> None:
+    environment = schema.environment
+    driver = connection.scalar(
+        select(environment.c.device_driver).where(environment.c.name == call.environment).with_for_update()
+    )
+    if driver is None:
+        raise CallRefused(UNKNOWN_ENVIRONMENT, f"environment {call.environment} does not exist")
+    if driver != call.device_driver:
+        raise _contradiction(call, "device_driver", call.device_driver, driver, f"environment {call.environment}")
+
+
+def _check_group(connection: Connection, call: Register) -> Any:
+    """The group's row, None if there is none yet. What its agents agreed on holds while another one is live."""
+    group = connection.execute(
+        select(_group).where(_group.c.environment == call.environment, _group.c.number == call.group_number)
+    ).first()
+    if group is None:
+        return None
+    where = f"device group {call.environment}/{call.group_number}"
+    if group.device_driver != call.device_driver:
+        raise _contradiction(call, "device_driver", call.device_driver, group.device_driver, where)
+    expected = set(msgspec.json.decode(group.endpoints, type=tuple[str, ...]))
+    same_endpoints = expected == set(call.endpoints)
+    if (group.ha_type == call.ha_type.value and same_endpoints) or not _has_other_live_agent(connection, call):
+        return group
+    if group.ha_type != call.ha_type.value:
+        raise _contradiction(call, "ha_type", call.ha_type.value, group.ha_type, where)
+    raise _contradiction(call, "endpoints", ", ".join(sorted(call.endpoints)), ", ".join(sorted(expected)), where)
+
+
+def _has_other_live_agent(connection: Connection, call: Register) -> bool:
+    statement = select(_agent.c.id).where(
+        _agent.c.environment == call.environment,
+        _agent.c.group_number == call.group_number,
+        _agent.c.id != call.agent_id,
+        live(),
+    )
+    return connection.execute(statement.limit(1)).first() is not None
+
+
+def _claims(connection: Connection, call: Register) -> list[Any]:
+    """Rows that hold this agent id or this place: none, one, or one of each."""
+    place = and_(
+        _agent.c.environment == call.environment,
+        _agent.c.group_number == call.group_number,
+        _agent.c.host == call.host,
+    )
+    statement = select(
+        _agent.c.id,
+        _agent.c.environment,
+        _agent.c.group_number,
+        _agent.c.host,
+        _agent.c.session_id,
+        live().label("live"),
+        (_agent.c.session_expires_at - db_now()).label("remaining_seconds"),
+    ).where(or_(_agent.c.id == call.agent_id, place))
+    return list(connection.execute(statement))
+
+
+def _check_duplicates(call: Register, claims: list[Any]) -> None:
+    for row in claims:
+        if row.live and row.session_id != call.session_id:
+            raise CallRefused(
+                DUPLICATE,
+                f"agent {row.id} on {row.host} of device group {row.environment}/{row.group_number} has a live"
+                f" session, which ends in {row.remaining_seconds:.1f} s unless it is kept alive",
+                retry_after_seconds=max(0.0, row.remaining_seconds),
+            )
+
+
+def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
+    """An agent may change its host; its shards tie it to its device group."""
+    if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
+        return
+    if _shards_of(connection, mine.id):
+        raise _contradiction(
+            call,
+            "environment_group_number",
+            f"{call.environment}/{call.group_number}",
+            f"{mine.environment}/{mine.group_number}",
+            f"agent {mine.id}, which has shards there",
+        )
+
+
+def _replace_predecessor(connection: Connection, call: Register, claims: list[Any]) -> None:
+    """Another agent id held this place. It goes if nothing is bound to it; its row would block the place."""
+    for row in claims:
+        if row.id == call.agent_id:
+            continue
+        shards = _shards_of(connection, row.id)
+        if shards:
+            raise CallRefused(
+                CONTRADICTION,
+                f"agent_id: {call.host} of device group {call.environment}/{call.group_number} was agent {row.id},"
+                f" which {shards} shards are bound to, and this process says {call.agent_id};"
+                " start it with the former agent id, or delete that agent",
+            )
+        removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(live())))
+        if removed.rowcount == 0:
+            raise _duplicate_of(call)
+
+
+def _shards_of(connection: Connection, agent_id: str) -> int:
+    statement = select(func.count()).where(
+        or_(_shard.c.home_agent_id == agent_id, _shard.c.acting_agent_id == agent_id)
+    )
+    return connection.scalar(statement) or 0
+
+
+def _contradiction(call: Register, field: str, value: str, expected: str, where: str) -> CallRefused:
+    return CallRefused(CONTRADICTION, f"{field}: agent {call.agent_id} says {value!r}, {where} says {expected!r}")
+
+
+def _duplicate_of(call: Register) -> CallRefused:
+    return CallRefused(DUPLICATE, f"another session of agent {call.agent_id} on {call.host} was opened meanwhile")
+
+
+# -- effects
+
+
+def _renew(connection: Connection, call: Register, ttl_seconds: float) -> SessionState:
+    revision = renew(connection, call.agent_id, call.session_id, ttl_seconds)
+    if revision is None:
+        raise _duplicate_of(call)
+    return SessionState(ttl_seconds=ttl_seconds, assignments_revision=revision)
+
+
+def renew(connection: Connection, agent_id: str, session_id: str, ttl_seconds: float) -> int | None:
+    """Prolong a session that is still live; its assignments revision, or None if it is over. One statement."""
+    revision: int | None = connection.scalar(
+        update(_agent)
+        .where(_agent.c.id == agent_id, _agent.c.session_id == session_id, live())
+        .values(session_expires_at=db_now() + float(ttl_seconds))
+        .returning(_agent.c.assignments_revision)
+    )
+    return revision
+
+
+def _free_former_shards(connection: Connection, agent_id: str) -> None:
+    """A new life does not know what the former one left under way: an epoch belongs to one session only."""
+    connection.execute(
+        update(_shard).where(_shard.c.acting_agent_id == agent_id).values(acting_agent_id=None, handover_to=None)
+    )
+
+
+def _start_session(connection: Connection, call: Register, ttl_seconds: float, *, known: bool) -> int:
+    values: dict[str, Any] = {
+        "environment": call.environment,
+        "group_number": call.group_number,
+        "host": call.host,
+        "device_driver": call.device_driver,
+        "ha_type": call.ha_type.value,
+        "endpoints": _json(call.endpoints),
+        "session_id": call.session_id,
+        "session_started_at": db_now(),
+        "session_expires_at": db_now() + float(ttl_seconds),
+    }
+    if not known:
+        row = {"id": call.agent_id, "assignments_revision": 1, "created_at": db_now(), **values}
+        if insert_if_absent(connection, _agent, row):
+            return 1
+        raise _duplicate_of(call)
+    revision: int | None = connection.scalar(
+        update(_agent)
+        .where(_agent.c.id == call.agent_id, not_(live()))
+        .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
+        .returning(_agent.c.assignments_revision)
+    )
+    if revision is None:
+        raise _duplicate_of(call)
+    return revision
+
+
+def _make_common_shard(connection: Connection, call: Register) -> None:
+    row = {
+        "id": str(uuid.uuid4()),
+        "environment": call.environment,
+        "group_number": call.group_number,
+        "project_id": COMMON_PROJECT,
+        "home_agent_id": call.agent_id,
+        "acting_agent_id": call.agent_id,
+        "epoch": 1,
+        "created_at": db_now(),
+    }
+    insert_if_absent(connection, _shard, row)
+
+
+def _store_group(connection: Connection, call: Register, group: Any) -> None:
+    values = {
+        "device_driver": call.device_driver,
+        "ha_type": call.ha_type.value,
+        "reschedule": call.reschedule.value,
+        "endpoints": _json(call.endpoints),
+    }
+    if group is None:
+        row = {"environment": call.environment, "number": call.group_number, "created_at": db_now(), **values}
+        insert_if_absent(connection, _group, row)
+        return
+    connection.execute(
+        update(_group)
+        .where(_group.c.environment == call.environment, _group.c.number == call.group_number)
+        .values(**values)
+    )
+
+
+def _json(endpoints: tuple[str, ...]) -> str:
+    return msgspec.json.encode(endpoints).decode()

@@ -1,0 +1,75 @@
+"""Service definitions for the agent that owns a shard, page by page."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select
+
+from evenkeel.core.errors import SessionLost
+from evenkeel.core.messages import Services
+from evenkeel.core.service import definition_of
+from evenkeel.store import schema
+from evenkeel.store.loading import load_trees
+from evenkeel.store.ownership_sql import batches
+from evenkeel.store.part import Part
+
+MAX_SERVICES_PER_PAGE = 1_000
+
+_shard = schema.shard
+_root = schema.load_balancer
+
+
+class ServicesPart(Part):
+    """What agents read."""
+
+    async def services(
+        self,
+        agent_id: str,
+        shard_id: str,
+        epoch: int,
+        *,
+        load_balancer_ids: Sequence[str] | None,
+        after_id: str,
+        limit: int,
+    ) -> Services:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.services`."""
+        size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
+
+        def read(connection: Connection) -> Services:
+            _check_owner(connection, agent_id, shard_id, epoch)
+            if load_balancer_ids is None:
+                return _page(connection, _following(connection, shard_id, after_id, size + 1), size)
+            found = _those_of(connection, shard_id, load_balancer_ids)
+            missing = tuple(sorted(set(load_balancer_ids) - found))
+            return _page(connection, sorted(id_ for id_ in found if id_ > after_id), size, missing)
+
+        return await self._db.read(read)
+
+
+def _check_owner(connection: Connection, agent_id: str, shard_id: str, epoch: int) -> None:
+    statement = select(_shard.c.id).where(
+        _shard.c.id == shard_id, _shard.c.acting_agent_id == agent_id, _shard.c.epoch == epoch
+    )
+    if connection.execute(statement).first() is None:
+        raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch}")
+
+
+def _following(connection: Connection, shard_id: str, after_id: str, limit: int) -> list[str]:
+    statement = (
+        select(_root.c.id).where(_root.c.shard_id == shard_id, _root.c.id > after_id).order_by(_root.c.id).limit(limit)
+    )
+    return list(connection.scalars(statement))
+
+
+def _those_of(connection: Connection, shard_id: str, ids: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for batch in batches(ids):
+        found.update(connection.scalars(select(_root.c.id).where(_root.c.id.in_(batch), _root.c.shard_id == shard_id)))
+    return found
+
+
+def _page(connection: Connection, ids: Sequence[str], size: int, missing: tuple[str, ...] = ()) -> Services:
+    """The first ``size`` of ``ids``; one that has gone since its id was read is left out."""
+    trees = load_trees(connection, ids[:size])
+    return Services(
+        services=tuple(definition_of(tree) for tree in trees.values()), missing=missing, more=len(ids) > size
+    )

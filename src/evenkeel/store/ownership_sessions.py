@@ -1,0 +1,114 @@
+"""Sessions: one row per agent, whatever it owns. The database's clock alone says who is live."""
+
+import msgspec
+from sqlalchemy import Connection, func, select, update
+
+from evenkeel.core.errors import SessionLost
+from evenkeel.core.messages import Register, ReportState, SessionState
+from evenkeel.store import schema
+from evenkeel.store.clock import db_now
+from evenkeel.store.events import record_event
+from evenkeel.store.ownership_register import register, renew
+from evenkeel.store.ownership_sql import Raced, live
+from evenkeel.store.part import Part
+
+_agent = schema.agent
+_group = schema.device_group
+_shard = schema.shard
+
+
+class SessionsPart(Part):
+    """Register, keep alive, report, end."""
+
+    async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.register`."""
+        return await self._db.write(lambda connection: register(connection, call, ttl_seconds))
+
+    async def keepalive(self, agent_id: str, session_id: str, *, ttl_seconds: float) -> SessionState:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.keepalive`."""
+        revision = await self._db.write(lambda connection: renew(connection, agent_id, session_id, ttl_seconds))
+        if revision is None:
+            raise session_lost(agent_id)
+        return SessionState(ttl_seconds=ttl_seconds, assignments_revision=revision)
+
+    async def record_state(self, call: ReportState) -> None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.record_state`."""
+        await self._db.write(lambda connection: _record_state(connection, call))
+
+    async def end_session(self, agent_id: str, session_id: str) -> None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.end_session`."""
+        try:
+            await self._db.write(lambda connection: _end_session(connection, agent_id, session_id))
+        except Raced:
+            return  # the session was replaced meanwhile: it has ended
+
+
+def session_lost(agent_id: str) -> SessionLost:
+    """The session of that agent is over."""
+    return SessionLost(f"the session of agent {agent_id} has ended")
+
+
+def _record_state(connection: Connection, call: ReportState) -> None:
+    place = connection.execute(
+        update(_agent)
+        .where(_agent.c.id == call.agent_id, _agent.c.session_id == call.session_id, live())
+        .values(
+            reported_at=db_now(),
+            configurations=_json(call.configurations),
+            devices=_json(call.devices),
+            serving=_json(call.serving),
+            queue_depth=call.queue_depth,
+            capacity_score=call.capacity_score,
+        )
+        .returning(_agent.c.environment, _agent.c.group_number)
+    ).first()
+    if place is None:
+        raise session_lost(call.agent_id)
+    _store_score(connection, place.environment, place.group_number)
+
+
+def _store_score(connection: Connection, environment: str, number: int) -> None:
+    """The group is as full as its fullest live agent says: all of them look at the same devices."""
+    fullest = (
+        select(func.coalesce(func.max(_agent.c.capacity_score), 0.0))
+        .where(_agent.c.environment == environment, _agent.c.group_number == number, live())
+        .scalar_subquery()
+    )
+    connection.execute(
+        update(_group)
+        .where(
+            _group.c.environment == environment,
+            _group.c.number == number,
+            _group.c.capacity_score != fullest,
+        )
+        .values(capacity_score=fullest)
+    )
+
+
+def _end_session(connection: Connection, agent_id: str, session_id: str) -> None:
+    agent = connection.execute(
+        select(_agent.c.host, _agent.c.environment).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
+    ).first()
+    if agent is None:
+        return
+    connection.execute(
+        update(_shard).where(_shard.c.acting_agent_id == agent_id).values(acting_agent_id=None, handover_to=None)
+    )
+    ended = connection.execute(
+        update(_agent)
+        .where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
+        .values(session_id=None, assignments_revision=_agent.c.assignments_revision + 1)
+    )
+    if ended.rowcount == 0:
+        raise Raced
+    record_event(
+        connection,
+        kind="agent_stopped",
+        text=f"agent {agent_id} on {agent.host} stopped",
+        environment=agent.environment,
+        agent_id=agent_id,
+    )
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,100 @@
+"""What the ownership statements share: who is live, in which order rows are locked, and inserts that may come second.
+
+Locks are always taken in this order, so that two operations wait for each other at worst: environment, shards,
+load balancers, what is below them, agents, device groups; within a table by id.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, Table, and_, bindparam, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.store import schema
+from evenkeel.store.clock import db_now
+
+T = TypeVar("T")
+
+MAX_IDS_PER_STATEMENT = 1_000
+"""Databases limit a statement's parameters (32,766 at least)."""
+
+
+class Raced(Exception):
+    """Another transaction was first; raised inside an operation to roll back what it has done so far."""
+
+
+def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """The agent's session has not expired, by the database's clock as the statement runs."""
+    return and_(agent.c.session_id.is_not(None), agent.c.session_expires_at > db_now())
+
+
+def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """Live, and the operator lets it have shards."""
+    return and_(live(agent), agent.c.admin_state_up)
+
+
+def settled(settle_seconds: float, agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """Eligible, and live for long enough to get its shards back."""
+    return and_(eligible(agent), agent.c.session_started_at <= db_now() - float(settle_seconds))
+
+
+def eligible_ids() -> Select[tuple[str]]:
+    """Ids of eligible agents, for ``IN``; evaluated once a statement."""
+    return select(schema.agent.c.id).where(eligible())
+
+
+def hosts_locked(connection: Connection, agent_ids: Iterable[str | None]) -> dict[str, str]:
+    """Lock agents until the end of the transaction; their hosts by id.
+
+    A keepalive that began before their expiry is waited for, and the next statement sees what it did.
+    """
+    ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
+    agent = schema.agent
+    statement = select(agent.c.id, agent.c.host).where(agent.c.id.in_(ids)).order_by(agent.c.id).with_for_update()
+    return {row.id: row.host for row in connection.execute(statement)}
+
+
+def tell_agents(connection: Connection, agent_ids: Iterable[str | None]) -> None:
+    """Raise the assignments revision of each: its next keepalive makes it ask for its shards."""
+    agent = schema.agent
+    ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
+    if ids:
+        connection.execute(
+            update(agent)
+            .where(agent.c.id == bindparam("b_id"))
+            .values(assignments_revision=agent.c.assignments_revision + 1),
+            [{"b_id": agent_id} for agent_id in ids],
+        )
+
+
+def owner_of(shard: Any, host: str) -> ShardOwner:
+    """The owner value of a shard row and the host of its acting agent."""
+    return ShardOwner(shard_id=shard.id, environment=shard.environment, group_number=shard.group_number, host=host)
+
+
+def shard_title(project_id: str) -> str:
+    """A shard's name in texts for people."""
+    return f"shard of project {project_id}" if project_id else "common shard"
+
+
+def insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that knows ``ON CONFLICT``, which both databases spell alike."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """Insert a row unless it would break a unique constraint; False if it would. Never fails the transaction.
+
+    A concurrent insert of the same row is waited for, and visible to the next statement.
+    """
+    statement = insert_of(connection, table).values(**values).on_conflict_do_nothing()
+    return connection.execute(statement).rowcount == 1
+
+
+def batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:
+    """``items`` in order, at most ``size`` at a time."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

@@ -1,0 +1,39 @@
+"""The store as processes use it: all parts on one database."""
+
+from sqlalchemy import text
+
+from evenkeel.store.database import Database, open_database
+from evenkeel.store.migrations import upgrade
+from evenkeel.store.operator import OperatorPart
+from evenkeel.store.ownership import OwnershipPart
+from evenkeel.store.part import StoreOptions
+from evenkeel.store.tenant import TenantPart
+
+
+class SqlStore(TenantPart, OperatorPart, OwnershipPart):
+    """Implements :class:`evenkeel.core.ports.Store`. Use :func:`open_store`."""
+
+    @property
+    def database(self) -> Database:
+        """What it runs on, for hooks such as counting statements."""
+        return self._db
+
+    async def start(self) -> None:
+        """Connect and bring the schema up to date. Raises :class:`StoreUnavailable`."""
+        await self._db.write(upgrade)
+
+    async def ping(self) -> None:
+        """Raises :class:`StoreUnavailable` unless the database answers."""
+        await self._db.read(lambda connection: connection.scalar(text("SELECT 1")))
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self._db.close()
+
+
+def open_store(url: str, options: StoreOptions | None = None) -> SqlStore:
+    """A store for ``sqlite:///path`` or ``postgresql://…``; :meth:`SqlStore.start` connects.
+
+    Raises :class:`ValueError` for any other kind of URL.
+    """
+    return SqlStore(open_database(url), options or StoreOptions())

@@ -1,0 +1,170 @@
+"""Adding listeners, pools, members and monitors.
+
+Each takes the load balancer's lock, touches the parents, inserts. What another child of the same load balancer
+forbids (port, address, second monitor) is left to the unique constraints.
+"""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, false, select, update
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Change
+from evenkeel.core.errors import Conflict, NotFound, RequestError
+from evenkeel.core.model import HealthMonitor, Listener, Member, Pool
+from evenkeel.store import schema
+from evenkeel.store.database import Op
+from evenkeel.store.part import Part
+from evenkeel.store.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
+from evenkeel.store.tenant_conflicts import (
+    check_members,
+    check_protocols,
+    child_conflict,
+    duplicate_listener,
+    duplicate_member,
+    duplicate_monitor,
+    second_default_pool,
+)
+from evenkeel.store.tenant_lock import Locked, Target, change_of, immutable, lock, pending, read_any, touch_pool
+from evenkeel.store.tenant_steps import as_new, insert_all
+
+InPool = TypeVar("InPool", Member, HealthMonitor)
+
+
+class TenantChildren(Part):
+    """The part of :class:`evenkeel.core.ports.TenantStore` that adds children."""
+
+    async def add_listener(self, row: Listener, *, project_id: str | None) -> Change:
+        """``row.load_balancer_id`` is given. Same port on the load balancer: :class:`Conflict`."""
+        target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
+
+        def op(connection: Connection) -> Change:
+            locked = self._lock(connection, target)
+            if row.default_pool_id is not None:
+                check_protocols(row.protocol, _live_pool_protocol(connection, row.default_pool_id, locked.id))
+            listener = as_new(row, locked)
+            insert_all(connection, schema.listener, [row_of(listener)])
+            return change_of(connection, locked.row, (listener,))
+
+        return await self._insert(op, duplicate_listener(row.protocol, row.protocol_port))
+
+    async def add_pool(
+        self,
+        row: Pool,
+        members: Sequence[Member],
+        monitor: HealthMonitor | None,
+        *,
+        listener_id: str | None,
+        project_id: str | None,
+    ) -> Change:
+        """Add a pool with what is in it; ``row.load_balancer_id`` may be empty if ``listener_id`` is given.
+
+        Raises :class:`Conflict` if the listener has a default pool already.
+        """
+        check_members(members)
+        target = (
+            Target(LOAD_BALANCER, row.load_balancer_id, project_id)
+            if listener_id is None
+            else Target(LISTENER, listener_id, project_id)
+        )
+
+        def op(connection: Connection) -> Change:
+            locked = self._lock(connection, target)
+            if listener_id is not None:
+                if row.load_balancer_id not in ("", locked.id):
+                    raise NotFound(LISTENER.title, listener_id)
+                check_protocols(_give_pool(connection, listener_id, row.id, locked), row.protocol)
+            return _insert_pool(connection, row, members, monitor, listener_id, locked)
+
+        return await self._insert(op)
+
+    async def add_member(self, row: Member, *, project_id: str | None) -> Change:
+        """``row.pool_id`` is given, ``row.load_balancer_id`` is filled in. Same address and port:
+        :class:`Conflict`."""
+        return await self._insert(
+            lambda connection: self._add_to_pool(connection, row, project_id),
+            duplicate_member(row.address, row.protocol_port),
+        )
+
+    async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
+        """``row.pool_id`` is given. A second monitor of the pool: :class:`Conflict`."""
+        return await self._insert(
+            lambda connection: self._add_to_pool(connection, row, project_id), duplicate_monitor()
+        )
+
+    def _add_to_pool(self, connection: Connection, row: InPool, project_id: str | None) -> Change:
+        locked = self._lock(connection, Target(POOL, row.pool_id, project_id))
+        touch_pool(connection, row.pool_id, locked)
+        stored = as_new(row, locked)
+        insert_all(connection, KINDS[type(row)].table, [row_of(stored)])
+        return change_of(connection, locked.row, (stored,))
+
+    def _lock(self, connection: Connection, target: Target) -> Locked:
+        return lock(connection, target, deadline_seconds=self._options.pending_deadline_seconds)
+
+    async def _insert(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
+        try:
+            return await self._db.write(op)
+        except IntegrityError as error:
+            raise child_conflict(error, duplicate) from error
+
+
+def _insert_pool(
+    connection: Connection,
+    row: Pool,
+    members: Sequence[Member],
+    monitor: HealthMonitor | None,
+    listener_id: str | None,
+    locked: Locked,
+) -> Change:
+    stored_members = [as_new(replace(member, pool_id=row.id), locked) for member in members]
+    monitors = [] if monitor is None else [as_new(replace(monitor, pool_id=row.id), locked)]
+    pool = replace(
+        as_new(row, locked),
+        listener_ids=() if listener_id is None else (listener_id,),
+        member_ids=tuple(member.id for member in stored_members),
+        health_monitor_id=None if monitor is None else monitor.id,
+    )
+    insert_all(connection, schema.pool, [row_of(pool)])
+    insert_all(connection, schema.member, [row_of(member) for member in stored_members])
+    insert_all(connection, schema.health_monitor, [row_of(row) for row in monitors])
+    return change_of(connection, locked.row, (pool, *stored_members, *monitors))
+
+
+def _live_pool_protocol(connection: Connection, pool_id: str, load_balancer_id: str) -> str:
+    """The protocol of a pool of this load balancer. Raises :class:`NotFound`."""
+    table = schema.pool
+    protocol = connection.scalar(
+        select(table.c.protocol).where(
+            table.c.id == pool_id, table.c.load_balancer_id == load_balancer_id, table.c.deleted == false()
+        )
+    )
+    if protocol is None:
+        raise NotFound(POOL.title, pool_id)
+    return str(protocol)
+
+
+def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:
+    """Make the pool the listener's default pool; its protocol. Raises :class:`Conflict` if it has one."""
+    table = schema.listener
+    protocol = connection.scalar(
+        update(table)
+        .where(table.c.id == listener_id, table.c.default_pool_id.is_(None), table.c.deleted == false())
+        .values(
+            default_pool_id=pool_id,
+            provisioning_status=pending(LISTENER),
+            revision=locked.revision,
+            updated_at=locked.now,
+        )
+        .returning(table.c.protocol)
+    )
+    if protocol is None:
+        raise _no_pool_for(connection, listener_id)
+    return str(protocol)
+
+
+def _no_pool_for(connection: Connection, listener_id: str) -> Conflict:
+    row = read_any(connection, Target(LISTENER, listener_id, None))
+    return immutable(LISTENER, listener_id) if row.deleted else second_default_pool()

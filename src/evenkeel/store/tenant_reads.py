@@ -1,0 +1,67 @@
+"""Reading load balancers and what is below them."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.errors import NotFound
+from evenkeel.core.model import ListenerStatistics, LoadBalancerTree
+from evenkeel.store import schema
+from evenkeel.store.loading import load_trees
+from evenkeel.store.part import Part
+from evenkeel.store.rows import KINDS, LOAD_BALANCER, POOL
+from evenkeel.store.tenant_ids import build_one
+from evenkeel.store.tenant_listing import list_page
+from evenkeel.store.tenant_lock import Target, read_any
+
+_counts = schema.listener_statistics
+
+
+class TenantReads(Part):
+    """The part of :class:`evenkeel.core.ports.TenantStore` that reads."""
+
+    async def get(
+        self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: str | None
+    ) -> Any:
+        """One object with its ids of children; at most two queries. Raises :class:`NotFound`."""
+        target = Target(KINDS[kind], object_id, project_id, parent_id)
+        return await self._db.read(lambda connection: build_one(connection, target.kind, read_any(connection, target)))
+
+    async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
+        """A page of objects; ``parent_id`` is the pool of members.
+
+        Raises :class:`Invalid` for unknown filter or sort names and markers, :class:`NotFound` for the pool.
+        """
+        stored = KINDS[kind]
+
+        def op(connection: Connection) -> Page:
+            conditions: list[ColumnElement[bool]] = []
+            if parent_id is not None:
+                conditions.append(stored.table.c.pool_id == parent_id)
+            page = list_page(connection, stored, query, conditions)
+            if parent_id is not None and not page.items:
+                read_any(connection, Target(POOL, parent_id, query.project_id))
+            return page
+
+        return await self._db.read(op)
+
+    async def tree(self, load_balancer_id: str, *, project_id: str | None) -> LoadBalancerTree:
+        """Everything of one load balancer, those marked deleted included. Raises :class:`NotFound`."""
+        trees = await self._db.read(lambda connection: load_trees(connection, [load_balancer_id]))
+        tree = trees.get(load_balancer_id)
+        if tree is None or project_id not in (None, tree.load_balancer.project_id):
+            raise NotFound(LOAD_BALANCER.title, load_balancer_id)
+        return tree
+
+    async def statistics(self, load_balancer_id: str, *, listener_id: str | None = None) -> ListenerStatistics:
+        """Totals of one listener or, summed, of the load balancer; zeros if nothing was counted yet."""
+        names = ListenerStatistics.__struct_fields__
+        statement = select(*(func.sum(_counts.c[name]) for name in names)).where(
+            _counts.c.load_balancer_id == load_balancer_id
+        )
+        if listener_id is not None:
+            statement = statement.where(_counts.c.listener_id == listener_id)
+        row = await self._db.read(lambda connection: connection.execute(statement).one())
+        # PostgreSQL sums big integers to decimals
+        return ListenerStatistics(**{name: int(total or 0) for name, total in zip(names, row, strict=True)})

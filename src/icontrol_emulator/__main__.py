@@ -1,0 +1,91 @@
+"""The command line: `icontrol-emulator`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from icontrol_emulator.device import DeviceSpec
+from icontrol_emulator.emulator import Emulator
+from icontrol_emulator.tls import TlsFiles
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    asyncio.run(_run(options))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="icontrol-emulator", description=__doc__)
+    parser.add_argument("--device", type=_device, action="append", metavar="NAME@HOST:PORT")
+    parser.add_argument("--state-dir", type=Path, required=True)
+    parser.add_argument("--user", type=_pair, action="append", metavar="NAME:PASSWORD")
+    parser.add_argument("--ha", choices=("standalone", "pair"), default="standalone")
+    parser.add_argument("--latency", choices=("realistic", "none"), default="none")
+    parser.add_argument("--no-data-plane", action="store_true")
+    parser.add_argument("--control", type=_address, default=("127.0.0.1", 0), metavar="HOST:PORT")
+    parser.add_argument("--cert", type=Path)
+    parser.add_argument("--key", type=Path)
+    parser.add_argument("--ca", type=Path, help="what clients are to trust; default: the certificate file")
+    parser.add_argument("--transactions-max", type=int, default=50)
+    parser.add_argument("--monitor-scale", type=float, default=1.0)
+    return parser
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _device(text: str) -> DeviceSpec:
+    name, at, rest = text.partition("@")
+    return DeviceSpec(name, *_address(rest)) if at else DeviceSpec(name)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, colon, password = text.partition(":")
+    if not colon:
+        raise argparse.ArgumentTypeError("NAME:PASSWORD is expected")
+    return name, password
+
+
+async def _run(options: argparse.Namespace) -> None:
+    files = None
+    if options.cert and options.key:
+        files = TlsFiles(options.cert, options.key, options.ca or options.cert)
+    emulator = Emulator(
+        options.device or ["bigip-1"], users=dict(options.user or [("admin", "admin")]), ha=options.ha,
+        latency=options.latency, data_plane=not options.no_data_plane, state_dir=options.state_dir,
+        control=options.control, tls_files=files, open_transactions_max=options.transactions_max,
+        monitor_scale=options.monitor_scale,
+    )  # fmt: skip
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    async with emulator:
+        await asyncio.to_thread(_publish, options.state_dir / "endpoints.json", emulator)
+        await stopping.wait()
+
+
+def _publish(path: Path, emulator: Emulator) -> None:
+    """Atomic, so that whoever waits for the file never reads half of it."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(emulator.endpoints())))
+    temporary.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

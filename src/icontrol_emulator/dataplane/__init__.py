@@ -1,0 +1,1 @@
+"""Real traffic: listeners for virtual servers, balancing over pool members, monitors."""

@@ -1,0 +1,112 @@
+"""Which pool member gets the next connection."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from icontrol_emulator.config.engine import Engine
+from icontrol_emulator.config.model import Key, Obj
+from icontrol_emulator.config.names import strip_domain
+from icontrol_emulator.config.rules.pool import MEMBERS, member_endpoint, member_node
+from icontrol_emulator.dataplane.counters import CounterBook
+from icontrol_emulator.dataplane.status import MemberStatus
+
+SHARES_MAX = 10_000
+
+
+def member_path(member: Obj) -> str:
+    """Name under which a member is counted."""
+    return f"{member.key.parent} {member.key.path}"
+
+
+class Balancer:
+    def __init__(self, engine: Engine, status: MemberStatus, counters: CounterBook) -> None:
+        self._engine = engine
+        self._status = status
+        self._counters = counters
+        self._shares: dict[str, dict[Key, float]] = {}
+
+    def choose(self, pool_path: str, tried: Collection[Key] = (), preferred: Key | None = None) -> Obj | None:
+        """A member for a new connection, the preferred one while it may still be used."""
+        pool = self._engine.store.get(Key("ltm/pool", "", pool_path))
+        if pool is None:
+            return None
+        if preferred is not None and preferred not in tried:
+            kept = self._engine.store.get(preferred)
+            if kept is not None and self._status.usable(kept):
+                return kept
+        members = [member for member in self.members(pool_path) if member.key not in tried and self._free(member)]
+        if not members:
+            return None
+        return self._pick(pool_path, str(self._engine.props(pool)["loadBalancingMode"]), members)
+
+    def members(self, pool_path: str) -> list[Obj]:
+        return self._engine.store.children(MEMBERS, pool_path)
+
+    def _free(self, member: Obj) -> bool:
+        limit = int(member.props.get("connectionLimit", 0))
+        if limit and self._counters.of("member", member_path(member)).current >= limit:
+            return False
+        return self._status.open_to_new(member)
+
+    def _pick(self, pool_path: str, mode: str, members: list[Obj]) -> Obj:
+        if "least-connections" in mode or mode == "least-sessions":
+            loads = {member.key: self._load(member, mode) for member in members}
+            least = min(loads.values())
+            members = [member for member in members if loads[member.key] == least]
+            weights = dict.fromkeys((member.key for member in members), 1.0)
+        else:
+            weights = {member.key: self._weight(member, mode) for member in members}
+        return self._take_turns(pool_path, members, weights)
+
+    def _take_turns(self, pool_path: str, members: list[Obj], weights: Mapping[Key, float]) -> Obj:
+        """Smooth weighted round robin: every member gains its weight, the richest pays for all."""
+        if len(self._shares) >= SHARES_MAX:
+            self._shares.clear()
+        before = self._shares.get(pool_path, {})
+        shares = {member.key: before.get(member.key, 0.0) + weights[member.key] for member in members}
+        chosen = max(members, key=lambda member: shares[member.key])
+        shares[chosen.key] -= sum(weights.values())
+        self._shares[pool_path] = {**before, **shares}
+        return chosen
+
+    def _weight(self, member: Obj, mode: str) -> float:
+        if not mode.startswith(("ratio", "dynamic-ratio")):
+            return 1.0
+        source: Obj | None = member_node(self._engine, member) if mode.endswith("node") else member
+        return float(source.props.get("ratio", 1)) if source is not None else 1.0
+
+    def _load(self, member: Obj, mode: str) -> float:
+        if mode.endswith("node"):
+            count = self._counters.of("node", self.node_path(member)).current
+        else:
+            count = self._counters.of("member", member_path(member)).current
+        return count / self._weight(member, mode) if mode.startswith("ratio") else float(count)
+
+    def node_path(self, member: Obj) -> str:
+        node = member_node(self._engine, member)
+        return node.key.path if node is not None else ""
+
+
+def address_of(member: Obj) -> tuple[str, int]:
+    return strip_domain(str(member.props["address"])), member_endpoint(member).port
+
+
+def cookie_value(member: Obj) -> str:
+    """`BIGipServer` cookie content: the member's address and port, byte-swapped."""
+    host, port = address_of(member)
+    swapped = int.from_bytes(port.to_bytes(2, "big"), "little")
+    address = ipaddress.ip_address(host)
+    if address.version == 6:
+        return f"vi{address.packed.hex()}.{swapped}"
+    return f"{int.from_bytes(address.packed, 'little')}.{swapped}.0000"
+
+
+def cookie_name(profile: Mapping[str, Any], pool_path: str) -> str:
+    given = str(profile.get("cookieName", "none"))
+    if given != "none":
+        return given
+    short = pool_path.removeprefix("/Common/").replace("/", "~")
+    return f"BIGipServer{short}"

@@ -1,0 +1,54 @@
+"""What a device counts. Counters outlive configuration changes but not their object's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+COUNTERS_MAX = 100_000
+
+
+@dataclass(slots=True)
+class Counters:
+    bytes_in: int = 0
+    bytes_out: int = 0
+    packets_in: int = 0
+    packets_out: int = 0
+    current: int = 0
+    maximum: int = 0
+    total: int = 0
+    requests: int = 0
+
+    def opened(self) -> None:
+        self.current += 1
+        self.total += 1
+        self.maximum = max(self.maximum, self.current)
+
+    def closed(self) -> None:
+        self.current -= 1
+
+    def took_in(self, count: int) -> None:
+        self.bytes_in += count
+        self.packets_in += 1
+
+    def gave_out(self, count: int) -> None:
+        self.bytes_out += count
+        self.packets_out += 1
+
+
+class CounterBook:
+    """Counters by kind and path, made when first asked for."""
+
+    def __init__(self) -> None:
+        self._counters: dict[tuple[str, str], Counters] = {}
+
+    def of(self, kind: str, path: str) -> Counters:
+        found = self._counters.get((kind, path))
+        if found is None:
+            if len(self._counters) >= COUNTERS_MAX:
+                self._counters.clear()
+            found = self._counters[kind, path] = Counters()
+        return found
+
+    def peek(self, kind: str, path: str) -> Counters:
+        """For reading only: does not enter a new one."""
+        return self._counters.get((kind, path)) or Counters()

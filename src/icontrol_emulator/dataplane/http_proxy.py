@@ -1,0 +1,124 @@
+"""HTTP virtual servers: one member a connection, or one a request with a OneConnect profile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from icontrol_emulator.dataplane.counters import Counters
+from icontrol_emulator.dataplane.http_wire import (
+    BadMessage,
+    Head,
+    read_head,
+    relay_body,
+    request_framing,
+    response_framing,
+)
+from icontrol_emulator.dataplane.session import Session, Upstream
+from icontrol_emulator.dataplane.streams import Stream, send, splice
+
+
+class NoMember(Exception):
+    """No member could take the request."""
+
+
+class HttpProxy:
+    def __init__(self, session: Session, client: Stream, counters: Counters) -> None:
+        self._session = session
+        self._client = client
+        self._counters = counters
+        self._upstream: Upstream | None = None
+
+    async def run(self) -> None:
+        """Serve requests until the client or the protocol ends the connection."""
+        try:
+            while (head := await read_head(self._client)) is not None:
+                self._counters.took_in(len(head.encode()))
+                self._counters.requests += 1
+                if not await self._exchange(head):
+                    return
+        finally:
+            self._drop_upstream()
+
+    def _drop_upstream(self) -> None:
+        if self._upstream is not None:
+            self._upstream.close()
+            self._upstream = None
+
+    async def _exchange(self, head: Head) -> bool:
+        """One request and its response; whether another may follow."""
+        cookies = head.get(b"cookie").decode("latin-1")
+        if self._session.profiles.inserts_forwarded_for:
+            head.add("X-Forwarded-For", self._session.client)
+        upstream, fresh = await self._choose(cookies)
+        try:
+            response, body = await self._ask(upstream, head)
+        except (BadMessage, OSError):
+            if fresh or not request_framing(head).is_empty:
+                raise
+            # the member closed a kept connection before it saw this request
+            self._drop_upstream()
+            upstream, _ = await self._choose(cookies)
+            response, body = await self._ask(upstream, head)
+        try:
+            return await self._answer(upstream, head, response, cookies, body)
+        finally:
+            if body is not None and not body.done():
+                body.cancel()
+                with contextlib.suppress(asyncio.CancelledError, OSError, BadMessage):
+                    await body
+
+    async def _choose(self, cookies: str) -> tuple[Upstream, bool]:
+        """The connection for the next request, and whether it is new."""
+        if self._upstream is not None and self._session.profiles.balances_requests:
+            self._drop_upstream()
+        if self._upstream is not None:
+            return self._upstream, False
+        self._upstream = await self._session.connect(cookies)
+        if self._upstream is None:
+            raise NoMember
+        return self._upstream, True
+
+    async def _ask(self, upstream: Upstream, head: Head) -> tuple[Head, asyncio.Task[None] | None]:
+        upstream.request()
+        await send(upstream.stream, head.encode(), upstream.gave_out)
+        framing = request_framing(head)
+        body = None
+        if not framing.is_empty:
+            relay = relay_body(self._client, upstream.stream, framing, self._counters.took_in, upstream.gave_out)
+            body = asyncio.create_task(relay)
+        try:
+            return await self._response_head(upstream), body
+        except BaseException:
+            if body is not None:
+                body.cancel()
+            raise
+
+    async def _response_head(self, upstream: Upstream) -> Head:
+        while True:
+            response = await read_head(upstream.stream)
+            if response is None:
+                raise BadMessage("no response")
+            upstream.took_in(len(response.encode()))
+            if response.status >= 200 or response.status == 101:
+                return response
+            await send(self._client, response.encode(), self._counters.gave_out)
+
+    async def _answer(
+        self, upstream: Upstream, head: Head, response: Head, cookies: str, body: asyncio.Task[None] | None
+    ) -> bool:  # fmt: skip
+        cookie = self._session.set_cookie(upstream.member, cookies)
+        if cookie is not None:
+            response.add("Set-Cookie", cookie)
+        await send(self._client, response.encode(), self._counters.gave_out)
+        if response.status == 101:
+            counts = (self._counters.took_in, self._counters.gave_out, upstream.took_in, upstream.gave_out)
+            await splice(self._client, upstream.stream, counts)
+            return False
+        framing = response_framing(response, head.method)
+        await relay_body(upstream.stream, self._client, framing, upstream.took_in, self._counters.gave_out)
+        if body is not None and not body.done():
+            return False
+        if response.closes or framing.until_close:
+            self._drop_upstream()
+        return not head.closes and not framing.until_close and not response.closes

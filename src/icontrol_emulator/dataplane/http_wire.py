@@ -1,0 +1,150 @@
+"""Just enough HTTP/1 to balance it: heads, and how far bodies reach.
+
+Heads keep the bytes of every line they do not change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from icontrol_emulator.dataplane.streams import CHUNK_BYTES, Count, Stream, send
+
+HEAD_BYTES_MAX = 65_536
+
+
+class BadMessage(Exception):
+    """Not HTTP, or larger than accepted."""
+
+
+@dataclass(slots=True)
+class Head:
+    """Start line and header lines of a message, without line ends."""
+
+    start: bytes
+    lines: list[bytes]
+
+    def get(self, name: bytes) -> bytes:
+        """All values of a header joined by comma, lower-case name given."""
+        return b", ".join(
+            line.partition(b":")[2].strip() for line in self.lines if line.partition(b":")[0].strip().lower() == name
+        )
+
+    def add(self, name: str, value: str) -> None:
+        self.lines.append(f"{name}: {value}".encode("latin-1"))
+
+    def encode(self) -> bytes:
+        return b"\r\n".join([self.start, *self.lines, b"", b""])
+
+    @property
+    def method(self) -> bytes:
+        return self.start.partition(b" ")[0]
+
+    @property
+    def status(self) -> int:
+        word = self.start.split(b" ", 2)[1:2]
+        return int(word[0]) if word and word[0].isdigit() else 0
+
+    @property
+    def is_old(self) -> bool:
+        return b"HTTP/1.0" in self.start
+
+    @property
+    def closes(self) -> bool:
+        connection = self.get(b"connection").lower()
+        return b"close" in connection or (self.is_old and b"keep-alive" not in connection)
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How a body is delimited: `length` bytes, chunks, or until the connection closes."""
+
+    length: int = 0
+    chunked: bool = False
+    until_close: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.chunked and not self.until_close and self.length == 0
+
+
+async def read_head(stream: Stream) -> Head | None:
+    """The next head, or None at the end of the connection."""
+    try:
+        raw = await stream.reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError as error:
+        if error.partial.strip():
+            raise BadMessage("connection closed within a head") from error
+        return None
+    except asyncio.LimitOverrunError as error:
+        raise BadMessage("head too large") from error
+    start, *lines = raw.lstrip(b"\r\n")[:-4].split(b"\r\n")
+    if b" " not in start:
+        raise BadMessage("no start line")
+    return Head(start, lines)
+
+
+def request_framing(head: Head) -> Framing:
+    if b"chunked" in head.get(b"transfer-encoding").lower():
+        return Framing(chunked=True)
+    return Framing(length=_length(head) or 0)
+
+
+def response_framing(head: Head, method: bytes) -> Framing:
+    if method == b"HEAD" or head.status in (204, 304) or head.status < 200:
+        return Framing()
+    if b"chunked" in head.get(b"transfer-encoding").lower():
+        return Framing(chunked=True)
+    length = _length(head)
+    return Framing(until_close=True) if length is None else Framing(length=length)
+
+
+def _length(head: Head) -> int | None:
+    text = head.get(b"content-length").split(b",")[0].strip()
+    if not text:
+        return None
+    if not text.isdigit():
+        raise BadMessage("bad content length")
+    return int(text)
+
+
+async def relay_body(source: Stream, target: Stream, framing: Framing, took: Count, gave: Count) -> None:
+    if framing.chunked:
+        await _relay_chunks(source, target, took, gave)
+    elif framing.until_close:
+        while data := await source.reader.read(CHUNK_BYTES):
+            took(len(data))
+            await send(target, data, gave)
+    else:
+        await _relay_exactly(source, target, framing.length, took, gave)
+
+
+async def _relay_exactly(source: Stream, target: Stream, length: int, took: Count, gave: Count) -> None:
+    while length > 0:
+        data = await source.reader.read(min(CHUNK_BYTES, length))
+        if not data:
+            raise BadMessage("body ended early")
+        length -= len(data)
+        took(len(data))
+        await send(target, data, gave)
+
+
+async def _relay_chunks(source: Stream, target: Stream, took: Count, gave: Count) -> None:
+    while True:
+        line = await source.reader.readline()
+        size_text = line.split(b";")[0].strip()
+        try:
+            size = int(size_text, 16)
+        except ValueError:
+            raise BadMessage("bad chunk size") from None
+        took(len(line))
+        await send(target, line, gave)
+        if size == 0:
+            break
+        await _relay_exactly(source, target, size + 2, took, gave)
+    while True:  # trailers
+        line = await source.reader.readline()
+        took(len(line))
+        await send(target, line, gave)
+        if line in (b"\r\n", b"\n", b""):
+            return

@@ -1,0 +1,129 @@
+"""A listening virtual server: accepts, and serves each connection with the configuration of that moment."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable
+
+import structlog
+
+from icontrol_emulator.config.engine import Engine
+from icontrol_emulator.config.model import Key
+from icontrol_emulator.dataplane import streams
+from icontrol_emulator.dataplane.balance import Balancer
+from icontrol_emulator.dataplane.counters import CounterBook, Counters
+from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
+from icontrol_emulator.dataplane.http_wire import BadMessage
+from icontrol_emulator.dataplane.persist import PersistenceTable
+from icontrol_emulator.dataplane.probes import _no_verification
+from icontrol_emulator.dataplane.session import Profiles, Session, client_tls
+from icontrol_emulator.dataplane.sockets import Address, reset
+from icontrol_emulator.dataplane.streams import Stream
+
+log = structlog.get_logger(__name__)
+
+ACCEPTS_AT_ONCE_MAX = 64
+CONNECTIONS_MAX = 20_000
+
+
+class Carrier:
+    """What listeners of one device share: members to choose from, counters, open connections."""
+
+    def __init__(self, engine: Engine, balancer: Balancer, counters: CounterBook, table: PersistenceTable) -> None:
+        self.engine = engine
+        self.balancer = balancer
+        self.counters = counters
+        self.table = table
+        self._connections: set[asyncio.Task[None]] = set()
+
+    def serve(self, virtual: Key, conn: socket.socket, peer: str) -> None:
+        if len(self._connections) >= CONNECTIONS_MAX:
+            reset(conn)
+            return
+        task = asyncio.get_running_loop().create_task(self._serve(virtual, conn, peer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    def drop_connections(self) -> None:
+        for task in list(self._connections):
+            task.cancel()
+
+    async def stop(self) -> None:
+        self.drop_connections()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, key: Key, conn: socket.socket, peer: str) -> None:
+        session = self._session(key, peer)
+        if session is None:
+            reset(conn)
+            return
+        counters = self.counters.of("virtual", key.path)
+        limit = int(session.virtual.props.get("connectionLimit", 0))
+        if limit and counters.current >= limit:
+            reset(conn)
+            return
+        counters.opened()
+        client: Stream | None = None
+        try:
+            client = await streams.wrap(conn, client_tls(self.engine, session.profiles))
+            await self._carry(session, client, counters)
+            await streams.close(client)
+        except (NoMember, BadMessage, OSError, ssl.SSLError, ExceptionGroup, asyncio.CancelledError):
+            if client is not None:
+                streams.abort(client)
+            else:
+                reset(conn)
+        finally:
+            counters.closed()
+
+    def _session(self, key: Key, peer: str) -> Session | None:
+        virtual = self.engine.store.get(key)
+        if virtual is None or not virtual.props.get("pool"):
+            return None
+        profiles = Profiles.of(self.engine, virtual)
+        secure = _no_verification() if "server-ssl" in profiles.by_kind else None
+        return Session(self.engine, self.balancer, self.counters, self.table, virtual, peer, profiles, secure)
+
+    async def _carry(self, session: Session, client: Stream, counters: Counters) -> None:
+        if session.profiles.speaks_http:
+            await HttpProxy(session, client, counters).run()
+            return
+        upstream = await session.connect()
+        if upstream is None:
+            raise NoMember
+        try:
+            counts = (counters.took_in, counters.gave_out, upstream.took_in, upstream.gave_out)
+            await streams.splice(client, upstream.stream, counts)
+        finally:
+            upstream.close()
+
+
+class Listener:
+    """Accepts on a socket it does not own: detaching leaves the socket listening for the next owner."""
+
+    def __init__(self, sock: socket.socket, address: Address, serve: Callable[[socket.socket, str], None]) -> None:
+        self.address = address
+        self._sock = sock
+        self._serve = serve
+        asyncio.get_running_loop().add_reader(sock, self._accept)
+
+    def detach(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._sock)
+
+    def _accept(self) -> None:
+        # accepting inside the callback: a cancelled accept could lose a connection already taken
+        for _ in range(ACCEPTS_AT_ONCE_MAX):
+            try:
+                conn, peer = self._sock.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                log.warning("accept failed", address=self.address.host, error=str(error))
+                return
+            conn.setblocking(False)
+            with contextlib.suppress(OSError):
+                conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._serve(conn, peer[0])

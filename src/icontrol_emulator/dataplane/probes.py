@@ -1,0 +1,167 @@
+"""Health probes. Equal probes run once, whoever asks for them, and their result is kept on one board.
+
+A target is `checking` until its first answer, `up` on a success, and `down` once nothing succeeded for `timeout`
+seconds; one that never was up is down on its first failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+PROBES_AT_ONCE_MAX = 200
+ANSWER_BYTES_MAX = 5120
+ALWAYS_UP = frozenset({"icmp", "gateway-icmp", "inband", "real-server", "external", "udp"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What is sent where, and what must come back."""
+
+    monitor: str
+    kind: str
+    host: str
+    port: int
+    interval: float
+    timeout: float
+    send: str = ""
+    recv: str = ""
+    reverse: bool = False
+
+
+@dataclass(slots=True)
+class Result:
+    state: str = "checking"
+    users: int = 0
+    last_success: float | None = None
+    reason: str = ""
+    task: asyncio.Task[None] | None = None
+
+
+class ProbeBoard:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._results: dict[Probe, Result] = {}
+        self._slots = asyncio.Semaphore(PROBES_AT_ONCE_MAX)
+
+    def acquire(self, probe: Probe) -> None:
+        result = self._results.setdefault(probe, Result())
+        result.users += 1
+        if result.task is None:
+            result.task = asyncio.get_running_loop().create_task(self._run(probe, result))
+
+    def release(self, probe: Probe) -> None:
+        result = self._results.get(probe)
+        if result is None:
+            return
+        result.users -= 1
+        if result.users <= 0:
+            del self._results[probe]
+            if result.task is not None:
+                result.task.cancel()
+
+    def state(self, probe: Probe) -> str:
+        result = self._results.get(probe)
+        return result.state if result else "checking"
+
+    def reason(self, probe: Probe) -> str:
+        result = self._results.get(probe)
+        return result.reason if result else ""
+
+    async def stop(self) -> None:
+        tasks = [result.task for result in self._results.values() if result.task]
+        self._results.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, probe: Probe, result: Result) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            begun = loop.time()
+            async with self._slots:
+                good = await attempt(probe)
+            self._note(probe, result, good, loop.time())
+            await asyncio.sleep(max(0.01, probe.interval - (loop.time() - begun)))
+
+    def _note(self, probe: Probe, result: Result, good: bool, now: float) -> None:
+        if good:
+            result.state, result.last_success, result.reason = "up", now, ""
+        elif result.last_success is None or now - result.last_success >= probe.timeout:
+            if result.state != "down":
+                stamp = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y/%m/%d %H:%M:%S")
+                result.reason = f"{probe.monitor}: No successful responses received before deadline. @{stamp}. "
+            result.state = "down"
+
+
+async def attempt(probe: Probe) -> bool:
+    """One probe; true when the target answered as it should."""
+    if probe.kind in ALWAYS_UP or probe.port == 0:
+        return True
+    try:
+        async with asyncio.timeout(max(0.05, min(probe.timeout, 10.0))):
+            answer = await _ask(probe)
+    except (OSError, TimeoutError, asyncio.IncompleteReadError):
+        return False
+    if answer is None or not probe.recv:
+        return True
+    return _matches(probe.recv, answer) != probe.reverse
+
+
+async def _ask(probe: Probe) -> str | None:
+    """What the target said; None when connecting is all there is to it."""
+    talks = probe.kind in ("http", "https", "tcp", "http2") and bool(probe.send or probe.recv)
+    context = _no_verification() if probe.kind == "https" else None
+    reader, writer = await asyncio.open_connection(probe.host, probe.port, ssl=context)
+    try:
+        if not talks:
+            return None
+        writer.write(unescape(probe.send))
+        await writer.drain()
+        return await _listen(reader, probe)
+    finally:
+        writer.transport.abort()
+
+
+async def _listen(reader: asyncio.StreamReader, probe: Probe) -> str | None:
+    if probe.kind == "tcp" and not probe.recv:
+        return None
+    said = b""
+    while len(said) < ANSWER_BYTES_MAX:
+        chunk = await reader.read(ANSWER_BYTES_MAX - len(said))
+        said += chunk
+        text = said.decode("latin-1")
+        if not chunk or (probe.recv and _matches(probe.recv, text)) or (not probe.recv and said):
+            break
+    if not said:
+        raise ConnectionError("no answer")
+    return said.decode("latin-1")
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return re.search(pattern, text) is not None
+    except re.error:
+        return pattern in text
+
+
+def unescape(text: str) -> bytes:
+    r"""`GET /\r\n` as typed in a monitor to bytes; without a line end one is added, as the device does."""
+    plain = text.replace("\\r", "\r").replace("\\n", "\n").replace("\\t", "\t")
+    plain = plain.replace('\\"', '"').replace("\\\\", "\\")
+    if plain and not plain.endswith("\n"):
+        plain += "\r\n\r\n" if " HTTP/1." in plain else "\r\n"
+    elif " HTTP/1." in plain and not plain.endswith("\r\n\r\n"):
+        plain += "\r\n"
+    return plain.encode("latin-1", "replace")
+
+
+def _no_verification() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

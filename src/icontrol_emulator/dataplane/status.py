@@ -1,0 +1,167 @@
+"""What is known of members and nodes: monitors' findings, with overrides from outside taking precedence.
+
+Keeps the probes a configuration asks for running, following changes one by one. Without a probe board nothing is
+probed and everything monitored counts as up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from icontrol_emulator.config.engine import Engine
+from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.names import is_address, split_endpoint, strip_domain
+from icontrol_emulator.config.rules.pool import (
+    MEMBERS,
+    NODE,
+    is_disabled,
+    is_forced_down,
+    member_endpoint,
+    member_node,
+    monitor_paths,
+    monitors_needed,
+)
+from icontrol_emulator.config.store import ChangeSet
+from icontrol_emulator.dataplane.probes import Probe, ProbeBoard
+
+POOL = "ltm/pool"
+
+
+class MemberStatus:
+    def __init__(self, board: ProbeBoard | None, monitor_scale: float) -> None:
+        self._board = board
+        self._scale = monitor_scale
+        self._engine: Engine | None = None
+        self._probes: dict[Key, list[Probe]] = {}
+        self._overrides: dict[tuple[str, str], str] = {}
+
+    def attach(self, engine: Engine) -> None:
+        self._engine = engine
+
+    # -- answers
+
+    def monitor_state(self, member: Obj) -> str | None:
+        override = self._overrides.get((member.key.parent, member.key.path))
+        if override is not None:
+            return override
+        node = self._node_of(member)
+        if node is not None and self.node_state(node) == "down":
+            return "down"
+        return self._state(member.key, self.rule_of(member))
+
+    def node_state(self, node: Obj) -> str | None:
+        return self._state(node.key, self._own_rule(node))
+
+    def usable(self, member: Obj) -> bool:
+        """May carry connections, persistent ones included."""
+        node = self._node_of(member)
+        if is_forced_down(member) or (node is not None and is_forced_down(node)):
+            return False
+        return self.monitor_state(member) in (None, "up")
+
+    def open_to_new(self, member: Obj) -> bool:
+        """May be given new clients."""
+        node = self._node_of(member)
+        return not is_disabled(member) and not (node is not None and is_disabled(node)) and self.usable(member)
+
+    def reason(self, member: Obj) -> str:
+        for probe in self._probes.get(member.key, ()):
+            if self._board is not None and self._board.state(probe) == "down":
+                return self._board.reason(probe)
+        return ""
+
+    def override(self, pool: str, member: str, state: str | None) -> None:
+        if state is None:
+            self._overrides.pop((pool, member), None)
+        else:
+            self._overrides[pool, member] = state
+
+    def rule_of(self, member: Obj) -> str | None:
+        """The monitor rule in effect for a member: its own or its pool's."""
+        own = self._own_rule(member)
+        if own is not None or self._engine is None or member.key.owner is None:
+            return own
+        pool = self._engine.store.get(member.key.owner)
+        return pool.props.get("monitor") if pool else None
+
+    def _own_rule(self, obj: Obj) -> str | None:
+        rule = obj.props.get("monitor")
+        return None if rule in (None, "default") else rule
+
+    def _node_of(self, member: Obj) -> Obj | None:
+        return member_node(self._engine, member) if self._engine is not None else None
+
+    def _state(self, key: Key, rule: str | None) -> str | None:
+        if not rule:
+            return None
+        if self._board is None:
+            return "up"
+        states = [self._board.state(probe) for probe in self._probes.get(key, ())]
+        if states.count("up") >= min(monitors_needed(rule), len(states) or 1):
+            return "up"
+        return "checking" if "checking" in states or not states else "down"
+
+    # -- following the configuration
+
+    def follow(self, changes: ChangeSet) -> None:
+        if self._board is None or self._engine is None:
+            return
+        for key in dict.fromkeys(each for changed in changes.before for each in self._affected(changed, 0)):
+            self._refresh(key)
+
+    def _affected(self, key: Key, depth: int) -> Iterable[Key]:
+        """Members and nodes whose probes may differ after a change of `key`."""
+        assert self._engine is not None
+        store = self._engine.store
+        if key.type in (MEMBERS, NODE):
+            yield key
+        if key.type == NODE:
+            yield from store.users(Target(NODE, key.path))
+        elif key.type == POOL:
+            yield from (child.key for child in store.children(MEMBERS, key.path))
+        elif key.type.startswith("ltm/monitor/") and depth < 10:
+            for user in list(store.users(Target("monitor", key.path))):
+                yield from self._affected(user, depth + 1)
+
+    def _refresh(self, key: Key) -> None:
+        assert self._engine is not None
+        assert self._board is not None
+        obj = self._engine.store.get(key)
+        wanted = self._wanted(obj) if obj is not None else []
+        before = self._probes.get(key, [])
+        for probe in wanted:
+            self._board.acquire(probe)
+        for probe in before:
+            self._board.release(probe)
+        if wanted:
+            self._probes[key] = wanted
+        else:
+            self._probes.pop(key, None)
+        if obj is None:
+            self._overrides.pop((key.parent, key.path), None)
+
+    def _wanted(self, obj: Obj) -> list[Probe]:
+        rule = self.rule_of(obj) if obj.key.type == MEMBERS else self._own_rule(obj)
+        host = strip_domain(str(obj.props.get("address", "")))
+        if not rule or not is_address(host):
+            return []
+        port = member_endpoint(obj).port if obj.key.type == MEMBERS else 0
+        return [probe for path in monitor_paths(rule) if (probe := self._probe(path, host, port)) is not None]
+
+    def _probe(self, path: str, host: str, port: int) -> Probe | None:
+        assert self._engine is not None
+        monitor = self._engine.store.find(Target("monitor", path))
+        if monitor is None:
+            return None
+        props = self._engine.props(monitor)
+        elsewhere = split_endpoint(str(props.get("destination", "*:*")))
+        if elsewhere is not None:
+            host = host if elsewhere.host == "*" else strip_domain(elsewhere.host)
+            port = elsewhere.port or port
+        return Probe(
+            monitor=path, kind=monitor.key.type.rpartition("/")[2], host=host, port=port,
+            interval=float(props.get("interval", 5)) * self._scale,
+            timeout=float(props.get("timeout", 16)) * self._scale,
+            send=str(props.get("send") or ""), recv=str(props.get("recv") or ""),
+            reverse=props.get("reverse") == "enabled",
+        )  # fmt: skip

@@ -1,0 +1,224 @@
+"""The composition root: devices, their servers, the data plane and the control API in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import structlog
+
+from icontrol_emulator import tls
+from icontrol_emulator.cluster import Cluster
+from icontrol_emulator.config.types import load_registry
+from icontrol_emulator.control import ControlServer
+from icontrol_emulator.dataplane.plane import DataPlane
+from icontrol_emulator.device import ACTIVE, OFFLINE, SNAPSHOTS_MAX, Device, DeviceSpec
+from icontrol_emulator.faults import FaultBook
+from icontrol_emulator.latency import latency_named
+from icontrol_emulator.rest.dispatch import Dispatcher
+from icontrol_emulator.server import DeviceServer
+from icontrol_emulator.stats.documents import StatsDocuments
+from icontrol_emulator.writelog import RequestCounts, WriteLog
+
+log = structlog.get_logger(__name__)
+
+
+class Emulator:
+    """One or more devices. Use `async with`, or `start` and `stop`."""
+
+    def __init__(
+        self,
+        devices: Sequence[str | DeviceSpec] = ("bigip-1",),
+        *,
+        users: Mapping[str, str] | None = None,
+        ha: str = "standalone",
+        latency: str = "none",
+        data_plane: bool = True,
+        state_dir: Path | str | None = None,
+        control: tuple[str, int] = ("127.0.0.1", 0),
+        tls_files: tls.TlsFiles | None = None,
+        open_transactions_max: int = 50,
+        monitor_scale: float = 1.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._specs = [DeviceSpec(each) if isinstance(each, str) else each for each in devices]
+        names = [spec.name for spec in self._specs]
+        if len(set(names)) != len(names) or not names:
+            raise ValueError("device names must be given and differ")
+        if ha not in ("standalone", "pair") or (ha == "pair" and len(names) != 2):
+            raise ValueError("ha is standalone, or pair with exactly two devices")
+        self._temporary = state_dir is None
+        self._state_dir = Path(state_dir or tempfile.mkdtemp(prefix="icontrol-emulator-"))
+        self._control_address = control
+        self._tls_files = tls_files
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._planes: dict[str, DataPlane] = {}
+        self.faults = FaultBook()
+        self.write_log = WriteLog(clock)
+        self._counts = RequestCounts(names)
+        self._build(names, users or {"admin": "admin"}, ha, latency, data_plane, open_transactions_max,
+                    monitor_scale, clock)  # fmt: skip
+
+    def _build(
+        self, names: list[str], users: Mapping[str, str], ha: str, latency: str, data_plane: bool,
+        open_transactions_max: int, monitor_scale: float, clock: Callable[[], float],
+    ) -> None:  # fmt: skip
+        registry = load_registry()
+        built = []
+        planes = DataPlane.family(names, carry=data_plane, monitor_scale=monitor_scale, clock=clock)
+        for name in names:
+            peers = [other for other in names if other != name] if ha == "pair" else []
+            device = Device(name, registry, clock, planes[name].status, peers, users, open_transactions_max)
+            planes[name].attach(device)
+            built.append(device)
+        self._planes = planes
+        self.cluster = Cluster(built, pair=ha == "pair")
+        self.cluster.roles_changed = self._roles_changed
+        self.devices = self.cluster.devices
+        stats = StatsDocuments(planes)
+        dispatcher = Dispatcher(self.cluster, stats.document)
+        self._servers = {
+            device.name: DeviceServer(device, dispatcher, self.faults, self.write_log, self._counts,
+                                      latency_named(latency))
+            for device in built
+        }  # fmt: skip
+        self._control = ControlServer(self)
+
+    # -- life
+
+    async def start(self) -> None:
+        self._state_dir.mkdir(parents=True, exist_ok=True)
+        names = [name for spec in self._specs for name in (spec.name, spec.host)]
+        files = self._tls_files or tls.make_files(self._state_dir, names)
+        self.ca_file = files.ca
+        context = tls.server_context(files)
+        for spec in self._specs:
+            await self._servers[spec.name].start(spec.host, spec.port, context)
+        await self._control.start(*self._control_address)
+        for plane in self._planes.values():
+            plane.start()
+        self._roles_changed(None)
+
+    async def stop(self) -> None:
+        self.faults.clear()
+        for task in self._tasks:
+            task.cancel()
+        for task in list(self._tasks):
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        for plane in self._planes.values():
+            await plane.stop()
+        await self._control.stop()
+        for server in self._servers.values():
+            await server.stop()
+        if self._temporary:
+            await asyncio.to_thread(shutil.rmtree, self._state_dir, ignore_errors=True)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            await self.stop()
+            raise
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.stop()
+
+    # -- observing
+
+    @property
+    def control_url(self) -> str:
+        return self._control.url
+
+    @property
+    def request_counts(self) -> dict[str, dict[str, int]]:
+        return self._counts.counts
+
+    def reset_counts(self) -> None:
+        self._counts.reset()
+
+    def endpoints(self) -> dict[str, Any]:
+        """What `endpoints.json` holds."""
+        return {
+            "devices": [{"name": device.name, "url": device.url} for device in self.devices.values()],
+            "ca_file": str(self.ca_file),
+            "control_url": self.control_url,
+        }
+
+    def status(self) -> dict[str, Any]:
+        first = next(iter(self.devices))
+        shown = [
+            {
+                "name": device.name, "url": device.url, "failover_state": device.failover_state,
+                "reachable": device.reachable, "generation": device.engine.store.generation,
+                "objects": len(device.engine.store), "open_transactions": len(device.transactions),
+                "tokens": len(device.tokens),
+            }
+            for device in self.devices.values()
+        ]  # fmt: skip
+        return {"devices": shown, "sync_status": self.cluster.sync_status(first)[1]}
+
+    # -- steering
+
+    async def failover(self, device: str) -> None:
+        """The device becomes standby and its peer active; returns when traffic goes the new way."""
+        self.cluster.stand_by(device)
+
+    async def reboot(self, device: str, *, seconds: float = 5.0, lose_unsaved: bool = True) -> None:
+        """Take the device away for a while; its peer takes over at once."""
+        if not self.devices[device].reachable:
+            raise ValueError(f"{device} is already rebooting")
+        task = asyncio.create_task(self._reboot(device, seconds, lose_unsaved))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        await asyncio.sleep(0)
+
+    async def _reboot(self, name: str, seconds: float, lose_unsaved: bool) -> None:
+        device, server = self.devices[name], self._servers[name]
+        device.reachable = False
+        self.cluster.stand_by(name, OFFLINE)
+        self._planes[name].drop_connections()
+        await server.down()
+        device.forget_sessions()
+        if lose_unsaved:
+            device.load(device.saved)
+        await asyncio.sleep(seconds)
+        device.reachable = True
+        await server.up()
+        self.cluster.come_back(name)
+
+    def set_member_state(self, device: str, pool: str, member: str, state: str | None) -> None:
+        """Override what monitors say; None gives the member back to them."""
+        if state not in ("up", "down", None):
+            raise ValueError("state is up, down or null")
+        self.devices[device]
+        self._planes[device].status.override(pool, member, state)
+
+    def snapshot(self, device: str, name: str) -> None:
+        target = self.devices[device]
+        if len(target.snapshots) >= SNAPSHOTS_MAX:
+            raise ValueError("too many snapshots")
+        target.snapshots[name] = target.engine.store.snapshot()
+
+    def restore(self, device: str, name: str) -> None:
+        target = self.devices[device]
+        target.load(target.snapshots[name])
+
+    def _roles_changed(self, was_active: str | None) -> None:
+        """Listening sockets go straight from the old active device to the new one."""
+        log.info("roles", **{name: device.failover_state for name, device in self.devices.items()})
+        for name, plane in self._planes.items():
+            if self.devices[name].failover_state != ACTIVE:
+                plane.set_active(False)
+        for name, plane in self._planes.items():
+            if self.devices[name].failover_state == ACTIVE:
+                plane.set_active(True)
+        for plane in self._planes.values():
+            plane.sockets.close_unclaimed()

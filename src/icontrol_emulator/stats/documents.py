@@ -1,0 +1,54 @@
+"""/stats of virtual servers, addresses, pools, members and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from icontrol_emulator.config.model import Obj
+from icontrol_emulator.config.render import HOST, item_uri
+from icontrol_emulator.dataplane.plane import DataPlane
+from icontrol_emulator.device import Device
+from icontrol_emulator.rest.config_api import find
+from icontrol_emulator.rest.message import Call
+from icontrol_emulator.rest.route import Route, resolve
+from icontrol_emulator.stats import entries
+
+
+class StatsDocuments:
+    def __init__(self, planes: Mapping[str, DataPlane]) -> None:
+        self._planes = planes
+
+    def document(self, device: Device, call: Call, segments: list[str]) -> dict[str, Any] | None:
+        """The answer to a path ending in `stats`, or None when its type has no statistics."""
+        route = resolve(device.engine.registry, segments)
+        if route is None or route.spec.path not in entries.BUILDERS:
+            return None
+        objects = self._objects(device, route, call)
+        scope = "stats" if route.key is not None else "collectionstats"
+        shown: dict[str, Any] = {"kind": f"{route.spec.kind}{scope}"}
+        if route.key is not None:
+            shown["generation"] = objects[0].generation
+        uri = "/".join(call.path.strip("/").split("/")[2:])
+        shown["selfLink"] = device.renderer.link(uri, call.query.extra)
+        plane = self._planes[device.name]
+        shown["entries"] = dict(self._entry(plane, device, obj) for obj in objects)
+        return shown
+
+    def _objects(self, device: Device, route: Route, call: Call) -> list[Obj]:
+        if route.key is not None:
+            return [find(device, route.key)]
+        if route.parent is not None:
+            find(device, route.parent)
+            return device.engine.store.children(route.spec.path, route.parent.as_parent)
+        return device.engine.store.top(route.spec.path, call.query.partition)
+
+    def _entry(self, plane: DataPlane, device: Device, obj: Obj) -> tuple[str, dict[str, Any]]:
+        builder = entries.BUILDERS[obj.key.type]
+        link = f"{HOST}/{item_uri(obj.key)}/stats"
+        shown = {
+            "kind": f"{device.engine.spec(obj.key.type).kind}stats",
+            "selfLink": f"{link}?ver={device.renderer.version}",
+            "entries": builder(entries.View(plane, device.engine), obj),
+        }
+        return link, {"nestedStats": shown}

@@ -1,0 +1,55 @@
+"""The API over a real SQLite store, called in-process or through a real server."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from evenkeel.api.app import Application, create_app
+from evenkeel.core.control import Environment
+from evenkeel.core.model import Subnet
+from evenkeel.core.ports import Store
+from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.part import StoreOptions
+from evenkeel.store.sql_store import open_store
+from tests.api.client import Client, Sink
+
+SUBNET = Subnet(
+    id="5b0c8b3e-3b3d-4c53-9f2c-0d6a1f7f0a01",
+    network_id="7a2f3c3e-9f61-4b0a-8a8e-6d1c5a8f0b02",
+    name="blue",
+    cidr="10.10.0.0/16",
+    gateway_ip="10.10.0.1",
+    allocation_start="10.10.0.10",
+    allocation_end="10.10.255.200",
+)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """A started store with one environment and one subnet."""
+    opened = open_store(f"sqlite:///{tmp_path / 'evenkeel.db'}", StoreOptions())
+    await opened.start()
+    await opened.add_environment(Environment(name="dev", device_driver="noop"))
+    await opened.add_subnet(SUBNET)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def sink() -> Sink:
+    """What the driver was told."""
+    return Sink()
+
+
+@pytest.fixture
+def app(store: Store, sink: Sink) -> Application:
+    """The application."""
+    return create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev")
+
+
+@pytest.fixture
+async def api(app: Application) -> AsyncIterator[Client]:
+    """A client of the application, without a network in between."""
+    async with Client.of(app) as client:
+        yield client

@@ -1,0 +1,143 @@
+"""RabbitMQ goes away, comes back, comes back empty, or is replaced by another node."""
+
+import asyncio
+
+import pytest
+
+from evenkeel.bus.amqp import AmqpBus, Node, parse_nodes
+from evenkeel.core.errors import BusUnavailable, CallTimeout
+from evenkeel.core.messages import AnyMessage, AnyReply, Done
+from tests.bus.test_contract import Recorder
+from tests.bus.transports import CALL, Amqp, hint
+from tests.services.process import free_port
+from tests.services.rabbitmq import RabbitMQ
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.services
+
+
+async def _stop(broker: RabbitMQ) -> None:
+    await asyncio.to_thread(broker.stop)
+
+
+async def _start(broker: RabbitMQ) -> None:
+    await asyncio.to_thread(broker.start)
+
+
+async def test_a_subscription_survives_a_restart_and_waiting_messages_are_kept(amqp: Amqp, broker: RabbitMQ) -> None:
+    sender, consumer = await amqp.bus(), await amqp.bus()
+    recorder, idle = Recorder(), f"{amqp.queue}-idle"
+    await consumer.consume(amqp.queue, recorder, concurrency=2)
+    await sender.send(idle, hint(1))
+    await _stop(broker)
+    await _start(broker)
+    await sender.send(amqp.queue, hint(2))
+    await eventually(lambda: recorder.got == [hint(2)])
+    late = Recorder()
+    await consumer.consume(idle, late, concurrency=1)
+    await eventually(lambda: late.got == [hint(1)])
+
+
+async def test_everything_works_on_when_the_broker_comes_back_empty(amqp: Amqp, broker: RabbitMQ) -> None:
+    sender, consumer = await amqp.bus(), await amqp.bus()
+    recorder = Recorder(Done())
+    await consumer.consume(amqp.queue, recorder, concurrency=2)
+    await sender.send(amqp.queue, hint(1))
+    await eventually(lambda: recorder.got == [hint(1)])
+    await _stop(broker)
+    broker.wipe()
+    await _start(broker)
+    await sender.send(amqp.queue, hint(2))
+    await eventually(lambda: recorder.got == [hint(1), hint(2)])
+    assert await sender.call(amqp.queue, CALL, timeout_seconds=60) == Done()
+
+
+async def test_a_call_fails_at_once_when_the_connection_is_lost(amqp: Amqp, broker: RabbitMQ) -> None:
+    caller, server = await amqp.bus(), await amqp.bus()
+    started = asyncio.Event()
+
+    async def hang(message: AnyMessage) -> AnyReply | None:
+        started.set()
+        await asyncio.Event().wait()
+        return None
+
+    subscription = await server.consume(amqp.queue, hang, concurrency=1)
+    call = asyncio.create_task(caller.call(amqp.queue, CALL, timeout_seconds=3600))
+    await started.wait()
+    broker.kill()
+    with pytest.raises(BusUnavailable) as failure:
+        await asyncio.wait_for(call, 60)
+    assert not isinstance(failure.value, CallTimeout)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await subscription.close()
+
+
+async def test_sends_in_a_short_outage_wait_and_in_a_long_one_fail(
+    amqp: Amqp, broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.SEND_SECONDS", 0.5)
+    bus = await amqp.bus()
+    await bus.send(amqp.queue, hint(1))
+    broker.kill()
+    with pytest.raises(BusUnavailable):
+        await bus.send(amqp.queue, hint(2))
+    with pytest.raises(BusUnavailable):
+        await bus.call(amqp.queue, CALL, timeout_seconds=0.5)
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.SEND_SECONDS", 60.0)
+    waiting = asyncio.create_task(bus.send(amqp.queue, hint(3)))
+    await _start(broker)
+    await waiting
+    recorder = Recorder()
+    await bus.consume(amqp.queue, recorder, concurrency=1)
+    await eventually(lambda: {1, 3} <= set(recorder.numbers()))
+
+
+async def test_a_deleted_queue_is_made_again_by_sender_and_consumer(amqp: Amqp) -> None:
+    import aio_pika
+
+    bus = await amqp.bus()
+    recorder = Recorder(Done())
+    await bus.consume(amqp.queue, recorder, concurrency=1)
+    await bus.send(amqp.queue, hint(1))
+    await eventually(lambda: recorder.got == [hint(1)])
+    async with await aio_pika.connect(amqp.url) as connection, connection.channel() as channel:
+        await channel.queue_delete(amqp.queue)
+    await bus.send(amqp.queue, hint(2))
+    await eventually(lambda: recorder.got == [hint(1), hint(2)])
+    assert await bus.call(amqp.queue, CALL, timeout_seconds=60) == Done()
+
+
+async def test_another_node_is_used_when_one_is_dead(broker: RabbitMQ) -> None:
+    nodes = (
+        Node(host="127.0.0.1", port=free_port()),
+        *parse_nodes(broker.url),
+        Node(host="127.0.0.1", port=free_port()),
+    )
+    bus = AmqpBus(nodes, name="test")
+    await bus.start()
+    await bus.send("rotation", hint(1))
+    await bus.close()
+
+
+async def test_start_fails_in_time_when_no_node_answers_and_may_be_repeated(
+    broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.START_SECONDS", 0.5)
+    bus = AmqpBus(parse_nodes(broker.url), name="test")
+    broker.kill()
+    with pytest.raises(BusUnavailable):
+        await bus.start()
+    await _start(broker)
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.START_SECONDS", 60.0)
+    await bus.start()
+    await bus.close()
+
+
+async def test_a_wrong_password_is_reported_without_it(broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.START_SECONDS", 2.0)
+    bus = AmqpBus(parse_nodes(broker.url.replace("guest:guest", "guest:s3cret")), name="test")
+    with pytest.raises(BusUnavailable) as failure:
+        await bus.start()
+    assert "s3cret" not in str(failure.value)
+    assert "refused" in str(failure.value).lower()

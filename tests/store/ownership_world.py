@@ -1,0 +1,246 @@
+"""A database with environments, agents and load balancers for the ownership tests, on SQLite and on PostgreSQL."""
+
+import contextlib
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event, insert, select, text, update
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.core.messages import Applied, Register, ReportApplied, ReportReceipt, SessionState
+from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
+from evenkeel.core.statuses import HaType, ProvisioningStatus
+from evenkeel.store import schema
+from evenkeel.store.clock import db_now
+from evenkeel.store.database import Database, open_database
+from evenkeel.store.ownership import OwnershipPart
+from evenkeel.store.part import StoreOptions
+from evenkeel.store.rows import row_of
+
+TTL_SECONDS = 600.0
+"""No session expires by itself while a test runs: see :meth:`World.expire`."""
+
+TABLES = {
+    LoadBalancer: schema.load_balancer,
+    Listener: schema.listener,
+    Pool: schema.pool,
+    Member: schema.member,
+    HealthMonitor: schema.health_monitor,
+}
+
+
+class World:
+    """The store under test, and ways to set the scene and to look behind it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.db = open_database(url)
+        self.store = OwnershipPart(self.db, StoreOptions(pending_deadline_seconds=100.0))
+        self._others: list[Database] = []
+
+    async def start(self) -> None:
+        await self.db.write(schema.metadata.create_all)
+        await self.environment("east")
+
+    async def close(self) -> None:
+        for database in (self.db, *self._others):
+            await database.close()
+
+    def another_controller(self) -> OwnershipPart:
+        """The same database as another process sees it."""
+        database = open_database(self.url)
+        self._others.append(database)
+        return OwnershipPart(database, StoreOptions(pending_deadline_seconds=100.0))
+
+    # -- scenes
+
+    async def environment(self, name: str, driver: str = "bigip") -> None:
+        row = {"name": name, "device_driver": driver, "created_at": db_now()}
+        await self.db.write(lambda c: c.execute(insert(schema.environment).values(**row)))
+
+    async def agent(self, agent_id: str, **changes: Any) -> SessionState:
+        return await self.store.register(registration(agent_id, **changes), ttl_seconds=TTL_SECONDS)
+
+    async def expire(self, agent_id: str) -> None:
+        """The agent's session has ended by time."""
+        await self.change(schema.agent, agent_id, session_expires_at=db_now() - 1.0)
+
+    async def settle(self, agent_id: str) -> None:
+        """The agent has been live for an hour."""
+        await self.change(schema.agent, agent_id, session_started_at=db_now() - 3600.0)
+
+    async def tenant(self, project_id: str = "p1", *, home: str = "a1", number: int = 1) -> ShardOwner:
+        """A placed load balancer of a tenant; returns the owner of the shard."""
+        load_balancer = await self.load_balancer(project_id=project_id)
+        owner = await self.store.place(load_balancer.id, "east", project_id, number, home)
+        assert owner is not None
+        return owner
+
+    async def load_balancer(self, **changes: Any) -> LoadBalancer:
+        id_ = changes.pop("id", None) or str(uuid.uuid4())
+        values: dict[str, Any] = {
+            "project_id": "p1",
+            "provider": "east",
+            "vip": Vip(address=id_, subnet_id="s1", network_id="n1", port_id="port"),
+        }
+        load_balancer = LoadBalancer(id=id_, **(values | changes))
+        await self.add(load_balancer)
+        return load_balancer
+
+    async def add(self, *objects: Any) -> None:
+        """Store tenant objects as they are."""
+
+        def store(connection: Any) -> None:
+            for each in objects:
+                connection.execute(insert(TABLES[type(each)]).values(**row_of(each)))
+
+        await self.db.write(store)
+
+    async def tree(self, load_balancer: LoadBalancer, *, revision: int = 1) -> dict[str, str]:
+        """One of each kind below the load balancer; their ids by kind."""
+        below = {"load_balancer_id": load_balancer.id, "project_id": load_balancer.project_id, "revision": revision}
+        ids = {kind: f"{kind}-{load_balancer.id}"[:36] for kind in ("listener", "pool", "member", "monitor")}
+        await self.add(
+            Pool(id=ids["pool"], protocol="HTTP", lb_algorithm="ROUND_ROBIN", **below),
+            Listener(id=ids["listener"], protocol="HTTP", protocol_port=80, default_pool_id=ids["pool"], **below),
+            Member(id=ids["member"], pool_id=ids["pool"], address="10.0.0.9", protocol_port=80, **below),
+            HealthMonitor(
+                id=ids["monitor"], pool_id=ids["pool"], type="HTTP", delay=5, timeout=3, max_retries=2, **below
+            ),
+        )
+        return ids
+
+    async def change(self, table: Any, id_: str, **values: Any) -> None:
+        await self.db.write(lambda c: c.execute(update(table).where(table.c.id == id_).values(**values)))
+
+    async def tenant_changes(self, load_balancer_id: str, **values: Any) -> None:
+        """The API accepted a change: a newer revision is pending."""
+        table = schema.load_balancer
+        status = ProvisioningStatus.PENDING_UPDATE.value
+        changes = {"provisioning_status": status, "pending_deadline": db_now() + 100.0} | values
+        await self.change(table, load_balancer_id, revision=table.c.revision + 1, **changes)
+
+    async def placed(self, **changes: Any) -> LoadBalancer:
+        """A load balancer in the tenant's shard of group 1, whose home is a1."""
+        load_balancer = await self.load_balancer(**changes)
+        await self.store.place(load_balancer.id, "east", load_balancer.project_id, 1, "a1")
+        return load_balancer
+
+    async def report(self, *outcomes: Applied, agent_id: str = "a1", project_id: str = "p1") -> ReportReceipt:
+        """The owner of the tenant's shard reports, at the shard's epoch."""
+        shard = await self.shard_of(project_id)
+        report = ReportApplied(agent_id=agent_id, shard_id=shard.id, epoch=shard.epoch, outcomes=outcomes)
+        return await self.store.record_applied(report)
+
+    # -- looks
+
+    async def row(self, table: Any, id_: str) -> Any:
+        return await self.db.read(lambda c: c.execute(select(table).where(table.c.id == id_)).first())
+
+    async def rows(self, table: Any) -> list[Any]:
+        return await self.db.read(lambda c: list(c.execute(select(table))))
+
+    async def load_balancer_row(self, id_: str) -> Any:
+        return await self.row(schema.load_balancer, id_)
+
+    async def shard(self, shard_id: str) -> Any:
+        return await self.row(schema.shard, shard_id)
+
+    async def shard_of(self, project_id: str, number: int = 1) -> Any:
+        found = [
+            row for row in await self.rows(schema.shard) if (row.project_id, row.group_number) == (project_id, number)
+        ]
+        return found[0] if found else None
+
+    async def assignments_revision(self, agent_id: str) -> int:
+        return int((await self.row(schema.agent, agent_id)).assignments_revision)
+
+    async def events(self, *kinds: str) -> list[Any]:
+        """Events of those kinds, or all, oldest first."""
+        found = sorted(await self.rows(schema.event), key=lambda row: row.id)
+        return [row for row in found if not kinds or row.kind in kinds]
+
+    async def somebody_waits_for_a_lock(self) -> bool:
+        """PostgreSQL: a statement of this database is blocked by another transaction."""
+        query = text(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        return bool(await self.db.read(lambda c: c.scalar(query)))
+
+
+def registration(agent_id: str, **changes: Any) -> Register:
+    values: dict[str, Any] = {
+        "session_id": f"session-of-{agent_id}",
+        "environment": "east",
+        "group_number": 1,
+        "host": f"host-of-{agent_id}",
+        "device_driver": "bigip",
+        "ha_type": HaType.PAIR,
+        "endpoints": ("10.0.0.1", "10.0.0.2"),
+    }
+    return Register(agent_id=agent_id, **(values | changes))
+
+
+def applied(load_balancer_id: str, revision: int = 1, error: str = "") -> Applied:
+    return Applied(load_balancer_id=load_balancer_id, revision=revision, error=error)
+
+
+class Statements(list[str]):
+    """What was sent to the database."""
+
+    @property
+    def sent(self) -> list[str]:
+        return [each for each in self if not each.startswith(("BEGIN", "COMMIT", "ROLLBACK"))]
+
+
+@contextlib.contextmanager
+def statements() -> Iterator[Statements]:
+    """Collects all statements of the process."""
+    seen = Statements()
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        seen.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+@pytest.fixture(name="world", params=["sqlite", "postgresql"])
+async def world_fixture(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    """One world on each database."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'store.db'}"
+    else:
+        url = request.getfixturevalue("postgresql_database")
+    world = World(url)
+    await world.start()
+    yield world
+    await world.close()
+
+
+@pytest.fixture(name="server_world")
+async def server_world_fixture(postgresql_database: str) -> AsyncIterator[World]:
+    """A world on PostgreSQL, for races between transactions that overlap."""
+    world = World(postgresql_database)
+    await world.start()
+    yield world
+    await world.close()
+
+
+@contextlib.asynccontextmanager
+async def open_transaction(world: World) -> AsyncIterator[Any]:
+    """A transaction on PostgreSQL that stays open inside the block: ``run(op)`` works in it."""
+    engine = create_async_engine(world.url.replace("postgresql://", "postgresql+asyncpg://"), poolclass=NullPool)
+    try:
+        async with engine.begin() as connection:
+            yield connection.run_sync
+    finally:
+        await engine.dispose()
