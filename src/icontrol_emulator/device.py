@@ -50,6 +50,7 @@ class Device:
         self.clock = clock
         self.failover_state = ACTIVE
         self.reachable = True
+        self.boots = 0
         self.changed_listeners: list[Callable[[ChangeSet], None]] = []
         self.engine = Engine(registry, clock, status, self._changed)
         install(self.engine, name, peers, users)
@@ -60,7 +61,6 @@ class Device:
         self.snapshots: dict[str, Snapshot] = {}
         self.files: dict[str, bytearray] = {}
         self.tasks: dict[int, Task] = {}
-        self.busy_until = 0.0
 
     def _changed(self, changes: ChangeSet) -> None:
         for listener in self.changed_listeners:
@@ -99,6 +99,7 @@ class Device:
 
     def forget_sessions(self) -> None:
         """What a reboot wipes out besides unsaved configuration."""
+        self.boots += 1
         self.tokens.forget_everything()
         self.transactions.forget_everything()
         self.tasks.clear()

@@ -135,14 +135,19 @@ class DeviceServer:
         self, request: web.Request, path: str, query: Query, raw: bytes, arrived: InFlight, struck: list[ActiveFault]
     ) -> web.StreamResponse:  # fmt: skip
         headers = request.headers
+        boots = self._device.boots
         outcome: Reply | IControlError | None = await self._before(struck, arrived, path)
-        await self._delay(arrived, path, query)
-        if not self._device.reachable:
-            raise _Dropped
+        if arrived.method != "GET":
+            await self._delay(arrived, path, 0)
+        if not self._device.reachable or self._device.boots != boots:
+            raise _Dropped  # the process that had taken the request is no more
         if outcome is None:
             outcome = self._execute(path, query, raw, arrived, headers, request.remote or "127.0.0.1")
         else:
             self._record(arrived, path, outcome, {}, [])
+        if arrived.method == "GET":
+            items = outcome.document.get("items") if isinstance(outcome, Reply) and outcome.document else None
+            await self._delay(arrived, path, len(items or ()) if query.expand else 0)
         await self._after(struck, arrived)
         return self._response(outcome)
 
@@ -180,11 +185,10 @@ class DeviceServer:
             elif hit.fault.kind == "drop_after":
                 raise _Dropped
 
-    async def _delay(self, arrived: InFlight, path: str, query: Query) -> None:
+    async def _delay(self, arrived: InFlight, path: str, objects: int) -> None:
         commits = arrived.method == "PATCH" and path.startswith("/mgmt/tm/transaction/")
         commands = len(self._device.transactions.commands_of(path.split("/")[4])) if commits else 0
-        objects = len(self._device.engine.store) if query.expand else 0
-        seconds = self._latency.seconds(arrived.method, path, commands=commands, objects=min(objects, 5000))
+        seconds = self._latency.seconds(arrived.method, path, commands=commands, objects=objects)
         if seconds > 0:
             await asyncio.sleep(seconds)
 

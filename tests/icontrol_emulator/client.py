@@ -118,7 +118,9 @@ class Backend:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                length = next((int(line[15:]) for line in head.split("\r\n") if line.lower()[:15] == "content-length:"), 0)
+                length = next(
+                    (int(line[15:]) for line in head.split("\r\n") if line.lower()[:15] == "content-length:"), 0
+                )
                 body = await reader.readexactly(length)
                 if "/monitor" not in head:
                     self.requests += 1

@@ -220,7 +220,9 @@ async def test_folders_and_partitions_are_one_tree(device: Client) -> None:
 
 
 async def test_networks(device: Client) -> None:
-    vlan = await device.post("net/vlan", {"name": "v", "partition": "P", "interfaces": [{"name": "1.1", "tagged": True}]})
+    vlan = await device.post(
+        "net/vlan", {"name": "v", "partition": "P", "interfaces": [{"name": "1.1", "tagged": True}]}
+    )
     assert vlan["tag"] == 4094
     own = await device.post("net/self", {"name": "s", "partition": "P", "address": "10.0.0.1/24", "vlan": "v"})
     assert own["vlan"] == "/P/v"

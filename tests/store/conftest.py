@@ -1,32 +1,80 @@
 """Every test of the store runs on SQLite and on a real PostgreSQL."""
 
+import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Connection, Engine, event
 
 from evenkeel.core.control import Environment
+from evenkeel.store import schema
 from evenkeel.store.database import Database
 from evenkeel.store.sql_store import SqlStore, open_store
+from tests.services.postgres import PostgreSQL
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def backend(request: pytest.FixtureRequest) -> str:
+    """Which database."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def empty_database(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database of the test's own."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/store.db"
+    if backend == "sqlite":
+        return f"sqlite:///{tmp_path}/empty.db"
     url: str = request.getfixturevalue("postgresql_database")
     return url
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with all tables, to copy."""
+    path = tmp_path_factory.mktemp("store") / "template.db"
+    asyncio.run(make_tables(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql: PostgreSQL) -> str:
+    """A database with all tables, emptied for each test."""
+    url = postgresql.create_database()
+    asyncio.run(make_tables(url))
+    return url
+
+
+async def make_tables(url: str) -> None:
+    opened = open_store(url)
+    await opened.start()
+    await opened.close()
+
+
+@pytest.fixture
+def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database with all tables and no rows."""
+    if backend == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "store.db")
+        return f"sqlite:///{tmp_path}/store.db"
+    url: str = request.getfixturevalue("postgresql_template")
+    return url
+
+
+def empty(connection: Connection) -> None:
+    for table in reversed(schema.metadata.sorted_tables):
+        connection.execute(table.delete())
+
+
 @pytest.fixture
 async def store(database_url: str) -> AsyncIterator[SqlStore]:
-    """A started store with one environment, ``prod``."""
+    """A store with one environment, ``prod``."""
     opened = open_store(database_url)
-    await opened.start()
+    await opened.database.write(empty)
     await opened.add_environment(Environment(name="prod", device_driver="noop"))
     yield opened
     await opened.close()

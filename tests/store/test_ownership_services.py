@@ -48,7 +48,7 @@ async def test_named_ones_beyond_the_limit_follow(world: World) -> None:
 
 
 async def test_definition_holds_what_is_below(world: World) -> None:
-    shard_id, (load_balancer_id,) = await scene(world, 1)
+    shard_id, _ = await scene(world, 1)
     load_balancer = await world.placed(id="lb-9999")
     below = await world.tree(load_balancer)
     answer = await world.store.services("a1", shard_id, 1, load_balancer_ids=None, after_id="", limit=9)

@@ -6,17 +6,19 @@ routes, and catches what goes wrong.
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from litestar import Litestar, Request
+from litestar import Litestar, Request, Response
+from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp, Message
+from litestar.types import ASGIApp, HTTPScope, Message
 
+from evenkeel.api.answers import Answer
 from evenkeel.api.bodies import BodyReader, check_content_type, read_body
 from evenkeel.api.context import Call, Identify, Limits, Services, no_identity
 from evenkeel.api.discovery import DISCOVERY_ROUTES
-from evenkeel.api.errors import Refusal, answer_to
+from evenkeel.api.errors import Refusal, answer_to, not_allowed
 from evenkeel.api.lookups import LOOKUP_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
@@ -27,6 +29,9 @@ from evenkeel.core.ports import Network, Store
 
 ROUTES: tuple[RouteMap, ...] = (DISCOVERY_ROUTES, *OCTAVIA_ROUTES, OPERATOR_ROUTES, *LOOKUP_ROUTES)
 """Everything that is served."""
+
+METHODS: tuple[HttpMethod, ...] = tuple(HttpMethod)
+Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
 
 _REQUEST_ID = b"x-openstack-request-id"
 
@@ -86,35 +91,54 @@ def create_app(
     )
 
 
-def _answer_error(request: Request[Any, Any, Any], error: Exception) -> Any:
-    return answer_to(error, request.scope["state"]["request_id"])
+def _answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """What goes wrong before a handler is reached: no route, or not this method."""
+    answer = answer_to(error, request.scope["state"]["request_id"])
+    headers = {name.decode(): value.decode() for name, value in answer.headers}
+    return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
 
 
 def _route_handlers(routes: Iterable[RouteMap], services: Services, identify: Identify) -> Iterable[HTTPRouteHandler]:
-    paths: dict[tuple[str, int], list[str]] = defaultdict(list)
-    operations: dict[int, Operation] = {}
+    """One Litestar handler a path, for all methods: so that every 405 can tell the methods that are allowed."""
+    paths: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     for route_map in routes:
         for operation in route_map.operations:
-            operations[id(operation)] = operation
+            endpoint = _endpoint(operation, services, identify)
             for prefix in route_map.prefixes:
-                paths[operation.method, id(operation)].append(_litestar_path(prefix + operation.path))
-    for (method, key), where in paths.items():
-        endpoint = _endpoint(operations[key], services, identify)
-        yield HTTPRouteHandler(where, http_method=method, status_code=200, include_in_schema=False)(endpoint)  # type: ignore[arg-type]
+                paths[_litestar_path(prefix + operation.path)][operation.method] = endpoint
+    for path, endpoints in paths.items():
+        yield HTTPRouteHandler(path, http_method=METHODS, status_code=200, include_in_schema=False)(
+            _dispatch(endpoints)
+        )
+
+
+def _dispatch(endpoints: dict[str, Endpoint]) -> Callable[..., Any]:
+    """The Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
+    allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
+
+    async def dispatch(request: Request[Any, Any, Any]) -> ASGIApp:
+        scope = request.scope
+        endpoint = endpoints.get(scope["method"])
+        if endpoint is None:
+            return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else not_allowed(allow)
+        try:
+            return await endpoint(request, scope)
+        except Exception as error:
+            return answer_to(error, scope["state"]["request_id"])
+
+    return dispatch
 
 
 def _litestar_path(path: str) -> str:
     return path.replace("}", ":str}") or "/"
 
 
-def _endpoint(operation: Operation, services: Services, identify: Identify) -> Callable[..., Any]:
-    """The Litestar handler of an operation. Its one argument is the request: nothing is injected or converted."""
+def _endpoint(operation: Operation, services: Services, identify: Identify) -> Endpoint:
     handle = operation.handle
     reader = None if operation.body is None else BodyReader(operation.body)
     limit_bytes = services.limits.body_bytes
 
-    async def endpoint(request: Request[Any, Any, Any]) -> ASGIApp:
-        scope = request.scope
+    async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
         check_accept(headers.get(b"accept"))
         call = Call(

@@ -63,8 +63,12 @@ def _refused(error: Refusal) -> Answer:
 
 def _routing(error: HTTPException) -> Answer:
     if isinstance(error, MethodNotAllowedException):
-        allow = tuple((b"allow", value.encode()) for name, value in (error.headers or {}).items() if name == "Allow")
-        return problem(405, "The method is not allowed for the requested URL.", headers=allow)
+        return not_allowed()
     if error.status_code == 404:
         return problem(404, "The resource could not be found.")
     return problem(error.status_code, HTTPStatus(error.status_code).phrase)
+
+
+def not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+    """The answer to a method that the path does not have."""
+    return problem(405, "The method is not allowed for the requested URL.", headers=allow)

@@ -35,13 +35,14 @@ class Shows(Speaks, ShowOne):
     """A command that shows one object."""
 
 
-def find_agent(client: Client, name: str, environment: str | None = None) -> dict[str, Any]:
+def find_agent(client: Client, name: str) -> dict[str, Any]:
     """The agent with this id, or on this host. Raises :class:`Refused` if there is none, or more than one."""
     if is_id(name):
         agent: dict[str, Any] = client.get(f"{API}/agents/{segment(name)}")["agent"]
         return agent
-    query = {"host": name} | ({"environment": environment} if environment else {})
-    found: list[dict[str, Any]] = client.get(f"{API}/agents", query)["agents"]
+    found: list[dict[str, Any]] = client.get(f"{API}/agents", {"host": name})["agents"]
+    if not found:  # operators may have configured ids of their own
+        found = client.get(f"{API}/agents", {"id": name})["agents"]
     if not found:
         raise Refused(404, f"no agent has the id or host {name!r}")
     if len(found) > 1:

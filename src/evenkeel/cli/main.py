@@ -68,7 +68,8 @@ class EvenKeelApp(App):
         """Make the client."""
         if self.options.timeout <= 0:
             raise Usage("--timeout must be above 0")
-        self.client = Client(self.options.endpoint.split(","), timeout_seconds=self.options.timeout)
+        endpoints = [item for item in self.options.endpoint.split(",") if item.strip()]
+        self.client = Client(endpoints, timeout_seconds=self.options.timeout)
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
         """Remember what the failure means for the exit code."""

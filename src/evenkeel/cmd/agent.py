@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from evenkeel.agent.service import Agent, AgentRefused
 from evenkeel.agent.settings import AgentSettings
-from evenkeel.bus import open_bus
+from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import options
 from evenkeel.cmd.controller import start_bus
 from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs

@@ -13,7 +13,7 @@ import uvicorn
 from oslo_config import cfg
 
 from evenkeel.api.app import create_app
-from evenkeel.bus import open_bus
+from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import options
 from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs
 from evenkeel.controller.service import Controller

@@ -160,6 +160,11 @@ class Cluster:
                 raise process.failure("did not open a session")
             await asyncio.sleep(0.1)
 
+    def twin(self, host: str) -> Process:
+        """A second process with the configuration of a host's agent, which must not be; not started yet."""
+        file = self.directory / "etc" / f"{agent_name(host)}.ini"
+        return self._process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
+
     async def start_backend(self, number: int) -> int:
         """A web server that answers its name. Returns its port on 127.0.0.1."""
         name = f"backend-{number}"

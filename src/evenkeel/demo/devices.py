@@ -84,13 +84,14 @@ class Emulator:
 
     def members(self, device: EmulatedDevice) -> dict[str, set[str]]:
         """Full path of each pool -> names of its members, read over iControl REST."""
-        pools = self._read(device, "/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
+        pools = self.read(device, "/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
         return {
             pool["fullPath"]: {member["name"] for member in pool.get("membersReference", {}).get("items", [])}
             for pool in pools
         }
 
-    def _read(self, device: EmulatedDevice, path: str) -> Any:
+    def read(self, device: EmulatedDevice, path: str) -> Any:
+        """One GET of iControl REST."""
         request = urllib.request.Request(device.url + path, headers={"Authorization": self._authorization})
         trust = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=self.ca_file))
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)

@@ -21,7 +21,7 @@ from evenkeel.demo.views import disagreements, unsettled
 HOSTS = ("host-1", "host-2", "host-3")
 BACKENDS = 3
 NAME = "website"
-STEP_SECONDS = 60.0
+STEP_SECONDS = 15.0
 TAKEOVER_SECONDS = 10.0
 CREATE_REQUESTS = 12
 QUIET_SECONDS = 1.5
@@ -99,7 +99,7 @@ class Story:
         self._backends = [await cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
         self._say(f"{BACKENDS} web servers answer their names")
         self._tenants = {number: await asyncio.to_thread(Tenant, cluster.url(number)) for number in (1, 2)}
-        await self._until(self._views_agree, "the agents to agree on who serves what")
+        await self._settle(self._view_problems)
 
     async def _create(self) -> None:
         place, emulator = self.place, self._cluster.emulator
@@ -162,8 +162,8 @@ class Story:
         self._say(f"{host} serves again, handed over without a gap")
 
     async def _verify(self) -> None:
-        await self._until(self._views_agree, "all views to agree")
-        await self._until(self._everything_active, "everything to be ACTIVE")
+        await self._settle(self._view_problems)
+        await self._settle(self._status_problems)
         for device in self._cluster.emulator.devices:
             pools = await asyncio.to_thread(self._cluster.emulator.members, device)
             counts = sorted(len(members) for members in pools.values())
@@ -173,12 +173,12 @@ class Story:
 
     # -- conditions
 
-    async def _views_agree(self) -> bool:
-        agents, shards = await self._agents(), (await self._cluster.ask("/shards"))["shards"]
-        return bool(shards) and not disagreements(agents, shards)
+    async def _view_problems(self) -> list[str]:
+        agents, shards = (await self._cluster.ask("/agents"))["agents"], (await self._cluster.ask("/shards"))["shards"]
+        return disagreements(agents, shards) if shards else ["there are no shards"]
 
-    async def _everything_active(self) -> bool:
-        return not unsettled(await asyncio.to_thread(self._tenants[1].objects, self._load_balancer_id))
+    async def _status_problems(self) -> list[str]:
+        return unsettled(await asyncio.to_thread(self._tenants[1].objects, self._load_balancer_id))
 
     async def _vip_answers(self) -> bool:
         try:
@@ -211,10 +211,6 @@ class Story:
 
     # -- looking
 
-    async def _agents(self) -> list[dict[str, Any]]:
-        agents: list[dict[str, Any]] = (await self._cluster.ask("/agents"))["agents"]
-        return agents
-
     async def _acting_host(self) -> str:
         """The host of the live agent that serves the load balancer; empty if there is none now."""
         hosting = (await self._cluster.ask(f"/loadbalancers/{self._load_balancer_id}/agent"))["hosting"]
@@ -229,6 +225,14 @@ class Story:
                 raise StepFailed(f"waited {STEP_SECONDS:.0f} s in vain for {what}")
             await asyncio.sleep(0.1)
         return value
+
+    async def _settle(self, problems: Callable[[], Awaitable[list[str]]]) -> None:
+        """Wait until there are none; reports travel a moment."""
+        deadline = time.monotonic() + STEP_SECONDS
+        while found := await problems():
+            if time.monotonic() > deadline:
+                raise StepFailed(f"after {STEP_SECONDS:.0f} s: " + "; ".join(found))
+            await asyncio.sleep(0.1)
 
     def close(self) -> None:
         """Disconnect the tenants."""

@@ -22,6 +22,7 @@ from sqlalchemy import (
     false,
     literal,
     not_,
+    or_,
     select,
     true,
     union_all,
@@ -33,7 +34,6 @@ from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.events import EventRow, event_row, record_events
 from evenkeel.store.ownership_outcomes import Settlement, Standing, settle
-from evenkeel.store.ownership_shards import UNCONFIRMED
 from evenkeel.store.ownership_sql import batches
 from evenkeel.store.part import Part
 
@@ -193,19 +193,24 @@ _CHANGE = (
 )
 
 
+def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
+    """As ``IN``, which a statement for many rows cannot have."""
+    return or_(*(column == value for value in values))
+
+
 def _first_operating_status(table: Table) -> ColumnElement[str]:
     """The first guess for a child that was never confirmed; what observation said before stays."""
     status, up = table.c.operating_status, table.c.admin_state_up
     if table is schema.health_monitor:  # nobody observes monitors
         return case((up, OperatingStatus.ONLINE.value), else_=OperatingStatus.OFFLINE.value)
-    new = table.c.provisioning_status.in_((ProvisioningStatus.PENDING_CREATE.value, ERROR))
+    new = _one_of(table.c.provisioning_status, (ProvisioningStatus.PENDING_CREATE.value, ERROR))
     offline = status == OperatingStatus.OFFLINE.value
     if table is not schema.member:
         return case((and_(new, offline, up), OperatingStatus.ONLINE.value), else_=status)
     unwatched = ~exists().where(
         schema.health_monitor.c.pool_id == table.c.pool_id, schema.health_monitor.c.deleted == false()
     )
-    unknown = status.in_((OperatingStatus.OFFLINE.value, OperatingStatus.NO_MONITOR.value))
+    unknown = _one_of(status, (OperatingStatus.OFFLINE.value, OperatingStatus.NO_MONITOR.value))
     return case(
         (and_(new, unknown, not_(up)), OperatingStatus.OFFLINE.value),
         (and_(new, unknown, unwatched), OperatingStatus.NO_MONITOR.value),
@@ -220,7 +225,7 @@ def _confirm_children(table: Table) -> Update:
             table.c.load_balancer_id == bindparam("b_id"),
             table.c.revision <= bindparam("b_revision"),
             table.c.deleted == false(),
-            table.c.provisioning_status.in_(UNCONFIRMED),
+            table.c.provisioning_status != ACTIVE,
         )
         # in this order, because MariaDB lets a later assignment see an earlier one
         .ordered_values(
@@ -240,7 +245,7 @@ def _remove_children(table: Table) -> Delete:
 def _fail_children(table: Table) -> Update:
     return (
         update(table)
-        .where(table.c.load_balancer_id == bindparam("b_id"), table.c.provisioning_status.in_(PENDING_STATUSES))
+        .where(table.c.load_balancer_id == bindparam("b_id"), _one_of(table.c.provisioning_status, PENDING_STATUSES))
         .values(provisioning_status=ERROR)
     )
 

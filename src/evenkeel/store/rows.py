@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import Column, Table
 
 from evenkeel.core.control import Agent, Environment, Event, Shard
-from evenkeel.core.messages import DeviceState
+from evenkeel.core.messages import DeviceState, ShardEpoch
 from evenkeel.core.model import (
     HealthMonitor,
     Listener,
@@ -34,6 +34,7 @@ _texts = msgspec.json.Decoder(tuple[str, ...])
 _text_map = msgspec.json.Decoder(dict[str, str])
 _persistence = msgspec.json.Decoder(SessionPersistence)
 _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
+_serving = msgspec.json.Decoder(tuple[ShardEpoch, ...])
 
 JSON_FIELDS = frozenset({"tags", "insert_headers", "session_persistence"})
 """Attributes kept as JSON text: no filter or order by them."""
@@ -294,7 +295,8 @@ EVENT_COLUMNS = _columns(schema.event, "id at kind text environment agent_id sha
 AGENT_COLUMNS = _columns(
     schema.agent,
     "id environment group_number host device_driver ha_type endpoints admin_state_up session_id session_started_at"
-    " session_expires_at reported_at configurations devices queue_depth capacity_score assignments_revision created_at",
+    " session_expires_at reported_at configurations devices serving queue_depth capacity_score assignments_revision"
+    " created_at",
 )
 
 
@@ -325,4 +327,5 @@ def agent_of(row: Sequence[Any], *, alive: bool, acting: int = 0, homed: int = 0
     values["endpoints"] = _texts.decode(values["endpoints"])
     values["configurations"] = _text_map.decode(values["configurations"])
     values["devices"] = _devices.decode(values["devices"])
+    values["serving"] = _serving.decode(values["serving"])
     return Agent(**values, alive=alive, acting_shards=acting, home_shards=homed, load_balancers=bound)

@@ -18,7 +18,7 @@ from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.persist import PersistenceTable
-from icontrol_emulator.dataplane.probes import _no_verification
+from icontrol_emulator.dataplane.probes import unverified_context
 from icontrol_emulator.dataplane.session import Profiles, Session, client_tls
 from icontrol_emulator.dataplane.sockets import Address, reset
 from icontrol_emulator.dataplane.streams import Stream
@@ -84,7 +84,7 @@ class Carrier:
         if virtual is None or not virtual.props.get("pool"):
             return None
         profiles = Profiles.of(self.engine, virtual)
-        secure = _no_verification() if "server-ssl" in profiles.by_kind else None
+        secure = unverified_context() if "server-ssl" in profiles.by_kind else None
         return Session(self.engine, self.balancer, self.counters, self.table, virtual, peer, profiles, secure)
 
     async def _carry(self, session: Session, client: Stream, counters: Counters) -> None:

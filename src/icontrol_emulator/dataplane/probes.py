@@ -7,6 +7,7 @@ seconds; one that never was up is down on its first failure.
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 import ssl
 from collections.abc import Callable
@@ -115,7 +116,7 @@ async def attempt(probe: Probe) -> bool:
 async def _ask(probe: Probe) -> str | None:
     """What the target said; None when connecting is all there is to it."""
     talks = probe.kind in ("http", "https", "tcp", "http2") and bool(probe.send or probe.recv)
-    context = _no_verification() if probe.kind == "https" else None
+    context = unverified_context() if probe.kind == "https" else None
     reader, writer = await asyncio.open_connection(probe.host, probe.port, ssl=context)
     try:
         if not talks:
@@ -160,8 +161,10 @@ def unescape(text: str) -> bytes:
     return plain.encode("latin-1", "replace")
 
 
-def _no_verification() -> ssl.SSLContext:
-    context = ssl.create_default_context()
+@functools.cache
+def unverified_context() -> ssl.SSLContext:
+    """A client's TLS context that believes every server, as monitors and server-ssl do by default."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context

@@ -32,8 +32,6 @@ class Dispatcher:
             raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
         if segments[1:2] == ["transaction"]:
             return transaction_api.handle(device, call)
-        if device.busy_until > device.clock() and call.method in WRITES:
-            raise errors.busy()
         if call.method in WRITES and call.transaction_id:
             return transaction_api.enqueue(device, call)
         return self._configuration(device, call, segments[1:])

@@ -62,8 +62,10 @@ class TokenBook:
 
     def user_of(self, name: str) -> str:
         """The user a presented token stands for, or 401."""
-        self._sweep()
         token = self._tokens.get(name)
+        if token is not None and token.end <= self._clock():
+            self._sweep()
+            token = None
         if token is None:
             problem = "has expired." if name in self._expired else "does not exist."
             raise RestError(401, f"X-F5-Auth-Token {problem}")

@@ -1,6 +1,5 @@
 """The Octavia API v2, path by path."""
 
-from functools import cache
 from typing import Any
 
 from msgspec import defstruct
@@ -34,10 +33,14 @@ class Link(views.View, kw_only=True):
     href: str
 
 
-@cache
+_wrapped: dict[type[Any], type[Any]] = {}
+
+
 def wrapped(name: str, view: type[Any]) -> type[Any]:
-    """The type of an answer with one object."""
-    return defstruct(f"{view.__name__}Answer", [(name, view)], kw_only=True)
+    """The type of an answer with one object; one type for each view, so that its schema has one name."""
+    if view not in _wrapped:
+        _wrapped[view] = defstruct(f"{view.__name__}Answer", [(name, view)], kw_only=True)
+    return _wrapped[view]
 
 
 def listed(resource: Resource, view: type[Any]) -> type[Any]:

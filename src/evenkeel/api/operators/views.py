@@ -87,6 +87,13 @@ class DeviceView(Value):
     problem: str
 
 
+class ServedShard(Value):
+    """A shard that an agent said it served."""
+
+    shard_id: str
+    epoch: int
+
+
 class AgentView(Value):
     """An agent."""
 

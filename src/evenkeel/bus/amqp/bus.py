@@ -14,7 +14,7 @@ from aio_pika.abc import AbstractConnection
 from evenkeel.bus.amqp.consumer import AmqpSubscription
 from evenkeel.bus.amqp.link import Link
 from evenkeel.bus.amqp.nodes import Node
-from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, QueueGone
+from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, QueueGone, QueueRefused
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.work import Calls
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
@@ -26,6 +26,10 @@ SEND_SECONDS = 10.0
 """How long a send tries, over outages and nodes, before it gives up."""
 CONFIRM_SECONDS = 5.0
 """A broker that does not confirm for that long is left for another one."""
+RETRY_SECONDS = 0.05
+GONE_SECONDS = 0.5
+"""Before a deleted queue is declared again: RabbitMQ confuses the old one with a new one of the same name that comes
+while it is still deleting (seen with 3.10: the consumers of the old one were neither cancelled nor served)."""
 REPLY_WAIT_SECONDS = 5.0
 """How long a handler's reply waits for the connection. Then the call times out, and its caller asks again."""
 
@@ -62,17 +66,18 @@ class AmqpBus:
         while True:
             publisher = await self._publisher(deadline)
             try:
-                async with asyncio.timeout_at(min(deadline, asyncio.get_running_loop().time() + CONFIRM_SECONDS)):
+                async with asyncio.timeout(CONFIRM_SECONDS):
                     await publisher.send(queue, raw, message_id)
                 return
-            except TimeoutError:
-                self._drop(publisher)
             except QueueGone:
-                continue
-            except BusUnavailable:
-                if publisher is self._current():
-                    raise  # refused, though the connection stands: the queue is full or not as we need it
-            await asyncio.sleep(0)
+                await asyncio.sleep(GONE_SECONDS)
+            except QueueRefused:
+                raise
+            except (BusUnavailable, TimeoutError) as error:
+                self._drop(publisher)
+                if asyncio.get_running_loop().time() >= deadline:
+                    raise BusUnavailable(f"the message broker did not take a message for {queue}") from error
+                await asyncio.sleep(RETRY_SECONDS)
 
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
         call_id = uuid.uuid4().hex
@@ -142,7 +147,13 @@ class AmqpBus:
         try:
             await publisher.call(queue, raw, call_id, deadline=deadline)
         except QueueGone:
+            await asyncio.sleep(GONE_SECONDS)
             await publisher.call(queue, raw, call_id, deadline=deadline)
+        except QueueRefused:
+            raise
+        except BusUnavailable:
+            self._drop(publisher)
+            raise
 
     async def _reply(self, address: str, raw: bytes) -> None:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from aio_pika import DeliveryMode, Message
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import DeliveryError, PublishError
+from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
 from evenkeel.bus.amqp.link import translated
 from evenkeel.bus.amqp.topology import declare_queue
@@ -17,6 +18,10 @@ REPLY_TO = "amq.rabbitmq.reply-to"
 
 class QueueGone(BusUnavailable):
     """The queue that we knew has been deleted; declared anew, it may be tried again."""
+
+
+class QueueRefused(BusUnavailable):
+    """The connection stands, but the broker does not take the message or the queue as we declare it."""
 
 
 class Publisher:
@@ -74,13 +79,16 @@ class Publisher:
                 self._declared.discard(queue)
                 raise QueueGone(f"queue {queue} was deleted") from error
             except DeliveryError as error:
-                raise BusUnavailable(f"queue {queue} is full") from error
+                raise QueueRefused(f"queue {queue} is full") from error
 
     async def _ensure(self, queue: str) -> None:
         if queue in self._declared:
             return
         with translated(f"declaring {queue}"):
-            # on a channel of its own: the broker closes the channel of a declaration that it refuses
-            async with self._connection.channel() as channel:
-                await declare_queue(channel, queue)
+            try:
+                # on a channel of its own: the broker closes the channel of a declaration that it refuses
+                async with self._connection.channel() as channel:
+                    await declare_queue(channel, queue)
+            except (ChannelPreconditionFailed, ChannelAccessRefused, ChannelLockedResource) as error:
+                raise QueueRefused(f"the broker refused queue {queue}: {error}") from error
         self._declared.add(queue)

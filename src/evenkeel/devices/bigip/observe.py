@@ -9,7 +9,6 @@ from typing import Any
 
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.waiting import together
 from evenkeel.devices.bigip.naming import GUARD, Mark, guard_epoch, parse_mark
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
@@ -23,6 +22,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
+from evenkeel.devices.bigip.waiting import together
 
 
 class Guards(Value):

@@ -80,8 +80,7 @@ def _member(
         attributes={
             "address": address,
             "ratio": max(1, member.weight),
-            "priorityGroup": 0 if not backups else BACKUP_GROUP if member.backup else _COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$&'*+.^_`|~-]{1,255}")
-PRIMARY_GROUP,
+            "priorityGroup": 0 if not backups else BACKUP_GROUP if member.backup else PRIMARY_GROUP,
             "session": "user-enabled" if up and member.weight > 0 else "user-disabled",
             "state": "user-up" if up else "user-down",
             "description": names.mark("member", service.load_balancer_id, member.id),

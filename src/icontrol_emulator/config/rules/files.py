@@ -12,6 +12,7 @@ from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.config.model import Obj
+from icontrol_emulator.config.rules.misc import check_users
 from icontrol_emulator.config.schema import Context, TypeRules
 
 
@@ -39,6 +40,10 @@ class FileRules(TypeRules):
         )
         props.setdefault("createTime", _stamp(ctx.now()))
         props.setdefault("sourcePath", f"/config/ssl/{draft.name}")
+
+    def check(self, ctx: Context, obj: Obj) -> None:
+        """A certificate and its key must still fit in the profiles that use them."""
+        check_users(ctx, obj.key.type, obj)
 
 
 class CertRules(FileRules):

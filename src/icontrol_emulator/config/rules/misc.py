@@ -16,6 +16,14 @@ STRING_BYTES_MAX = 65_520
 VLAN_TAG_MAX = 4094
 
 
+def check_users(ctx: Context, family: str, obj: Obj) -> None:
+    """Check again what uses a changed object."""
+    for key in list(ctx.store.users(Target(family, obj.key.path))):
+        user = ctx.store.get(key)
+        if user is not None:
+            ctx.spec(key.type).rules.check(ctx, user)
+
+
 class BuiltInRules(TypeRules):
     """Types with built-in objects, which cannot be deleted."""
 
@@ -105,6 +113,9 @@ class RuleRules(BuiltInRules):
         code = str(props.get("apiAnonymous", ""))
         found = (Target("ltm/data-group", path) for path in _CLASS.findall(code))
         return [target for target in dict.fromkeys(found) if ctx.store.find(target) is not None]
+
+    def check(self, ctx: Context, obj: Obj) -> None:
+        check_users(ctx, "ltm/rule", obj)
 
 
 class VlanRules(TypeRules):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ssl
 import tempfile
 from collections.abc import Mapping
@@ -61,6 +62,7 @@ def _fit(cert: str, key: str) -> bool:
     return True
 
 
+@functools.lru_cache(maxsize=256)
 def server_context(cert: str, key: str) -> ssl.SSLContext:
     """A server-side TLS context; raises ssl.SSLError when the pair cannot be used."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -1,0 +1,189 @@
+"""Real processes on RabbitMQ and PostgreSQL, killed for real while tenants write: nothing acknowledged is lost."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from evenkeel.cli.client import API, ClientError
+from evenkeel.demo.cluster import Cluster, agent_name
+from tests.acceptance.tenant import Tenant
+from tests.services.postgres import PostgreSQL
+from tests.services.rabbitmq import RabbitMQ
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(900)]
+
+HOSTS = ("host-1", "host-2", "host-3")
+TENANTS = 4
+LIMIT_SECONDS = 180.0
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path, rabbitmq: RabbitMQ, postgresql_database: str) -> AsyncIterator[Cluster]:
+    made = Cluster(
+        tmp_path,
+        environment="acc",
+        database=postgresql_database,
+        transport_url=rabbitmq.url,
+        emulator_arguments=["--no-data-plane"],
+        controller_options={"DEFAULT": {"session_ttl": 3.0, "settle_time": 3.0}},
+        agent_options={"DEFAULT": {"report_interval": 2.0, "keepalive_interval": 0.5, "status_interval": 2.0}},
+    )
+    try:
+        await made.start_devices()
+        await asyncio.gather(*(made.start_controller(number) for number in (1, 2)))
+        await asyncio.gather(*(made.start_agent(host) for host in HOSTS))
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+async def tenants(cluster: Cluster) -> AsyncIterator[list[Tenant]]:
+    subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
+    made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http:
+        found = [Tenant(http, cluster.controllers, f"project-{n}") for n in range(TENANTS)]
+        await asyncio.gather(*(tenant.create(made["subnet"]["id"]) for tenant in found))
+        yield found
+
+
+async def acting(cluster: Cluster, tenant: Tenant) -> str:
+    """The host of the live agent that serves the tenant; empty if none does now."""
+    try:
+        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+    except ClientError:
+        return ""
+    found: Any = hosting["acting"]
+    return str(found["host"]) if found and found["alive"] else ""
+
+
+async def write_until(stop: asyncio.Event, tenant: Tenant, numbers: Any) -> None:
+    """Add members, and remove one now and then."""
+    while not stop.is_set():
+        number = next(numbers)
+        await tenant.add_member(number)
+        if number % 5 == 0:
+            await tenant.remove_member()
+        await asyncio.sleep(0.05)
+
+
+async def settled(tenants: list[Tenant]) -> None:
+    for tenant in tenants:
+
+        async def all_active(tenant: Tenant = tenant) -> bool:
+            return not await tenant.unsettled()
+
+        await eventually(all_active, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+
+
+async def check_devices(cluster: Cluster, tenants: list[Tenant]) -> None:
+    """Every device holds what the API says, and that holds what was acknowledged and not what was removed."""
+    wanted = {}
+    for tenant in tenants:
+        members = await tenant.members()
+        assert not tenant.refused
+        assert tenant.acknowledged <= members
+        assert not tenant.removed & members
+        wanted[f"/acc_{tenant.project_id}/acc_{tenant.pool_id}"] = {f"{address}:{port}" for address, port in members}
+    for device in cluster.emulator.devices:
+
+        async def holds(device: Any = device) -> bool:
+            return await asyncio.to_thread(cluster.emulator.members, device) == wanted
+
+        await eventually(holds, within_seconds=LIMIT_SECONDS, every_seconds=0.5)
+
+
+async def test_kills_of_every_part_lose_nothing_that_was_acknowledged(
+    cluster: Cluster, tenants: list[Tenant], rabbitmq: RabbitMQ, postgresql: PostgreSQL
+) -> None:
+    await settled(tenants)
+    stop = asyncio.Event()
+    counters = [iter(range(start * 5000 + 1, 60_000)) for start in range(len(tenants))]
+    writers = [asyncio.create_task(write_until(stop, t, c)) for t, c in zip(tenants, counters, strict=True)]
+
+    async def progress() -> None:
+        """Wait until every tenant got some more acknowledgements."""
+        before = [len(tenant.acknowledged | tenant.removed) for tenant in tenants]
+
+        def more() -> bool:
+            return all(len(t.acknowledged | t.removed) >= n + 3 for t, n in zip(tenants, before, strict=True))
+
+        await eventually(more, within_seconds=LIMIT_SECONDS)
+
+    try:
+        await progress()
+        victim = await acting(cluster, tenants[0])
+        cluster.kill(agent_name(victim))
+        await progress()
+        await eventually(lambda: acting(cluster, tenants[0]), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+
+        cluster.kill("controller-2")
+        await progress()
+        await cluster.start_controller(2)
+
+        await asyncio.to_thread(rabbitmq.kill)
+        await progress()  # the API needs no broker
+        await asyncio.to_thread(rabbitmq.start)
+
+        await asyncio.to_thread(postgresql.kill)
+        await asyncio.to_thread(postgresql.start)
+        await progress()
+        await cluster.start_agent(victim)
+        await progress()
+    finally:
+        stop.set()
+        await asyncio.gather(*writers)
+    await settled(tenants)
+    await check_devices(cluster, tenants)
+
+    for tenant in tenants:
+        await tenant.surely("DELETE", f"/v2.0/lbaas/loadbalancers/{tenant.load_balancer_id}?cascade=true")
+    await check_nothing_left(cluster, tenants)
+
+
+async def check_nothing_left(cluster: Cluster, tenants: list[Tenant]) -> None:
+    for tenant in tenants:
+
+        async def gone(tenant: Tenant = tenant) -> bool:
+            return (await tenant.once("GET", f"/v2.0/lbaas/loadbalancers/{tenant.load_balancer_id}"))[0] == 404
+
+        await eventually(gone, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+    kinds = ["ltm/virtual", "ltm/virtual-address", "ltm/pool", "ltm/node", "ltm/monitor/http", "ltm/profile/http"]
+    for device in cluster.emulator.devices:
+        left = []
+        for kind in kinds:
+            items = (await asyncio.to_thread(cluster.emulator.read, device, f"/mgmt/tm/{kind}")).get("items", [])
+            left += [item["fullPath"] for item in items if item["fullPath"].startswith("/acc_")]
+        assert not left, f"{device.name} still holds {left}"
+
+
+async def test_an_agent_that_stops_hands_its_shards_over_at_once(cluster: Cluster, tenants: list[Tenant]) -> None:
+    await settled(tenants)
+    victim = await acting(cluster, tenants[0])
+    assert victim
+    process = cluster.processes[agent_name(victim)]
+    process.send(signal.SIGTERM)
+    assert await asyncio.to_thread(process.wait, 60.0)
+    events = (await cluster.ask("/events", limit=500))["events"]
+    assert any(event["kind"] == "agent_stopped" for event in events)
+
+    async def served_by_another() -> bool:
+        return await acting(cluster, tenants[0]) not in ("", victim)
+
+    await eventually(served_by_another, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+
+
+async def test_a_second_process_of_the_same_host_is_refused(cluster: Cluster) -> None:
+    """While the first lives, the twin waits for a dead predecessor's session, then gives way with exit code 3."""
+    twin = cluster.twin("host-1")
+    twin.start()
+    assert await asyncio.to_thread(twin.wait, 120.0), twin.tail()
+    assert "duplicate" in twin.tail()
+    agents = (await cluster.ask("/agents"))["agents"]
+    assert [agent["alive"] for agent in agents if agent["host"] == "host-1"] == [True]

@@ -1,0 +1,105 @@
+"""Lists: filters, order, pages, chosen attributes."""
+
+import pytest
+
+from tests.api.client import Client
+
+
+@pytest.fixture
+async def names(api: Client) -> list[str]:
+    """Five load balancers, lb-0 to lb-4; the odd ones of another project and down."""
+    made = []
+    for number in range(5):
+        project = "odd" if number % 2 else "even"
+        made.append(await api.load_balancer(name=f"lb-{number}", project_id=project, admin_state_up=number % 2 == 0))
+    return [row["name"] for row in made]
+
+
+async def listed(api: Client, query: str) -> list[str]:
+    return [row["name"] for row in (await api.get(f"/loadbalancers?{query}"))["loadbalancers"]]
+
+
+async def test_all_projects_are_listed_unless_filtered(api: Client, names: list[str]) -> None:
+    assert await listed(api, "") == names
+    assert await listed(api, "project_id=odd") == await listed(api, "tenant_id=odd") == ["lb-1", "lb-3"]
+    assert await listed(api, "project_id=odd&project_id=even") == names
+    assert await listed(api, "project_id=nobody") == []
+
+
+async def test_filters_are_anded_and_repeated_ones_ored(api: Client, names: list[str]) -> None:
+    assert await listed(api, "name=lb-1&name=lb-2") == ["lb-1", "lb-2"]
+    assert await listed(api, "name=lb-1&admin_state_up=true") == []
+    assert await listed(api, "admin_state_up=False&provisioning_status=PENDING_CREATE") == ["lb-1", "lb-3"]
+
+
+async def test_children_are_filtered_by_their_load_balancer_under_both_names(api: Client) -> None:
+    first, second = await api.load_balancer(), await api.load_balancer()
+    listener = await api.listener(first["id"], protocol_port=81)
+    await api.listener(second["id"])
+    for query in (f"loadbalancer_id={first['id']}", f"load_balancer_id={first['id']}", "protocol_port=81"):
+        assert (await api.get(f"/listeners?{query}"))["listeners"] == [listener]
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("color=blue", "color"),
+        ("tags=a", "tags"),
+        ("not-tags-any=a", "not-tags-any"),
+        ("limit=many", "many"),
+        ("marker=nobody", "nobody"),
+        ("sort=color", "color"),
+        ("sort=name:up", "up"),
+        ("sort_key=tags", "tags"),
+        ("page_reverse=perhaps", "perhaps"),
+        ("admin_state_up=perhaps", "perhaps"),
+        ("name=%00", "NUL"),
+        ("&".join(["name=x"] * 101), "100"),
+    ],
+)
+async def test_bad_list_parameter_is_refused_in_the_other_error_body(api: Client, query: str, word: str) -> None:
+    answer = await api.get(f"/loadbalancers?{query}", 400)
+    assert (answer["code"], answer["title"]) == (400, "Bad Request")
+    assert word in answer["description"]
+
+
+async def test_bad_integer_filter_is_refused(api: Client) -> None:
+    for value in ("x", "99999999999", "1.5", "-", "²"):
+        assert (await api.get(f"/listeners?protocol_port={value}", 400))["code"] == 400
+    assert (await api.get("/healthmonitors?http_version=x", 400))["code"] == 400
+
+
+async def test_order_is_by_creation_unless_asked_for(api: Client, names: list[str]) -> None:
+    assert await listed(api, "sort=name:desc") == names[::-1]
+    assert await listed(api, "sort_key=admin_state_up,name&sort_dir=asc,desc") == [
+        "lb-3",
+        "lb-1",
+        "lb-4",
+        "lb-2",
+        "lb-0",
+    ]
+
+
+async def test_links_lead_through_all_pages_and_back_with_the_filters(api: Client, names: list[str]) -> None:
+    page = await api.get("/loadbalancers?limit=1&project_id=even&sort=name:desc&fields=name")
+    forth = [page["loadbalancers"]]
+    while links := {link["rel"]: link["href"] for link in page["loadbalancers_links"]}:
+        if "next" not in links:
+            break
+        page = (await api.http.get(links["next"])).json()
+        forth.append(page["loadbalancers"])
+    assert forth == [[{"name": name}] for name in ("lb-4", "lb-2", "lb-0")]
+    back = (await api.http.get(links["previous"])).json()
+    assert back["loadbalancers"] == [{"name": "lb-2"}]
+
+
+async def test_whole_list_has_no_links(api: Client, names: list[str]) -> None:
+    assert (await api.get("/loadbalancers?limit=5"))["loadbalancers_links"] == []
+    assert await listed(api, "limit=0") == await listed(api, "limit=-1") == await listed(api, "limit=999999") == names
+
+
+async def test_fields_choose_attributes_and_unknown_ones_are_ignored(api: Client, names: list[str]) -> None:
+    rows = (await api.get("/loadbalancers?fields=name&fields=color&limit=1"))["loadbalancers"]
+    assert rows == [{"name": "lb-0"}]
+    root = (await api.get("/loadbalancers"))["loadbalancers"][0]
+    assert (await api.get(f"/loadbalancers/{root['id']}?fields=id"))["loadbalancer"] == {"id": root["id"]}

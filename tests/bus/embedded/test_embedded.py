@@ -1,0 +1,215 @@
+"""What only the queue file has: its own peculiar ways to survive, to fill up and to be tidied."""
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenkeel.bus.embedded import EmbeddedBus, queries, schema
+from evenkeel.core.errors import BusUnavailable, CallTimeout
+from evenkeel.core.messages import Done
+from tests.bus.test_contract import ROOT, Recorder
+from tests.bus.transports import CALL, HINT, Embedded, hint
+from tests.waiting import eventually
+
+
+def _sql(transport: Embedded, statement: str) -> list[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(transport.path, timeout=10.0)) as file, file:
+        return file.execute(statement).fetchall()
+
+
+def _sockets(directory: object) -> list[Path]:
+    return list(Path(str(directory)).iterdir())
+
+
+async def test_a_frozen_consumer_keeps_its_messages_only_as_long_as_its_lease(embedded: Embedded) -> None:
+    bus = await embedded.bus()
+    victim = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.bus.consumer_process",
+        embedded.url,
+        embedded.queue,
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert victim.stdout is not None
+    assert await victim.stdout.readline() == b"ready\n"
+    await bus.send(embedded.queue, HINT)
+    await victim.stdout.readline()
+    victim.send_signal(signal.SIGSTOP)
+    recorder = Recorder()
+    await bus.consume(embedded.queue, recorder, concurrency=1)
+    _sql(embedded, "UPDATE message SET available_at = 0")  # the lease is over
+    await eventually(lambda: recorder.got == [HINT])
+    victim.kill()
+    await victim.wait()
+
+
+async def test_the_lease_is_renewed_while_the_handler_works(
+    embedded: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenkeel.bus.embedded.bus.LEASE_SECONDS", 1.0)
+    monkeypatch.setattr("evenkeel.bus.embedded.queries.LEASE_SECONDS", 1.0)
+    monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.1)
+    bus = await embedded.bus()
+    release, starts = asyncio.Event(), 0
+
+    async def slow(message: object) -> None:
+        nonlocal starts
+        starts += 1
+        await release.wait()
+
+    await bus.consume(embedded.queue, slow, concurrency=2)
+    await bus.send(embedded.queue, HINT)
+    await eventually(lambda: starts == 1)
+    (first,) = _sql(embedded, "SELECT available_at FROM message")
+    await eventually(lambda: _sql(embedded, "SELECT available_at FROM message") > [(float(str(first[0])) + 1.5,)])
+    release.set()
+    await eventually(lambda: _sql(embedded, "SELECT * FROM message") == [])
+    assert starts == 1
+
+
+async def test_a_holder_that_lost_its_claim_neither_deletes_nor_answers(embedded: Embedded) -> None:
+    bus = await embedded.bus()
+    started, release = asyncio.Event(), asyncio.Event()
+    answers = 0
+
+    async def answer(message: object) -> Done:
+        nonlocal answers
+        answers += 1
+        if answers == 1:
+            started.set()
+            await release.wait()
+        return Done()
+
+    await bus.consume(embedded.queue, answer, concurrency=2)
+    call = asyncio.create_task(bus.call(embedded.queue, CALL, timeout_seconds=60))
+    await started.wait()
+    _sql(embedded, "UPDATE message SET deliveries = deliveries + 1, claimed_by = 'other', available_at = 1e12")
+    release.set()
+    await bus.send(embedded.queue, HINT)
+    await eventually(lambda: answers == 2)
+    assert len(_sql(embedded, "SELECT * FROM message")) == 1
+    assert not call.done()
+    call.cancel()
+
+
+async def test_a_full_queue_refuses_messages_and_others_do_not(
+    embedded: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenkeel.bus.embedded.queries.MAX_MESSAGES", 3)
+    bus = await embedded.bus()
+    for number in range(3):
+        await bus.send(embedded.queue, hint(number))
+    with pytest.raises(BusUnavailable, match="full"):
+        await bus.send(embedded.queue, hint(3))
+    await bus.send("another", hint(4))
+    recorder = Recorder()
+    await bus.consume(embedded.queue, recorder, concurrency=1)
+    await eventually(lambda: len(recorder.got) == 3)
+    await eventually(lambda: _sql(embedded, "SELECT messages, bytes FROM queue WHERE name LIKE 'queue-%'") == [(0, 0)])
+    await bus.send(embedded.queue, hint(5))
+
+
+async def test_a_queue_full_of_bytes_refuses_messages(embedded: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenkeel.bus.embedded.queries.MAX_BYTES", 300)
+    bus = await embedded.bus()
+    await bus.send(embedded.queue, HINT)
+    with pytest.raises(BusUnavailable, match="full"):
+        for _ in range(3):
+            await bus.send(embedded.queue, HINT)
+
+
+async def test_expired_calls_and_abandoned_queues_are_trimmed_and_others_kept(embedded: Embedded) -> None:
+    bus = await embedded.bus()
+    with pytest.raises(CallTimeout):
+        await bus.call("unheard", CALL, timeout_seconds=0.01)
+    await bus.send("abandoned", hint(1))
+    await bus.send("kept", hint(2))
+    _sql(embedded, f"UPDATE queue SET consumed_at = -{queries.ABANDONED_SECONDS} WHERE name = 'abandoned'")
+    with contextlib.closing(schema.connect(str(embedded.path))) as file:
+        queries.trim(file)
+    assert _sql(embedded, "SELECT queue FROM message") == [("kept",)]
+
+
+async def test_after_a_boot_messages_are_free_and_calls_are_void(embedded: Embedded) -> None:
+    bus = await embedded.bus()
+    with pytest.raises(CallTimeout):
+        await bus.call(embedded.queue, CALL, timeout_seconds=0.01)
+    await bus.send(embedded.queue, HINT)
+    _sql(embedded, "UPDATE message SET claimed_by = 'gone', available_at = 1e12, expires_at = expires_at + 1e12")
+    _sql(embedded, "UPDATE setting SET value = 'an earlier boot' WHERE name = 'boot'")
+    after = await embedded.bus()
+    recorder = Recorder()
+    await after.consume(embedded.queue, recorder, concurrency=1)
+    await eventually(lambda: recorder.got == [HINT])
+
+
+async def test_a_path_too_long_for_a_socket_works_all_the_same() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        deep = Path(directory) / ("d" * 60) / ("e" * 60)
+        deep.mkdir(parents=True)
+        transport = Embedded(deep)
+        try:
+            first, second = await transport.bus(), await transport.bus()
+            await first.consume(transport.queue, Recorder(Done()), concurrency=1)
+            assert await second.call(transport.queue, CALL, timeout_seconds=60) == Done()
+            ((sockets,),) = _sql(transport, "SELECT value FROM setting WHERE name = 'socket_directory'")
+            assert len(_sockets(sockets)) == 2
+        finally:
+            await transport.close()
+        shutil.rmtree(str(sockets))
+
+
+async def test_removed_sockets_are_made_again(embedded: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.05)
+    bus, other = await embedded.bus(), await embedded.bus()
+    await other.consume(embedded.queue, Recorder(Done()), concurrency=1)
+    for socket in _sockets(f"{embedded.path}.sockets"):
+        socket.unlink()
+    await eventually(lambda: len(_sockets(f"{embedded.path}.sockets")) == 2)
+    assert await bus.call(embedded.queue, CALL, timeout_seconds=60) == Done()
+
+
+async def test_a_closed_bus_leaves_no_socket_and_no_claim(embedded: Embedded) -> None:
+    bus = await embedded.bus()
+    await bus.consume(embedded.queue, Recorder(), concurrency=1)
+    await bus.close()
+    assert _sockets(f"{embedded.path}.sockets") == []
+    assert _sql(embedded, "SELECT * FROM peer") == _sql(embedded, "SELECT * FROM listener") == []
+
+
+async def test_a_file_of_a_newer_version_is_refused(embedded: Embedded) -> None:
+    _sql(embedded, "PRAGMA user_version = 99")
+    with pytest.raises(BusUnavailable, match="newer"):
+        await embedded.bus()
+
+
+@pytest.mark.parametrize("spoil", [lambda path: path.write_text("no database" * 100), lambda path: path.mkdir()])
+async def test_what_is_no_queue_file_is_refused(embedded: Embedded, spoil: Callable[[Path], object]) -> None:
+    spoil(embedded.path)
+    with pytest.raises(BusUnavailable):
+        await embedded.bus()
+
+
+async def test_a_bus_that_is_not_started_says_so(embedded: Embedded) -> None:
+    bus = EmbeddedBus(str(embedded.path), name="test")
+    with pytest.raises(BusUnavailable, match="not open"):
+        await bus.send(embedded.queue, HINT)
+    await bus.close()
+
+
+async def test_many_processes_may_open_a_new_file_at_once(embedded: Embedded) -> None:
+    buses = await asyncio.gather(*(embedded.bus() for _ in range(8)))
+    recorder = Recorder()
+    await buses[0].consume(embedded.queue, recorder, concurrency=4)
+    await asyncio.gather(*(bus.send(embedded.queue, hint(number)) for number, bus in enumerate(buses)))
+    await eventually(lambda: set(recorder.numbers()) == set(range(8)))

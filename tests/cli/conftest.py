@@ -1,0 +1,51 @@
+"""A stub controller, and the command run in this process."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from evenkeel.cli.main import main
+from tests.cli.stub import Stub, served
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    """A stub controller that serves."""
+    with served(Stub()) as running:
+        yield running
+
+
+@dataclass
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def evenkeel(stub: Stub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Run ``evenkeel`` with these words against the stub, or the endpoint given."""
+    monkeypatch.delenv("EVENKEEL_ENDPOINT", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    root = logging.getLogger()
+    before = (root.level, list(root.handlers))
+
+    def run(*words: str, endpoint: str | None = None) -> Ran:
+        try:
+            code = main(["--endpoint", endpoint or stub.url, *words])
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        out, err = capsys.readouterr()
+        for handler in [handler for handler in root.handlers if handler not in before[1]]:
+            root.removeHandler(handler)
+        return Ran(code, out, err)
+
+    yield run
+    root.setLevel(before[0])

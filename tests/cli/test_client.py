@@ -1,0 +1,103 @@
+"""The client: next endpoint when one is down, errors in words."""
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from evenkeel.cli.client import API, Client, Refused, Unreachable, Usage, checked_endpoint, segment
+from tests.cli.stub import Stub, served
+
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An endpoint that takes connections and hangs up without an answer."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(65536)
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def test_the_next_endpoint_is_asked_when_one_is_down(stub: Stub) -> None:
+    stub.on("GET", "/status", {"status": 1})
+    assert Client([NOBODY, stub.url]).get(f"{API}/status") == {"status": 1}
+
+
+def test_the_endpoint_that_answered_is_asked_first_from_then_on(stub: Stub) -> None:
+    stub.on("GET", "/status", {})
+    with served(Stub()) as other:
+        other.on("GET", "/status", {}, status=503)
+        client = Client([other.url, stub.url])
+        client.get(f"{API}/status")
+        client.get(f"{API}/status")
+        assert len(other.asked) == 1
+        assert len(stub.asked) == 2
+
+
+def test_all_endpoints_down_names_each(stub: Stub) -> None:
+    with pytest.raises(Unreachable, match=r"127.0.0.1:1: Connection refused"):
+        Client([NOBODY]).get(f"{API}/status")
+
+
+def test_a_change_that_was_not_sent_goes_to_the_next_endpoint(stub: Stub) -> None:
+    stub.on("POST", "/subnets", {"subnet": {}})
+    assert Client([NOBODY, stub.url]).post(f"{API}/subnets", {}) == {"subnet": {}}
+
+
+def test_a_post_that_may_have_been_carried_out_is_not_repeated(stub: Stub, silent: str) -> None:
+    with pytest.raises(Unreachable, match="may have been carried out"):
+        Client([silent, stub.url]).post(f"{API}/subnets", {})
+    assert stub.asked == []
+
+
+def test_a_put_may_be_repeated_on_the_next_endpoint(stub: Stub, silent: str) -> None:
+    stub.on("PUT", "/agents/a", {})
+    Client([silent, stub.url]).put(f"{API}/agents/a", {"agent": {}})
+    assert stub.asked == [("PUT", "/agents/a", {"agent": {}})]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"faultcode": "Client", "faultstring": "it is used"}, "it is used"),
+        ({"code": 409, "title": "Conflict", "description": "it is used"}, "it is used"),
+        (b"<html>", "Conflict"),
+        (["?"], "Conflict"),
+    ],
+)
+def test_a_refusal_carries_the_servers_reason(stub: Stub, body: object, reason: str) -> None:
+    stub.on("DELETE", "/subnets/x", body, status=409)
+    with pytest.raises(Refused, match=reason) as caught:
+        Client([stub.url]).delete(f"{API}/subnets/x")
+    assert caught.value.status == 409
+
+
+def test_an_answer_that_is_not_json_is_said_to_be_somebody_elses(stub: Stub) -> None:
+    stub.on("GET", "/status", b"hello")
+    with pytest.raises(Refused, match="not JSON"):
+        Client([stub.url]).get(f"{API}/status")
+
+
+@pytest.mark.parametrize("text", ["", "127.0.0.1:9876", "ftp://host", "http://"])
+def test_an_endpoint_must_be_a_url(text: str) -> None:
+    with pytest.raises(Usage, match="is not a URL"):
+        checked_endpoint(text)
+
+
+def test_an_id_cannot_leave_its_segment() -> None:
+    assert segment("../a b?") == "..%2Fa%20b%3F"

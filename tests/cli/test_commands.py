@@ -1,0 +1,204 @@
+"""What each command asks and shows, and how it ends."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.stub import Stub
+
+AGENT_ID = "3b0a4b8e-6f0f-5df6-8f0a-0b1c2d3e4f50"
+AGENT = {
+    "id": AGENT_ID,
+    "host": "host-1",
+    "environment": "demo",
+    "group_number": 1,
+    "alive": True,
+    "admin_state_up": True,
+    "endpoints": ["10.0.0.1", "10.0.0.2"],
+    "serving": [{"shard_id": "s", "epoch": 1}],
+    "acting_shards": 2,
+    "home_shards": 1,
+    "load_balancers": 7,
+    "queue_depth": 0,
+}
+EVENT = {
+    "id": 4,
+    "at": "2026-01-01T00:00:00",
+    "kind": "takeover",
+    "text": "host-2 took over",
+    "environment": "demo",
+    "agent_id": "a",
+    "shard_id": "s",
+    "load_balancer_id": "",
+}
+
+
+def test_status_is_flat(stub: Stub, evenkeel: Run) -> None:
+    status = {"agents": {"up": 3, "down": 0}, "load_balancers": {"ACTIVE": 5}, "shards": {"total": 2, "unserved": 0}}
+    stub.on("GET", "/status", {"status": status})
+    ran = evenkeel("status", "-f", "json")
+    assert ran.code == 0
+    assert json.loads(ran.out) == {
+        "agents_up": 3,
+        "agents_down": 0,
+        "load_balancers_ACTIVE": 5,
+        "shards_total": 2,
+        "shards_unserved": 0,
+    }
+
+
+def test_agent_list_filters_on_the_server_and_shows_chosen_columns(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/agents?environment=demo", {"agents": [AGENT]})
+    ran = evenkeel("agent", "list", "--environment", "demo", "-f", "csv", "-c", "host", "-c", "load_balancers")
+    assert ran.out.split() == ['"host","load_balancers"', '"host-1",7']
+
+
+@pytest.mark.parametrize("form", ["table", "yaml", "value"])
+def test_every_output_format_is_there(stub: Stub, evenkeel: Run, form: str) -> None:
+    stub.on("GET", "/agents", {"agents": [AGENT]})
+    ran = evenkeel("agent", "list", "-f", form)
+    assert ran.code == 0
+    assert "host-1" in ran.out
+
+
+def test_an_agent_is_shown_by_id(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", f"/agents/{AGENT_ID}", {"agent": AGENT})
+    shown = json.loads(evenkeel("agent", "show", AGENT_ID, "-f", "json").out)
+    assert shown["endpoints"] == "10.0.0.1, 10.0.0.2"
+    assert shown["serving"] == '[{"shard_id": "s", "epoch": 1}]'
+
+
+def test_an_agent_is_disabled_by_its_host(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/agents?host=host-1", {"agents": [AGENT]})
+    stub.on("PUT", f"/agents/{AGENT_ID}", {"agent": AGENT | {"admin_state_up": False}})
+    ran = evenkeel("agent", "set", "host-1", "--disable", "-f", "value", "-c", "admin_state_up")
+    assert ran.out == "False\n"
+    assert stub.asked[-1] == ("PUT", f"/agents/{AGENT_ID}", {"agent": {"admin_state_up": False}})
+
+
+def test_a_host_with_several_agents_is_refused_and_they_are_named(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/agents?host=host-1", {"agents": [AGENT, AGENT | {"id": "other"}]})
+    ran = evenkeel("agent", "delete", "host-1")
+    assert ran.code == 1
+    assert "other (demo, group 1)" in ran.err
+
+
+def test_deleting_says_nothing(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", f"/agents/{AGENT_ID}", {"agent": AGENT})
+    stub.on("DELETE", f"/agents/{AGENT_ID}", status=204)
+    ran = evenkeel("agent", "delete", AGENT_ID)
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+def test_load_balancers_on_an_agent_are_read_to_the_last_page(stub: Stub, evenkeel: Run) -> None:
+    path = f"/agents/{AGENT_ID}/loadbalancers?limit=1000"
+    stub.on("GET", f"/agents/{AGENT_ID}", {"agent": AGENT})
+    stub.on("GET", path, {"loadbalancers": [{"id": "l1"}], "loadbalancers_links": [{"rel": "next", "href": "…"}]})
+    stub.on("GET", f"{path}&marker=l1", {"loadbalancers": [{"id": "l2"}], "loadbalancers_links": []})
+    ran = evenkeel("loadbalancer", "list-on-agent", AGENT_ID, "-f", "value", "-c", "id")
+    assert ran.out.split() == ["l1", "l2"]
+
+
+def test_show_agent_of_a_load_balancer_that_waits_for_a_place(stub: Stub, evenkeel: Run) -> None:
+    hosting = {"load_balancer_id": "l1", "revision": 1, "applied_revision": 0, "status_reason": "no agent is alive"}
+    stub.on("GET", "/loadbalancers/l1/agent", {"hosting": hosting | {"shard": None, "home": None, "acting": None}})
+    shown = json.loads(evenkeel("loadbalancer", "show-agent", "l1", "-f", "json").out)
+    assert shown["acting_host"] == ""
+    assert shown["status_reason"] == "no agent is alive"
+
+
+def test_show_agent_tells_acting_and_home(stub: Stub, evenkeel: Run) -> None:
+    hosting = {
+        "load_balancer_id": "l1",
+        "revision": 2,
+        "applied_revision": 2,
+        "status_reason": "",
+        "shard": {"id": "s", "environment": "demo", "group_number": 1, "epoch": 5},
+        "home": AGENT,
+        "acting": AGENT | {"id": "a2", "host": "host-2"},
+    }
+    stub.on("GET", "/loadbalancers/l1/agent", {"hosting": hosting})
+    shown = json.loads(evenkeel("loadbalancer", "show-agent", "l1", "-f", "json").out)
+    assert (shown["acting_host"], shown["home_host"], shown["epoch"]) == ("host-2", "host-1", 5)
+
+
+def test_environments_are_created_and_listed(stub: Stub, evenkeel: Run) -> None:
+    row = {"name": "gold", "device_driver": "bigip", "description": "", "created_at": "2026-01-01T00:00:00"}
+    stub.on("POST", "/environments", {"environment": row}, status=201)
+    stub.on("GET", "/environments", {"environments": [row]})
+    assert evenkeel("environment", "create", "gold", "--device-driver", "bigip").code == 0
+    assert stub.asked[0][2] == {"environment": {"name": "gold", "device_driver": "bigip", "description": ""}}
+    assert "gold" in evenkeel("environment", "list").out
+
+
+def test_a_subnet_is_created_with_what_was_said_only(stub: Stub, evenkeel: Run) -> None:
+    stub.on("POST", "/subnets", {"subnet": {"id": "n1", "name": "web"}}, status=201)
+    evenkeel("subnet", "create", "web", "--cidr", "10.0.0.0/24", "--gateway-ip", "10.0.0.1")
+    assert stub.asked[0][2] == {"subnet": {"name": "web", "cidr": "10.0.0.0/24", "gateway_ip": "10.0.0.1"}}
+
+
+def test_a_subnet_is_deleted_by_name(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/subnets", {"subnets": [{"id": "n1", "name": "web"}]})
+    stub.on("DELETE", "/subnets/n1", status=204)
+    assert evenkeel("subnet", "delete", "web").code == 0
+    assert evenkeel("subnet", "delete", "other").code == 1
+
+
+def test_events_are_the_newest(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/events?limit=5&newest=true", {"events": [EVENT]})
+    assert "host-2 took over" in evenkeel("events", "--limit", "5").out
+
+
+def test_following_prints_each_event_once_and_ends_with_the_interrupt(
+    stub: Stub, evenkeel: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.on("GET", "/events?limit=20&newest=true", {"events": [EVENT]})
+    stub.on("GET", "/events?after=4&limit=1000", {"events": []}, {"events": [EVENT | {"id": 5, "text": "it is back"}]})
+    stub.on("GET", "/events?after=5&limit=1000", {"events": []})
+    waits = iter([None, None, None])
+
+    def wait(seconds: float) -> None:
+        if next(waits, "over") == "over":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("evenkeel.cli.events.time.sleep", wait)
+    ran = evenkeel("events", "--follow", "-f", "json")
+    assert [json.loads(line)["id"] for line in ran.out.splitlines()] == [4, 5]
+    assert ran.code == 130
+
+
+def test_a_refusal_ends_with_1_and_the_servers_reason(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", f"/agents/{AGENT_ID}", {"faultcode": "Client", "faultstring": "Agent x not found."}, status=404)
+    ran = evenkeel("agent", "show", AGENT_ID)
+    assert ran.code == 1
+    assert ran.err == "Agent x not found.\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("no", "such", "command"),
+        ("agent", "set", "host-1"),
+        ("agent", "set", "host-1", "--enable", "--disable"),
+        ("events", "--limit", "0"),
+        ("subnet", "create", "web"),
+    ],
+)
+def test_nonsense_ends_with_2(evenkeel: Run, words: tuple[str, ...]) -> None:
+    assert evenkeel(*words).code == 2
+
+
+def test_a_bad_endpoint_ends_with_2(evenkeel: Run) -> None:
+    assert evenkeel("status", endpoint="somewhere").code == 2
+
+
+def test_nobody_there_ends_with_3(evenkeel: Run) -> None:
+    ran = evenkeel("status", endpoint="http://127.0.0.1:1")
+    assert ran.code == 3
+    assert "Connection refused" in ran.err
+
+
+def test_help_ends_with_0(evenkeel: Run) -> None:
+    assert evenkeel("--help").code == 0

@@ -1,0 +1,98 @@
+"""How many requests things cost: the reason why this driver was written."""
+
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import OperatingStatus
+from tests.devices.bigip.rig import BigIpRig, at
+from tests.devices.services import PROJECT, batch, service
+
+
+async def test_a_new_tenants_first_load_balancer_costs_at_most_12_requests(rig: BigIpRig) -> None:
+    agent = rig.agent()
+    await agent.check()
+    rig.emulator.reset_counts()
+    await agent.take_over(PROJECT, 1)
+    await agent.apply(batch(service(members=3), complete=True))
+    counts = rig.counts()
+    assert counts["reads"] + counts["writes"] <= 12
+
+
+async def test_the_second_load_balancer_costs_a_request_an_object(rig: BigIpRig) -> None:
+    agent = rig.agent()
+    await agent.apply(batch(service(), complete=True))
+    rig.counts()
+    await agent.apply(batch(service(2)))
+    assert rig.counts() == {"reads": 0, "writes": 7}
+
+
+async def test_a_member_more_costs_at_most_5_requests(rig: BigIpRig) -> None:
+    agent = rig.agent()
+    await agent.apply(batch(service(members=3)))
+    rig.counts()
+    await agent.apply(batch(service(members=4)))
+    counts = rig.counts()
+    assert counts["reads"] + counts["writes"] <= 5
+    assert counts["reads"] <= 1
+
+
+async def test_a_pass_over_what_is_so_already_costs_two_reads(rig: BigIpRig) -> None:
+    agent = rig.agent()
+    await agent.apply(batch(service(), service(2), complete=True))
+    rig.counts()
+    for each in (service(), service(2)):
+        await agent.apply(batch(each))
+        assert rig.counts() == {"reads": 2, "writes": 0}
+
+
+async def test_a_light_pass_finds_what_was_changed_on_pools_and_listeners(rig: BigIpRig) -> None:
+    agent = rig.agent()
+    await agent.apply(batch(service()))
+    for path, changes in (
+        (at("ltm/pool", "pool-1"), {"loadBalancingMode": "least-connections-member"}),
+        (at("ltm/pool", "pool-1"), {"members": []}),
+        (at("ltm/virtual", "listener-1"), {"disabled": True}),
+    ):
+        content = await rig.content()
+        await rig.hands.call("PATCH", path, changes)
+        assert (await agent.apply(batch(service()))).writes == 1
+        assert await rig.content() == content
+
+
+async def test_everything_is_read_again_when_the_last_time_was_long_ago(rig: BigIpRig) -> None:
+    agent = rig.agent(full_read_interval="0")
+    await agent.apply(batch(service()))
+    content = await rig.content()
+    await rig.hands.call("PATCH", at("ltm/monitor/http", "monitor-1"), {"interval": 99})
+    assert (await agent.apply(batch(service()))).writes == 1
+    assert await rig.content() == content
+
+
+async def test_looking_at_200_load_balancers_costs_at_most_6_reads(rig: BigIpRig) -> None:
+    agent = rig.agent()
+    services: list[ServiceDefinition] = [service(number, members=1) for number in range(1, 201)]
+    outcome = await agent.apply(batch(*services))
+    assert not any(one.error for one in outcome.outcomes)
+    rig.counts()
+    seen = await agent.observe()
+    assert rig.counts()["reads"] <= 6
+    found = {(one.kind, one.id): one.status for one in seen.statuses}
+    assert len(found) == 4 * 200
+    assert found["loadbalancer", "lb-200"] in OperatingStatus
+    assert {one.listener_id for one in seen.statistics} == {f"listener-{number}" for number in range(1, 201)}
+
+
+async def test_a_takeover_of_a_tenant_that_exists_costs_at_most_6_requests(rig: BigIpRig) -> None:
+    await rig.agent().apply(batch(service(), epoch=1))
+    agent = rig.agent()
+    rig.counts()
+    await agent.take_over(PROJECT, 2)
+    counts = rig.counts()
+    assert counts["reads"] + counts["writes"] <= 6
+    await agent.take_over(PROJECT, 2)
+    assert rig.counts() == {"reads": 0, "writes": 0}
+
+
+async def test_a_session_logs_in_once(rig: BigIpRig) -> None:
+    agent = rig.agent()
+    await agent.apply(batch(service(), complete=True))
+    await agent.observe()
+    assert rig.emulator.request_counts["bigip-1"]["logins"] == 1

@@ -1,0 +1,212 @@
+"""What every device driver promises, whatever its devices are. Each driver's tests run this unchanged.
+
+A driver's tests subclass :class:`DeviceContract` and give a fixture ``rig``: one device that several agents reach.
+"""
+
+import asyncio
+from typing import Any, Protocol
+
+import pytest
+
+from evenkeel.core.device import PartitionOutcome
+from evenkeel.core.errors import StaleOwner
+from evenkeel.core.ports import Device
+from tests.devices.services import PROJECT, batch, gone, listener, pool, service
+
+
+class Rig(Protocol):
+    """One device under test."""
+
+    def agent(self) -> Device:
+        """A driver instance of another agent of the group."""
+        ...
+
+    async def content(self) -> dict[str, Any]:
+        """Everything on the device that agents put into the tenant's partition, but for guards."""
+        ...
+
+    async def spoil(self) -> None:
+        """Change everything in the tenant's partition that can be changed, by hand."""
+        ...
+
+    async def add_foreign(self) -> None:
+        """Put things into the tenant's partition that no agent made."""
+        ...
+
+    async def foreign(self) -> dict[str, Any]:
+        """Those things as they are now."""
+        ...
+
+
+def errors(outcome: PartitionOutcome) -> dict[str, str]:
+    return {one.load_balancer_id: one.error for one in outcome.outcomes if one.error}
+
+
+class DeviceContract:
+    """The promises of :class:`evenkeel.core.ports.Device`."""
+
+    async def test_a_load_balancer_is_made_and_a_second_pass_writes_nothing(self, rig: Rig) -> None:
+        agent = rig.agent()
+        await agent.take_over(PROJECT, 1)
+        made = await agent.apply(batch(service(revision=7), complete=True))
+        content = await rig.content()
+        assert [(one.load_balancer_id, one.revision, one.error) for one in made.outcomes] == [("lb-1", 7, "")]
+        assert made.writes == len(agent.facts.endpoints) and not made.lagging and content
+        for complete in (False, True):
+            again = await agent.apply(batch(service(revision=7), complete=complete))
+            assert again.writes == 0 and not errors(again)
+        assert await rig.content() == content
+
+    async def test_another_agent_finds_nothing_to_write_either(self, rig: Rig) -> None:
+        await rig.agent().apply(batch(service(), service(2), epoch=1, complete=True))
+        other = rig.agent()
+        await other.take_over(PROJECT, 2)
+        outcome = await other.apply(batch(service(), service(2), epoch=2, complete=True))
+        assert outcome.writes == 0 and not errors(outcome)
+
+    async def test_whatever_was_changed_by_hand_is_repaired(self, rig: Rig) -> None:
+        agent = rig.agent()
+        await agent.apply(batch(service(), complete=True))
+        content = await rig.content()
+        await rig.spoil()
+        assert await rig.content() != content
+        outcome = await agent.apply(batch(service(), complete=True))
+        assert not errors(outcome) and outcome.writes
+        assert await rig.content() == content
+
+    async def test_a_newer_revision_replaces_an_older_one_without_a_trace(self, rig: Rig) -> None:
+        agent = rig.agent()
+        newer = service(
+            revision=2,
+            listeners=(listener(connection_limit=10), listener(5, protocol_port=81, default_pool_id=None)),
+            pools=(pool(members=5, lb_algorithm="LEAST_CONNECTIONS", monitor=None),),
+        )
+        await agent.apply(batch(newer))
+        wanted = await rig.content()
+        await agent.apply(batch(service(revision=1)))
+        assert await rig.content() != wanted
+        assert not errors(await agent.apply(batch(newer)))
+        assert await rig.content() == wanted
+
+    async def test_a_stale_owner_writes_nothing(self, rig: Rig) -> None:
+        old, new = rig.agent(), rig.agent()
+        await old.take_over(PROJECT, 1)
+        await old.apply(batch(service(), epoch=1))
+        await new.take_over(PROJECT, 2)
+        content = await rig.content()
+        with pytest.raises(StaleOwner) as refusal:
+            await old.apply(batch(service(members=1), service(2), epoch=1))
+        assert refusal.value.seen_epoch == 2
+        with pytest.raises(StaleOwner):
+            await old.take_over(PROJECT, 1)
+        with pytest.raises(StaleOwner):
+            await rig.agent().apply(batch(service(3), epoch=1))
+        assert await rig.content() == content
+        assert not errors(await new.apply(batch(service(members=1), epoch=2)))
+
+    async def test_a_takeover_may_be_repeated_and_may_skip_epochs(self, rig: Rig) -> None:
+        agent = rig.agent()
+        for epoch in (3, 3, 8):
+            await agent.take_over(PROJECT, epoch)
+            assert not errors(await agent.apply(batch(service(), epoch=epoch)))
+
+    async def test_an_epoch_not_yet_on_the_device_is_taken_over_by_apply(self, rig: Rig) -> None:
+        await rig.agent().apply(batch(service(), epoch=4))
+        assert not errors(await rig.agent().apply(batch(service(2), epoch=5)))
+        with pytest.raises(StaleOwner):
+            await rig.agent().apply(batch(service(3), epoch=4))
+
+    async def test_of_two_first_owners_the_newer_one_owns(self, rig: Rig) -> None:
+        older, newer = rig.agent(), rig.agent()
+        results = await asyncio.gather(
+            older.take_over(PROJECT, 1), newer.take_over(PROJECT, 2), return_exceptions=True
+        )
+        assert results[1] is None and (results[0] is None or isinstance(results[0], StaleOwner))
+        assert not errors(await newer.apply(batch(service(), epoch=2)))
+        with pytest.raises(StaleOwner):
+            await older.apply(batch(service(2), epoch=1))
+
+    async def test_two_first_owners_that_write_at_once_leave_what_the_newer_wants(self, rig: Rig) -> None:
+        older, newer = rig.agent(), rig.agent()
+        results = await asyncio.gather(
+            older.apply(batch(service(), epoch=1, complete=True)),
+            newer.apply(batch(service(2), epoch=2, complete=True)),
+            return_exceptions=True,
+        )
+        assert isinstance(results[1], PartitionOutcome)
+        content = await rig.content()
+        await newer.apply(batch(service(2), epoch=2, complete=True))
+        assert await rig.content() == content or not isinstance(results[0], StaleOwner)
+        with pytest.raises(StaleOwner):
+            await older.apply(batch(service(3), epoch=1))
+
+    async def test_a_deleted_load_balancer_leaves_nothing(self, rig: Rig) -> None:
+        agent = rig.agent()
+        await agent.apply(batch(service(2)))
+        alone = await rig.content()
+        await agent.apply(batch(service()))
+        assert not errors(await agent.apply(batch(gone())))
+        assert await rig.content() == alone
+        again = await agent.apply(batch(gone()))
+        assert again.writes == 0 and [one.load_balancer_id for one in again.outcomes] == ["lb-1"]
+
+    async def test_the_guard_outlives_the_last_load_balancer(self, rig: Rig) -> None:
+        stale, agent = rig.agent(), rig.agent()
+        await stale.apply(batch(service(), epoch=1))
+        await agent.apply(batch(gone(), epoch=2))
+        assert not await rig.content()
+        with pytest.raises(StaleOwner):
+            await stale.apply(batch(service(), epoch=1))
+
+    async def test_orphans_go_with_a_complete_batch_only(self, rig: Rig) -> None:
+        await rig.agent().apply(batch(service(2)))
+        alone = await rig.content()
+        await rig.agent().apply(batch(service()))
+        agent = rig.agent()
+        await agent.apply(batch(service(2)))
+        assert await rig.content() != alone
+        outcome = await agent.apply(batch(service(2), complete=True))
+        assert await rig.content() == alone
+        assert [one.load_balancer_id for one in outcome.outcomes] == ["lb-2"]
+
+    async def test_a_refused_load_balancer_costs_only_itself(self, rig: Rig) -> None:
+        agent = rig.agent()
+        await agent.apply(batch(service()))
+        twin = service(4, vip=service().vip)
+        outcome = await agent.apply(batch(service(2), service(3), twin, service(5), gone()))
+        assert not errors(outcome)  # the address was freed in the same batch
+        outcome = await agent.apply(batch(service(), service(2, members=1), service(6)))
+        assert list(errors(outcome)) == ["lb-1"] and errors(outcome)["lb-1"]
+        assert {one.load_balancer_id for one in outcome.outcomes} == {"lb-1", "lb-2", "lb-6"}
+        outcome = await agent.apply(batch(service(2, members=1), service(6)))
+        assert outcome.writes == 0
+
+    async def test_a_refused_load_balancer_heals_when_the_reason_is_gone(self, rig: Rig) -> None:
+        agent = rig.agent()
+        await agent.apply(batch(service(4, vip=service().vip)))
+        assert errors(await agent.apply(batch(service())))
+        outcome = await agent.apply(batch(gone(4), service()))
+        assert not errors(outcome)
+
+    async def test_what_no_agent_made_is_never_touched(self, rig: Rig) -> None:
+        agent = rig.agent()
+        await agent.apply(batch(service()))
+        await rig.add_foreign()
+        foreign = await rig.foreign()
+        assert foreign
+        for each in (batch(service(), complete=True), batch(gone()), batch(complete=True)):
+            assert not errors(await agent.apply(each))
+        assert await rig.foreign() == foreign
+        assert not await rig.content()
+
+    async def test_forgetting_costs_nothing_but_a_look(self, rig: Rig) -> None:
+        agent = rig.agent()
+        await agent.apply(batch(service()))
+        agent.forget(PROJECT)
+        assert (await agent.apply(batch(service()))).writes == 0
+
+    async def test_a_fit_device_has_no_problem(self, rig: Rig) -> None:
+        agent = rig.agent()
+        states = await agent.check()
+        assert len(states) == len(agent.facts.endpoints)
+        assert all(state.reachable and not state.problem and state.version for state in states)

@@ -1,0 +1,70 @@
+from typing import Any
+
+import pytest
+
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.ports import Device
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.noop import NoopGroup, NoopMemory, open_group
+from evenkeel.devices.noop.memory import Partition
+from tests.devices.contract import DeviceContract
+from tests.devices.services import PROJECT, batch, service
+
+
+class NoopRig:
+    def __init__(self) -> None:
+        self.memory = NoopMemory()
+
+    def agent(self) -> Device:
+        return NoopGroup(self.memory)
+
+    def _partition(self) -> Partition:
+        return self.memory.partitions.setdefault(PROJECT, Partition())
+
+    async def content(self) -> dict[str, Any]:
+        # Revisions are no configuration: a real device does not hold them.
+        return {name: _without_revision(held) for name, held in self._partition().holds.items()}
+
+    async def spoil(self) -> None:
+        holds = self._partition().holds
+        for name in holds:
+            holds[name] = service(99, members=1)
+
+    async def add_foreign(self) -> None:
+        self._partition().foreign.add("hand-made")
+
+    async def foreign(self) -> dict[str, Any]:
+        return dict.fromkeys(self._partition().foreign)
+
+
+def _without_revision(held: ServiceDefinition) -> ServiceDefinition:
+    return ServiceDefinition(
+        **{name: 0 if name == "revision" else getattr(held, name) for name in held.__struct_fields__}
+    )
+
+
+class TestNoop(DeviceContract):
+    @pytest.fixture
+    def rig(self) -> NoopRig:
+        return NoopRig()
+
+
+async def test_a_device_out_of_reach_is_unavailable_and_says_so() -> None:
+    memory = NoopMemory()
+    group = NoopGroup(memory)
+    memory.reachable = False
+    with pytest.raises(DeviceUnavailable):
+        await group.apply(batch(service()))
+    assert [(state.reachable, bool(state.problem)) for state in await group.check()] == [(False, True)]
+
+
+async def test_it_carries_no_traffic_and_reports_none() -> None:
+    group = open_group({}, environment="dev", host="h")
+    await group.apply(batch(service()))
+    seen = await group.observe()
+    assert not seen.statuses and not seen.statistics and seen.devices
+
+
+def test_options_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="colour"):
+        open_group({"colour": "blue"}, environment="dev", host="h")

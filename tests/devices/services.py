@@ -1,0 +1,72 @@
+"""Service definitions for tests of device drivers."""
+
+from typing import Any
+
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.model import Vip
+from evenkeel.core.service import (
+    ServiceDefinition,
+    ServiceListener,
+    ServiceMember,
+    ServiceMonitor,
+    ServicePool,
+)
+
+PROJECT = "a3f1c2"
+
+
+def vip(number: int) -> Vip:
+    return Vip(address=f"10.1.{number // 250}.{number % 250 + 1}", subnet_id="s", network_id="n", port_id="p")
+
+
+def service(number: int = 1, *, members: int = 3, revision: int = 1, **changes: Any) -> ServiceDefinition:
+    """A load balancer with an HTTP listener, a pool, its monitor and members."""
+    fields: dict[str, Any] = {
+        "load_balancer_id": f"lb-{number}",
+        "project_id": PROJECT,
+        "revision": revision,
+        "vip": vip(number),
+        "listeners": (listener(number),),
+        "pools": (pool(number, members=members),),
+    }
+    return ServiceDefinition(**{**fields, **changes})
+
+
+def listener(number: int = 1, **changes: Any) -> ServiceListener:
+    fields = {
+        "id": f"listener-{number}",
+        "protocol": "HTTP",
+        "protocol_port": 80,
+        "default_pool_id": f"pool-{number}",
+    }
+    return ServiceListener(**{**fields, **changes})
+
+
+def pool(number: int = 1, *, members: int = 3, **changes: Any) -> ServicePool:
+    fields: dict[str, Any] = {
+        "id": f"pool-{number}",
+        "protocol": "HTTP",
+        "lb_algorithm": "ROUND_ROBIN",
+        "members": tuple(member(number, place) for place in range(1, members + 1)),
+        "monitor": monitor(number),
+    }
+    return ServicePool(**{**fields, **changes})
+
+
+def member(number: int = 1, place: int = 1, **changes: Any) -> ServiceMember:
+    fields = {"id": f"member-{number}-{place}", "address": f"10.2.{number % 250}.{place}", "protocol_port": 8080}
+    return ServiceMember(**{**fields, **changes})
+
+
+def monitor(number: int = 1, **changes: Any) -> ServiceMonitor:
+    fields = {"id": f"monitor-{number}", "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 2}
+    return ServiceMonitor(**{**fields, **changes})
+
+
+def gone(number: int = 1, *, revision: int = 9) -> ServiceDefinition:
+    """A deleted load balancer."""
+    return service(number, revision=revision, listeners=(), pools=(), deleted=True)
+
+
+def batch(*services: ServiceDefinition, epoch: int = 1, complete: bool = False) -> PartitionBatch:
+    return PartitionBatch(project_id=PROJECT, epoch=epoch, services=services, complete=complete)

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+
+from tests.icontrol_emulator.client import Client
+from tests.waiting import eventually
+
+
+async def test_process_publishes_its_endpoints_and_stops_on_sigterm(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "icontrol_emulator", "--device", "one@127.0.0.1:0", "--device", "two@127.0.0.1:0",
+        "--ha", "pair", "--state-dir", str(tmp_path), "--user", "lb:pw",
+    )  # fmt: skip
+    try:
+        endpoints = tmp_path / "endpoints.json"
+        await eventually(endpoints.exists)
+        shown = json.loads(await asyncio.to_thread(endpoints.read_text))
+        assert [device["name"] for device in shown["devices"]] == ["one", "two"]
+        client = Client(shown["devices"][1]["url"], Path(shown["ca_file"]), "lb", "pw")
+        assert len((await client.get("cm/device"))["items"]) == 2
+        await client.close()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0

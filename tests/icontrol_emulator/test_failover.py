@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from icontrol_emulator import Emulator
+from tests.icontrol_emulator.client import Backend, Client, exchange, fetch, free_port
+from tests.waiting import eventually
+
+VIP = "127.0.8.2"
+Start = Callable[..., Awaitable[Backend]]
+
+
+async def configure(clients: tuple[Client, ...], server: Backend) -> int:
+    """The same virtual server on every device."""
+    port = free_port(VIP)
+    for client in clients:
+        body = {"name": "p", "partition": "P", "members": [f"127.0.0.1:{server.port}"]}
+        await client.post("ltm/pool", body)
+        virtual = {"name": "v", "partition": "P", "destination": f"{VIP}:{port}", "pool": "p", "profiles": ["http"]}
+        await client.post("ltm/virtual", virtual)
+    return port
+
+
+async def roles(client: Client) -> dict[str, str]:
+    return {item["name"]: item["failoverState"] for item in (await client.get("cm/device"))["items"]}
+
+
+async def test_roles_are_told_by_both_devices(pair: Emulator, both: tuple[Client, Client]) -> None:
+    first, second = both
+    assert await roles(first) == await roles(second) == {"bigip-1": "active", "bigip-2": "standby"}
+    await first.post("sys/failover", {"command": "run", "standby": True})
+    assert await roles(first) == await roles(second) == {"bigip-1": "standby", "bigip-2": "active"}
+    shown = await second.get("cm/failover-status")
+    entry = shown["entries"]["https://localhost/mgmt/tm/cm/failover-status/0"]["nestedStats"]["entries"]
+    assert entry["status"] == {"description": "ACTIVE"}
+    refused = await first.send("POST", "sys/failover", {"command": "run", "standby": True, "offline": True})
+    assert refused.status == 400
+
+
+async def test_no_request_fails_while_roles_change_under_load(
+    pair: Emulator, both: tuple[Client, Client], backend: Start
+) -> None:
+    port = await configure(both, await backend("a"))
+    served = 0
+    stopping = asyncio.Event()
+
+    async def load() -> None:
+        nonlocal served
+        while not stopping.is_set():
+            assert (await fetch(VIP, port))[1] == "a"
+            served += 1
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(8):
+            group.create_task(load())
+        for turn in range(10):
+            await eventually(lambda goal=served + 20: served >= goal)
+            await pair.failover(f"bigip-{turn % 2 + 1}")
+        await eventually(lambda goal=served + 20: served >= goal)
+        stopping.set()
+    for client in both:
+        [entry] = (await client.get("ltm/virtual/~P~v/stats"))["entries"].values()
+        assert entry["nestedStats"]["entries"]["clientside.totConns"]["value"] > 0
+
+
+async def test_planned_failover_lets_open_connections_finish(
+    pair: Emulator, both: tuple[Client, Client], backend: Start
+) -> None:
+    port = await configure(both, await backend("a"))
+    reader, writer = await asyncio.open_connection(VIP, port)
+    await exchange(reader, writer)
+    await pair.failover("bigip-1")
+    assert (await exchange(reader, writer))[1] == "a"
+    writer.close()
+
+
+async def test_reboot_resets_connections_and_moves_traffic(
+    pair: Emulator, both: tuple[Client, Client], backend: Start
+) -> None:
+    port = await configure(both, await backend("a"))
+    reader, writer = await asyncio.open_connection(VIP, port)
+    await exchange(reader, writer)
+    await pair.reboot("bigip-1", seconds=0.2, lose_unsaved=False)
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await exchange(reader, writer)
+    assert (await fetch(VIP, port))[1] == "a"
+    assert (await roles(both[1]))["bigip-1"] == "offline"
+    await eventually(lambda: pair.devices["bigip-1"].failover_state == "standby")
+    await both[0].get("ltm/virtual/~P~v")
+    assert await roles(both[0]) == {"bigip-1": "standby", "bigip-2": "active"}
+    writer.close()
+
+
+async def test_virtual_the_new_active_device_does_not_have_stops_listening(
+    pair: Emulator, both: tuple[Client, Client], backend: Start
+) -> None:
+    port = await configure(both[:1], await backend("a"))
+    await fetch(VIP, port)
+    await pair.failover("bigip-1")
+    with pytest.raises(ConnectionError):
+        await fetch(VIP, port)
+    await pair.failover("bigip-2")
+    assert (await fetch(VIP, port))[1] == "a"
+
+
+async def test_reboot_loses_what_was_not_saved(device: Client, emulator: Emulator) -> None:
+    await device.post("ltm/pool", {"name": "kept", "partition": "P"})
+    await device.post("sys/config", {"command": "save"})
+    await device.post("ltm/pool", {"name": "lost", "partition": "P"})
+    number = await device.open_transaction()
+    await emulator.reboot("bigip-1", seconds=0.05)
+    await eventually(lambda: emulator.devices["bigip-1"].failover_state == "active")
+    assert emulator.devices["bigip-1"].objects("ltm/pool", "P") == ["/P/kept"]
+    assert (await device.send("GET", f"transaction/{number}")).status == 404
+
+
+# -- synchronisation
+
+
+async def sync_status(client: Client) -> str:
+    shown = await client.get("cm/sync-status")
+    entry = shown["entries"]["https://localhost/mgmt/tm/cm/sync-status/0"]["nestedStats"]["entries"]
+    return str(entry["status"]["description"])
+
+
+async def test_config_sync(pair: Emulator, both: tuple[Client, Client]) -> None:
+    first, second = both
+    run = {"command": "run"}
+    refused = await first.send("POST", "cm", {**run, "utilCmdArgs": "config-sync from-group device-group-1"})
+    assert (refused.status, "is not allowed until a push has been done first" in refused.message) == (400, True)
+    await first.post("ltm/pool", {"name": "p", "partition": "P", "members": ["10.1.0.1:80"]})
+    assert await sync_status(second) == "Changes Pending"
+    answer = await first.post("cm", {**run, "utilCmdArgs": "config-sync to-group device-group-1"})
+    assert answer["kind"] == "tm:cm:runstate"
+    assert await sync_status(second) == "In Sync"
+    assert (await second.get("ltm/pool/~P~p/members"))["items"][0]["address"] == "10.1.0.1"
+    unknown = await first.send("POST", "cm", {**run, "utilCmdArgs": "config-sync to-group none"})
+    assert unknown.message.startswith("01070734:3: Configuration error: Device group (/Common/none) not found")
+
+
+async def test_auto_sync_follows_each_commit(both: tuple[Client, Client]) -> None:
+    first, second = both
+    await first.patch("cm/device-group/device-group-1", {"autoSync": "enabled"})
+    await first.post("ltm/pool", {"name": "p", "partition": "P"})
+    assert (await second.get("ltm/pool/~P~p"))["name"] == "p"
+
+
+async def test_tasks_are_started_and_looked_at(device: Client) -> None:
+    task = await device.post("task/sys/config", {"command": "save"})
+    started = await device.send("PUT", f"task/sys/config/{task['_taskId']}", {"_taskState": "VALIDATING"})
+    assert started.status == 202
+    assert (await device.get(f"task/sys/config/{task['_taskId']}"))["_taskState"] == "COMPLETED"

@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from icontrol_emulator import Emulator
+from tests.icontrol_emulator.client import Backend, Client, exchange, fetch, free_port
+from tests.waiting import eventually
+
+VIP = "127.0.8.1"
+Start = Callable[..., Awaitable[Backend]]
+
+
+async def site(device: Client, backends: list[Backend], profiles: list[str], **virtual: Any) -> int:
+    """A virtual server /P/v over the backends; its port."""
+    port = free_port(VIP)
+    members = [{"name": f"{each.host}:{each.port}"} for each in backends]
+    await device.post("ltm/pool", {"name": "p", "partition": "P", "members": members})
+    body = {"name": "v", "partition": "P", "destination": f"{VIP}:{port}", "pool": "p", "profiles": profiles}
+    await device.post("ltm/virtual", {**body, **virtual})
+    return port
+
+
+async def stats(device: Client, path: str) -> dict[str, Any]:
+    [entry] = (await device.get(f"{path}/stats"))["entries"].values()
+    return {name: next(iter(value.values())) for name, value in entry["nestedStats"]["entries"].items()}
+
+
+async def count(port: int, requests: int) -> Counter[str]:
+    return Counter([(await fetch(VIP, port))[1] for _ in range(requests)])
+
+
+@pytest.mark.parametrize("profiles", [["tcp"], ["http"], []])
+async def test_round_robin(device: Client, backend: Start, profiles: list[str]) -> None:
+    port = await site(device, [await backend("a"), await backend("b"), await backend("c")], profiles)
+    assert await count(port, 9) == {"a": 3, "b": 3, "c": 3}
+
+
+async def test_ratio(device: Client, backend: Start) -> None:
+    first, second = await backend("a"), await backend("b")
+    port = await site(device, [first, second], ["tcp"])
+    await device.patch("ltm/pool/~P~p", {"loadBalancingMode": "ratio-member"})
+    await device.patch(f"ltm/pool/~P~p/members/~P~127.0.0.1:{first.port}", {"ratio": 3})
+    assert await count(port, 8) == {"a": 6, "b": 2}
+
+
+@pytest.mark.parametrize("mode", ["least-connections-member", "least-connections-node"])
+async def test_least_connections(device: Client, backend: Start, mode: str) -> None:
+    first, second = await backend("a"), await backend("b", "127.0.0.2")
+    port = await site(device, [first, second], ["tcp"])
+    await device.patch("ltm/pool/~P~p", {"loadBalancingMode": mode})
+    reader, writer = await asyncio.open_connection(VIP, port)
+    _, busy = await exchange(reader, writer)
+    idle = "b" if busy == "a" else "a"
+    for _ in range(3):
+        assert (await fetch(VIP, port))[1] == idle
+        await eventually(lambda: _all_but_one_closed(device))
+    writer.close()
+
+
+async def _all_but_one_closed(device: Client) -> bool:
+    return bool((await stats(device, "ltm/pool/~P~p"))["serverside.curConns"] == 1)
+
+
+async def test_unreachable_member_is_passed_over(device: Client, backend: Start) -> None:
+    alive, dead = await backend("a"), await backend("b")
+    port = await site(device, [alive, dead], ["http"])
+    await dead.stop()
+    assert await count(port, 4) == {"a": 4}
+
+
+async def test_only_enabled_members_get_traffic_and_none_is_a_reset(device: Client, backend: Start) -> None:
+    first, second = await backend("a"), await backend("b")
+    port = await site(device, [first, second], ["tcp"])
+    await device.patch(f"ltm/pool/~P~p/members/~P~127.0.0.1:{first.port}", {"session": "user-disabled"})
+    assert await count(port, 3) == {"b": 3}
+    off = {"state": "user-down", "session": "user-disabled"}
+    await device.patch(f"ltm/pool/~P~p/members/~P~127.0.0.1:{second.port}", off)
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await fetch(VIP, port)
+
+
+async def test_forwarded_for_and_bodies(device: Client, backend: Start) -> None:
+    server = await backend("a")
+    await device.post("ltm/profile/http", {"name": "xff", "partition": "P", "insertXforwardedFor": "enabled"})
+    port = await site(device, [server], ["xff"])
+    _, said = await fetch(VIP, port, body=b"x" * 200_000)
+    assert said == "a" + "x" * 200_000
+    assert "X-Forwarded-For: 127.0.0.1" in server.last_head
+
+
+async def test_each_connection_stays_with_its_member_unless_requests_are_balanced(
+    device: Client, backend: Start
+) -> None:
+    port = await site(device, [await backend("a"), await backend("b")], ["http"])
+    reader, writer = await asyncio.open_connection(VIP, port)
+    assert len({(await exchange(reader, writer))[1] for _ in range(4)}) == 1
+    writer.close()
+    await device.patch("ltm/virtual/~P~v", {"profiles": ["http", "tcp", "oneconnect"]})
+    reader, writer = await asyncio.open_connection(VIP, port)
+    assert len({(await exchange(reader, writer))[1] for _ in range(4)}) == 2
+    writer.close()
+
+
+async def test_cookie_persistence(device: Client, backend: Start) -> None:
+    port = await site(device, [await backend("a"), await backend("b")], ["http"], persist=["cookie"])
+    head, said = await fetch(VIP, port)
+    line = next(line for line in head.split("\r\n") if line.startswith("Set-Cookie: "))
+    cookie = line.removeprefix("Set-Cookie: ").split(";")[0]
+    assert cookie.startswith("BIGipServer~P~p=16777343.")
+    for _ in range(4):
+        assert (await fetch(VIP, port, Cookie=cookie))[1] == said
+
+
+async def test_source_address_persistence(device: Client, backend: Start) -> None:
+    port = await site(device, [await backend("a"), await backend("b")], ["tcp"], persist=["source_addr"])
+    assert len(await count(port, 5)) == 1
+
+
+async def test_connection_limit(device: Client, backend: Start) -> None:
+    port = await site(device, [await backend("a")], ["tcp"], connectionLimit=1)
+    reader, writer = await asyncio.open_connection(VIP, port)
+    await exchange(reader, writer)
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await fetch(VIP, port)
+    writer.close()
+
+
+async def test_changes_leave_open_connections_alone(device: Client, backend: Start) -> None:
+    first, second = await backend("a"), await backend("b")
+    port = await site(device, [first], ["tcp"])
+    reader, writer = await asyncio.open_connection(VIP, port)
+    assert (await exchange(reader, writer))[1] == "a"
+    await device.patch("ltm/pool/~P~p", {"members": [f"127.0.0.1:{second.port}"]})
+    await device.patch("ltm/virtual/~P~v", {"description": "changed"})
+    assert (await exchange(reader, writer))[1] == "a"
+    assert (await fetch(VIP, port))[1] == "b"
+    await device.delete("ltm/virtual/~P~v")
+    assert (await exchange(reader, writer))[1] == "a"
+    with pytest.raises(ConnectionError):
+        await fetch(VIP, port)
+    writer.close()
+
+
+async def test_moved_and_disabled_virtuals(device: Client, backend: Start) -> None:
+    port = await site(device, [await backend("a")], ["tcp"])
+    other = free_port(VIP)
+    await device.patch("ltm/virtual/~P~v", {"destination": f"{VIP}:{other}"})
+    assert (await fetch(VIP, other))[1] == "a"
+    with pytest.raises(ConnectionError):
+        await fetch(VIP, port)
+    await device.patch("ltm/virtual/~P~v", {"disabled": True})
+    with pytest.raises(ConnectionError):
+        await fetch(VIP, other)
+
+
+async def test_virtual_that_cannot_listen_is_offline(device: Client, backend: Start) -> None:
+    await site(device, [await backend("a")], ["tcp"], destination="192.0.2.1:80")
+    shown = await stats(device, "ltm/virtual/~P~v")
+    assert shown["status.availabilityState"] == "offline"
+
+
+async def test_counters(device: Client, backend: Start) -> None:
+    server = await backend("a")
+    port = await site(device, [server], ["http"])
+    head, said = await fetch(VIP, port)
+    virtual = await stats(device, "ltm/virtual/~P~v")
+    assert virtual["clientside.totConns"] == 1
+    assert virtual["totRequests"] == 1
+    assert virtual["clientside.bitsOut"] == 8 * (len(head) + len(said))
+    member = await stats(device, f"ltm/pool/~P~p/members/~P~127.0.0.1:{server.port}")
+    assert member["serverside.bitsOut"] == 8 * (len(head) + len(said))
+    await eventually(lambda: _idle(device))
+    assert (await stats(device, "ltm/pool/~P~p"))["serverside.totConns"] == 1
+    assert (await stats(device, "ltm/virtual-address/~P~127.0.8.1"))["clientside.totConns"] == 1
+    collection = await device.get("ltm/pool/~P~p/members/stats")
+    assert collection["kind"] == "tm:ltm:pool:members:memberscollectionstats"
+
+
+async def _idle(device: Client) -> bool:
+    return bool((await stats(device, "ltm/virtual/~P~v"))["clientside.curConns"] == 0)
+
+
+# -- monitors
+
+
+@pytest.fixture
+async def monitored(device: Client, backend: Start) -> tuple[Client, Backend, Backend, int]:
+    """Two backends behind a fast HTTP monitor that wants a 200."""
+    first, second = await backend("a"), await backend("b")
+    monitor = {
+        "name": "m", "partition": "P", "interval": 1, "timeout": 1, "send": "GET /monitor HTTP/1.1\\r\\nHost: m\\r\\n",
+        "recv": "^HTTP/1.1 200",
+    }  # fmt: skip
+    await device.post("ltm/monitor/http", monitor)
+    port = await site(device, [first, second], ["http"])
+    await device.patch("ltm/pool/~P~p", {"monitor": "/P/m"})
+    for each in (first, second):
+        await eventually(lambda each=each: _member_is(device, each, "up"))
+    return device, first, second, port
+
+
+async def _member_is(device: Client, server: Backend, state: str) -> bool:
+    member = await device.get(f"ltm/pool/~P~p/members/~P~{server.host}:{server.port}")
+    return bool(member["state"] == state)
+
+
+async def test_monitors_take_members_out_and_back(monitored: tuple[Client, Backend, Backend, int]) -> None:
+    device, first, second, port = monitored
+    assert (await stats(device, "ltm/virtual/~P~v"))["status.availabilityState"] == "available"
+    first.status = "503 Busy"
+    await eventually(lambda: _member_is(device, first, "down"))
+    path = f"ltm/pool/~P~p/members/~P~127.0.0.1:{first.port}"
+    assert (await device.get(path))["session"] == "monitor-enabled"
+    shown = await stats(device, path)
+    assert shown["status.availabilityState"] == "offline"
+    assert shown["status.statusReason"].startswith("/P/m: No successful responses received before deadline. @")
+    assert shown["monitorRule"] == "/P/m (pool monitor)"
+    assert await count(port, 3) == {"b": 3}
+    await second.stop()
+    await eventually(lambda: _pool_is(device, "offline"))
+    assert (await stats(device, "ltm/pool/~P~p"))["status.statusReason"] == "The children pool member(s) are down"
+    first.status = "200 OK"
+    await eventually(lambda: _member_is(device, first, "up"))
+    assert await count(port, 2) == {"a": 2}
+
+
+async def _pool_is(device: Client, state: str) -> bool:
+    return bool((await stats(device, "ltm/pool/~P~p"))["status.availabilityState"] == state)
+
+
+async def test_state_set_from_outside_prevails(
+    monitored: tuple[Client, Backend, Backend, int], emulator: Emulator
+) -> None:
+    device, first, _, port = monitored
+    emulator.set_member_state("bigip-1", "/P/p", f"/P/127.0.0.1:{first.port}", "down")
+    assert await _member_is(device, first, "down")
+    assert await count(port, 2) == {"b": 2}
+    emulator.set_member_state("bigip-1", "/P/p", f"/P/127.0.0.1:{first.port}", None)
+    assert await _member_is(device, first, "up")
+
+
+async def test_unchecked_pool_without_monitor(device: Client, backend: Start) -> None:
+    await site(device, [await backend("a")], ["tcp"])
+    shown = await stats(device, "ltm/pool/~P~p")
+    assert (shown["status.availabilityState"], shown["status.enabledState"]) == ("unknown", "enabled")
+    assert (shown["activeMemberCnt"], shown["memberCnt"]) == (1, 1)

@@ -1,0 +1,108 @@
+"""Two controllers' stores on one database, doing the same at once."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from evenkeel.core.errors import Conflict
+from evenkeel.core.model import Listener, LoadBalancer, Pool
+from evenkeel.store.sql_store import SqlStore
+from tests.store.builders import bare, create, listener, member, placed, pool, tree, vip
+
+MANY = 50
+
+
+async def both(store: SqlStore, other: SqlStore, ask: Any) -> list[Any]:
+    """What ``ask(store, number)`` answers or raises, half of them by each store."""
+    calls = (ask(store if number % 2 else other, number) for number in range(MANY))
+    return await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_of_many_that_want_one_address_one_gets_it(store: SqlStore, other_store: SqlStore) -> None:
+    answers = await both(store, other_store, lambda at, _: at.create_load_balancer(bare(), vip(address="10.0.0.9")))
+
+    assert Counter(type(answer).__name__ for answer in answers) == {"Change": 1, "Conflict": MANY - 1}
+    assert all("10.0.0.9 is in use" in str(answer) for answer in answers if isinstance(answer, Conflict))
+
+
+async def test_automatic_addresses_are_all_different_down_to_the_last(store: SqlStore, other_store: SqlStore) -> None:
+    plan = {"allocation_start": "10.0.0.1", "allocation_end": f"10.0.0.{MANY}"}
+
+    answers = await both(store, other_store, lambda at, _: at.create_load_balancer(bare(), vip(**plan)))
+
+    assert not [answer for answer in answers if isinstance(answer, BaseException)]
+    assert len({answer.tree.load_balancer.vip.address for answer in answers}) == MANY
+
+
+async def test_writes_below_one_load_balancer_each_have_a_revision_of_their_own(
+    store: SqlStore, other_store: SqlStore
+) -> None:
+    stored = await create(store, tree(members=0))
+    root_id, pool_id = stored.load_balancer.id, stored.pools[0].id
+
+    def ask(at: SqlStore, number: int) -> Any:
+        if number % 3 == 0:
+            return at.add_member(member(number, pool_id=pool_id), project_id=None)
+        if number % 3 == 1:
+            return at.add_listener(listener(load_balancer_id=root_id, protocol_port=1000 + number), project_id=None)
+        return at.update_child(Pool, pool_id, {"name": str(number)}, project_id=None)
+
+    answers = await both(store, other_store, ask)
+
+    assert sorted(answer.revision for answer in answers) == list(range(2, MANY + 2))
+    assert (await store.get(LoadBalancer, root_id, project_id=None)).revision == MANY + 1
+
+
+async def test_of_many_listeners_on_one_port_one_is_made(store: SqlStore, other_store: SqlStore) -> None:
+    stored = await create(store, bare())
+    root_id = stored.load_balancer.id
+
+    answers = await both(
+        store, other_store, lambda at, _: at.add_listener(listener(load_balancer_id=root_id), project_id=None)
+    )
+
+    assert Counter(type(answer).__name__ for answer in answers) == {"Change": 1, "Conflict": MANY - 1}
+    assert (await store.get(LoadBalancer, root_id, project_id=None)).revision == 2
+
+
+async def test_of_many_default_pools_one_is_taken(store: SqlStore, other_store: SqlStore) -> None:
+    stored = await create(store, bare())
+    row = listener(load_balancer_id=stored.load_balancer.id)
+    await store.add_listener(row, project_id=None)
+
+    answers = await both(
+        store, other_store, lambda at, _: at.add_pool(pool(), [], None, listener_id=row.id, project_id=None)
+    )
+
+    (change,) = [answer for answer in answers if not isinstance(answer, BaseException)]
+    found = await store.get(Listener, row.id, project_id=None)
+    assert found.default_pool_id == change.resources[0].id
+    assert len((await store.get(LoadBalancer, stored.load_balancer.id, project_id=None)).pool_ids) == 1
+
+
+async def test_nothing_is_left_in_a_pool_that_is_deleted_meanwhile(store: SqlStore, other_store: SqlStore) -> None:
+    stored = await create(store, tree(members=0))
+    pool_id = stored.pools[0].id
+
+    def ask(at: SqlStore, number: int) -> Any:
+        if number == MANY // 2:
+            return at.delete_child(Pool, pool_id, project_id=None)
+        return at.add_member(member(number, pool_id=pool_id), project_id=None)
+
+    await both(store, other_store, ask)
+
+    now = await store.tree(stored.load_balancer.id, project_id=None)
+    assert (now.pools, now.members) == ((), ())
+
+
+async def test_deleting_from_everywhere_at_once_is_harmless(store: SqlStore, other_store: SqlStore) -> None:
+    await placed(store)
+    stored = await create(store)
+
+    answers = await both(
+        store,
+        other_store,
+        lambda at, _: at.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None),
+    )
+
+    assert {answer.revision for answer in answers} == {2}

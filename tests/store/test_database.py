@@ -1,0 +1,171 @@
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event, text
+
+from evenkeel.core.control import Environment
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.model import LoadBalancer
+from evenkeel.store.database import AsyncDatabase, open_database
+from evenkeel.store.sql_store import SqlStore, open_store
+from tests.services.postgres import PostgreSQL
+from tests.store.builders import bare, create
+
+PATIENCE_SECONDS = 60.0
+
+
+async def test_a_failed_operation_leaves_nothing_behind(store: SqlStore) -> None:
+    def op(connection: Connection) -> None:
+        connection.execute(text("DELETE FROM environment"))
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await store.database.write(op)
+
+    assert len(await store.environments()) == 1
+
+
+async def test_a_read_sees_one_moment(store: SqlStore, other_store: SqlStore) -> None:
+    loop = asyncio.get_running_loop()
+    if isinstance(store.database, AsyncDatabase):
+        pytest.skip("needs threads; see the test on PostgreSQL's isolation level")
+
+    def op(connection: Connection) -> tuple[int, int]:
+        before = connection.execute(text("SELECT * FROM environment")).fetchall()
+        added = other_store.add_environment(Environment(name="dev", device_driver="noop"))
+        asyncio.run_coroutine_threadsafe(added, loop).result(PATIENCE_SECONDS)
+        return len(before), len(connection.execute(text("SELECT * FROM environment")).fetchall())
+
+    assert await store.database.read(op) == (1, 1)
+    assert len(await store.environments()) == 2
+
+
+async def test_a_refused_statement_is_translated(store: SqlStore) -> None:
+    with pytest.raises(StoreUnavailable) as caught:
+        await store.database.read(lambda connection: connection.execute(text("SELECT * FROM nowhere")))
+    assert caught.value.__cause__ is not None
+
+
+@pytest.mark.services
+async def test_nobody_there_is_told_at_once() -> None:
+    store = open_store("postgresql://nobody@127.0.0.1:1/nothing")
+    with pytest.raises(StoreUnavailable):
+        await store.ping()
+    with pytest.raises(StoreUnavailable):
+        await store.start()
+    await store.close()
+
+
+async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_text("not a database, and long enough to be read as one" * 20)
+    store = open_store(f"sqlite:///{tmp_path}/x.db")
+    with pytest.raises(StoreUnavailable):
+        await store.start()
+    await store.close()
+
+
+# -- PostgreSQL
+
+
+@pytest.mark.services
+async def test_a_postgresql_read_has_a_snapshot_and_cannot_write(postgresql_database: str) -> None:
+    database = open_database(postgresql_database)
+    read = await database.read(lambda connection: connection.scalar(text("SHOW transaction_isolation")))
+    write = await database.write(lambda connection: connection.scalar(text("SHOW transaction_isolation")))
+    with pytest.raises(StoreUnavailable):
+        await database.read(lambda connection: connection.execute(text("CREATE TABLE x (i int)")))
+    await database.close()
+
+    assert (read, write) == ("repeatable read", "read committed")
+
+
+@pytest.mark.services
+async def test_deadlocks_are_run_again(postgresql_database: str) -> None:
+    """Two transactions take two rows crosswise until the server kills one; both succeed in the end."""
+    database = open_database(postgresql_database)
+    await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int, n int)")))
+    await database.write(lambda connection: connection.execute(text("INSERT INTO x VALUES (1, 0), (2, 0)")))
+
+    def crosswise(first: int, second: int) -> Any:
+        def op(connection: Connection) -> None:
+            connection.execute(text("UPDATE x SET n = n + 1 WHERE i = :i"), {"i": first})
+            connection.execute(text("SELECT pg_sleep(0.2)"))
+            connection.execute(text("UPDATE x SET n = n + 1 WHERE i = :i"), {"i": second})
+
+        return op
+
+    await asyncio.gather(database.write(crosswise(1, 2)), database.write(crosswise(2, 1)))
+
+    assert await database.read(lambda connection: connection.scalar(text("SELECT sum(n) FROM x"))) == 4
+    await database.close()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("how", ["restart", "kill"])
+async def test_a_restart_of_the_server_is_survived(postgresql: PostgreSQL, how: str) -> None:
+    url = postgresql.create_database()
+    store = open_store(url)
+    await store.start()
+    await store.add_environment(Environment(name="prod", device_driver="noop"))
+    root = (await create(store, bare())).load_balancer
+    await asyncio.gather(*(store.ping() for _ in range(5)))  # several pooled connections, all dead soon
+
+    if how == "kill":
+        await asyncio.to_thread(postgresql.kill)
+        with pytest.raises(StoreUnavailable):
+            await store.ping()
+    await asyncio.to_thread(postgresql.restart)
+
+    change = await store.update_load_balancer(root.id, {"name": "after"}, project_id=None)
+    found = await asyncio.gather(*(store.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))
+    assert change.revision == 2
+    assert {row.name for row in found} == {"after"}
+    await store.close()
+    postgresql.drop_database(url)
+
+
+@pytest.mark.services
+async def test_a_write_on_a_dead_pooled_connection_runs_once_more(postgresql_database: str) -> None:
+    database = open_database(postgresql_database)
+    await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int)")))
+    tries: list[int] = []
+
+    def op(connection: Connection) -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            kill_own_connection(connection)
+        connection.execute(text("INSERT INTO x VALUES (1)"))
+
+    await database.write(op)
+
+    assert len(tries) == 2
+    assert await database.read(lambda connection: connection.scalar(text("SELECT count(*) FROM x"))) == 1
+    await database.close()
+
+
+@pytest.mark.services
+async def test_a_connection_lost_in_commit_is_not_tried_again(postgresql_database: str) -> None:
+    database = open_database(postgresql_database)
+    await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int)")))
+    tries: list[int] = []
+
+    def op(connection: Connection) -> None:
+        tries.append(1)
+        connection.execute(text("INSERT INTO x VALUES (1)"))
+
+    (engine,) = database.sync_engines()
+    event.listen(engine, "commit", kill_own_connection)
+    with pytest.raises(StoreUnavailable, match="commit"):
+        await database.write(op)
+    event.remove(engine, "commit", kill_own_connection)
+
+    assert len(tries) == 1
+    await database.close()
+
+
+def kill_own_connection(connection: Connection) -> None:
+    """As if the server had died: the socket breaks, and nobody has noticed yet."""
+    raw: Any = connection.connection.driver_connection
+    raw.terminate()

@@ -1,0 +1,86 @@
+"""The rule for outcomes, whatever the order of reports."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from evenkeel.core.messages import Applied
+from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
+from evenkeel.store.ownership_outcomes import Standing, settle
+
+ACCEPT, DELETE = "accept", "delete"
+
+outcomes = st.builds(
+    Applied, load_balancer_id=st.just("lb"), revision=st.integers(0, 8), error=st.sampled_from(["", "refused"])
+)
+steps = st.lists(st.one_of(st.just(ACCEPT), st.just(DELETE), outcomes), max_size=30)
+
+NEW = Standing(
+    id="lb",
+    revision=1,
+    applied_revision=0,
+    deleted=False,
+    admin_state_up=True,
+    provisioning_status=ProvisioningStatus.PENDING_CREATE,
+    operating_status=OperatingStatus.OFFLINE,
+    pending_deadline=1.0,
+)
+
+
+def accepted(was: Standing, *, delete: bool = False) -> Standing:
+    """What the API makes of it."""
+    status = ProvisioningStatus.PENDING_DELETE if delete else ProvisioningStatus.PENDING_UPDATE
+    if not delete and was.applied_revision == 0:
+        status = ProvisioningStatus.PENDING_CREATE
+    return replace(
+        was,
+        revision=was.revision + 1,
+        provisioning_status=status,
+        deleted=delete,
+        status_reason="",
+        pending_deadline=1.0,
+    )
+
+
+@given(steps)
+def test_any_order_of_reports_and_changes_keeps_the_books_straight(history: list[Applied | str]) -> None:
+    standing = NEW
+    confirmed: set[int] = {0}
+    for step in history:
+        if isinstance(step, str):
+            if not standing.deleted:
+                standing = accepted(standing, delete=step == DELETE)
+            continue
+        settlement = settle(standing, step)
+        if not step.error and step.revision <= standing.revision:
+            confirmed.add(step.revision)
+        if settlement is None:
+            continue
+        if settlement.removed:
+            assert standing.deleted and step.revision == standing.revision and not step.error
+            return
+        assert settlement.now.applied_revision >= standing.applied_revision
+        assert settlement.now.revision == standing.revision
+        standing = settlement.now
+        assert standing.applied_revision in confirmed
+        assert standing.applied_revision <= standing.revision
+        if standing.provisioning_status is ProvisioningStatus.ACTIVE:
+            assert standing.applied_revision == standing.revision and not standing.deleted
+        if standing.applied_revision < standing.revision:
+            assert standing.provisioning_status in PENDING | {ProvisioningStatus.ERROR}
+        assert (standing.pending_deadline is not None) == (standing.provisioning_status in PENDING)
+        assert bool(standing.status_reason) == (standing.provisioning_status is ProvisioningStatus.ERROR)
+
+
+@given(steps)
+def test_confirming_the_newest_revision_always_heals(history: list[Applied | str]) -> None:
+    standing = NEW
+    for step in history:
+        if isinstance(step, str):
+            standing = accepted(standing)
+        elif settlement := settle(standing, step):
+            standing = settlement.now
+    settlement = settle(standing, Applied(load_balancer_id="lb", revision=standing.revision))
+    healed = settlement.now if settlement else standing
+    assert healed.provisioning_status is ProvisioningStatus.ACTIVE
+    assert settle(healed, Applied(load_balancer_id="lb", revision=healed.revision)) is None

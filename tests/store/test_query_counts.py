@@ -1,0 +1,119 @@
+"""No operation's number of statements depends on how large a load balancer is or how many there are."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from evenkeel.core.control import ListQuery
+from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
+from evenkeel.store.loading import load_trees
+from evenkeel.store.sql_store import SqlStore
+from tests.store.builders import AGENT, create, listener, member, monitor, new_id, placed, pool, tree, vip
+from tests.store.conftest import statements_of
+
+SMALL, LARGE = 1, 200
+
+
+class Case(NamedTuple):
+    """An operation and the most statements it may take."""
+
+    run: Callable[[SqlStore, LoadBalancerTree], Awaitable[Any]]
+    limit: int
+
+
+def new_tree(like: LoadBalancerTree) -> LoadBalancerTree:
+    return tree(listeners=len(like.listeners), members=len(like.members))
+
+
+def many(like: LoadBalancerTree) -> list[Member]:
+    """One of them changed, the others gone, as many new ones."""
+    count = len(like.members)
+    return [member(0, weight=7), *(member(number) for number in range(count, 2 * count))]
+
+
+CASES: dict[str, Case] = {
+    "create": Case(lambda store, it: store.create_load_balancer(new_tree(it), vip()), 7),
+    "update": Case(
+        lambda store, it: store.update_load_balancer(it.load_balancer.id, {"name": "x"}, project_id=None), 3
+    ),
+    "delete": Case(lambda store, it: store.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 7),
+    "add listener": Case(
+        lambda store, it: store.add_listener(
+            listener(load_balancer_id=it.load_balancer.id, protocol_port=9, default_pool_id=it.pools[0].id),
+            project_id=None,
+        ),
+        4,
+    ),
+    "add pool": Case(
+        lambda store, it: store.add_pool(
+            pool(load_balancer_id=it.load_balancer.id),
+            [member(number) for number in range(len(it.members))],
+            monitor(),
+            listener_id=None,
+            project_id=None,
+        ),
+        5,
+    ),
+    "add member": Case(lambda store, it: store.add_member(member(999, pool_id=it.pools[0].id), project_id=None), 5),
+    "replace members": Case(
+        lambda store, it: store.replace_members(it.pools[0].id, many(it), additive_only=False, project_id=None), 8
+    ),
+    "update pool": Case(lambda store, it: store.update_child(Pool, it.pools[0].id, {"name": "x"}, project_id=None), 5),
+    "update member": Case(
+        lambda store, it: store.update_child(Member, it.members[0].id, {"weight": 2}, project_id=None), 5
+    ),
+    "delete pool": Case(lambda store, it: store.delete_child(Pool, it.pools[0].id, project_id=None), 9),
+    "delete member": Case(lambda store, it: store.delete_child(Member, it.members[0].id, project_id=None), 7),
+    "get load balancer": Case(lambda store, it: store.get(LoadBalancer, it.load_balancer.id, project_id=None), 2),
+    "get pool": Case(lambda store, it: store.get(Pool, it.pools[0].id, project_id=None), 2),
+    "get listener": Case(lambda store, it: store.get(Listener, it.listeners[0].id, project_id=None), 1),
+    "tree": Case(lambda store, it: store.tree(it.load_balancer.id, project_id=None), 5),
+    "list load balancers": Case(lambda store, it: store.list(LoadBalancer, ListQuery()), 2),
+    "list from a marker": Case(
+        lambda store, it: store.list(LoadBalancer, ListQuery(limit=1, marker=it.load_balancer.id)), 3
+    ),
+    "list pools": Case(lambda store, it: store.list(Pool, ListQuery()), 2),
+    "list members": Case(lambda store, it: store.list(Member, ListQuery(), parent_id=it.pools[0].id), 1),
+    "list monitors": Case(lambda store, it: store.list(HealthMonitor, ListQuery()), 1),
+    "statistics": Case(lambda store, it: store.statistics(it.load_balancer.id), 1),
+    "agents": Case(lambda store, it: store.agents(), 4),
+    "load balancers on an agent": Case(lambda store, it: store.load_balancers_on_agent(AGENT, ListQuery()), 3),
+    "summary": Case(lambda store, it: store.summary(), 1),
+}
+
+
+async def count(store: SqlStore, case: Case, size: int) -> int:
+    it = await create(store, tree(listeners=size, members=size + 1))
+    with statements_of(store.database) as seen:
+        await case.run(store, it)
+    return len(seen)
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_the_number_of_statements_is_constant_and_small(store: SqlStore, name: str) -> None:
+    await placed(store)
+
+    small = await count(store, CASES[name], SMALL)
+    large = await count(store, CASES[name], LARGE)
+
+    assert small == large <= CASES[name].limit
+
+
+async def test_many_trees_cost_as_many_queries_as_one(store: SqlStore) -> None:
+    stored = [(await create(store)).load_balancer.id for _ in range(5)]
+
+    for wanted in (stored[:1], stored, [*stored, new_id()]):
+        with statements_of(store.database) as seen:
+            await store.database.read(lambda connection, ids=wanted: load_trees(connection, ids))
+        assert len(seen) == 5
+
+
+async def test_keeping_the_pool_as_it_is_writes_no_member(store: SqlStore) -> None:
+    it = await create(store, tree(members=3))
+
+    with statements_of(store.database) as seen:
+        same = [member(number) for number in range(3)]
+        await store.replace_members(it.pools[0].id, same, additive_only=False, project_id=None)
+
+    assert not [text for text in seen if text.startswith(("INSERT", "UPDATE member", "DELETE"))]

@@ -1,0 +1,69 @@
+import pytest
+
+from evenkeel.core.errors import NotFound
+from evenkeel.core.model import HealthMonitor, Listener, ListenerStatistics, LoadBalancer, Member, Pool
+from evenkeel.store import schema
+from evenkeel.store.sql_store import SqlStore
+from tests.store.builders import PROJECT, create, tree
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [
+        (LoadBalancer, "Load Balancer"),
+        (Listener, "Listener"),
+        (Pool, "Pool"),
+        (Member, "Member"),
+        (HealthMonitor, "Health Monitor"),
+    ],
+)
+async def test_what_is_not_there_is_named(store: SqlStore, kind: type[object], title: str) -> None:
+    with pytest.raises(NotFound, match=rf"^{title} nope not found\.$"):
+        await store.get(kind, "nope", project_id=None)
+
+
+async def test_another_project_sees_nothing(store: SqlStore) -> None:
+    stored = await create(store)
+
+    with pytest.raises(NotFound):
+        await store.get(LoadBalancer, stored.load_balancer.id, project_id="other")
+    with pytest.raises(NotFound):
+        await store.get(Member, stored.members[0].id, project_id="other")
+    with pytest.raises(NotFound, match="Load Balancer"):
+        await store.tree(stored.load_balancer.id, project_id="other")
+    with pytest.raises(NotFound, match="Load Balancer nope"):
+        await store.tree("nope", project_id=None)
+    assert await store.get(Member, stored.members[0].id, project_id=PROJECT)
+
+
+async def test_statistics_are_summed(store: SqlStore) -> None:
+    stored = await create(store, tree(listeners=3))
+    big = 2**62
+    rows = [
+        {
+            "listener_id": row.id,
+            "load_balancer_id": stored.load_balancer.id,
+            "bytes_in": number if number else big,
+            "bytes_out": 2,
+            "active_connections": 3,
+            "total_connections": 4,
+            "request_errors": 5,
+        }
+        for number, row in enumerate(stored.listeners[:2])
+    ]
+    await store.database.write(lambda connection: connection.execute(schema.listener_statistics.insert(), rows))
+
+    total = await store.statistics(stored.load_balancer.id)
+    one = await store.statistics(stored.load_balancer.id, listener_id=stored.listeners[1].id)
+
+    assert total == ListenerStatistics(
+        bytes_in=big + 1, bytes_out=4, active_connections=6, total_connections=8, request_errors=10
+    )
+    assert type(total.bytes_in) is int
+    assert (one.bytes_in, one.bytes_out) == (1, 2)
+
+
+async def test_what_was_never_counted_is_zero(store: SqlStore) -> None:
+    stored = await create(store)
+
+    assert await store.statistics(stored.load_balancer.id) == ListenerStatistics()
