@@ -7,8 +7,13 @@ from typing import Any
 
 import aiohttp
 
+from evenkeel.cli.client import ClientError
+from evenkeel.demo.cluster import Cluster
+from tests.waiting import eventually
+
 LBAAS = "/v2.0/lbaas"
 PATIENCE_SECONDS = 90.0
+LIMIT_SECONDS = 180.0
 
 
 class Tenant:
@@ -120,3 +125,23 @@ def _collect(node: Any, found: list[str]) -> None:
     elif isinstance(node, list):
         for value in node:
             _collect(value, found)
+
+
+async def acting(cluster: Cluster, tenant: Tenant) -> str:
+    """The host of the live agent that serves the tenant; empty if none does now."""
+    try:
+        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+    except ClientError:
+        return ""
+    found: Any = hosting["acting"]
+    return str(found["host"]) if found and found["alive"] else ""
+
+
+async def settled(*tenants: Tenant) -> None:
+    """Wait until everything of these tenants is ACTIVE."""
+    for tenant in tenants:
+
+        async def all_active(tenant: Tenant = tenant) -> bool:
+            return not await tenant.unsettled()
+
+        await eventually(all_active, within_seconds=LIMIT_SECONDS, every_seconds=0.1)

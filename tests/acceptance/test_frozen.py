@@ -9,15 +9,14 @@ from typing import Any
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API, ClientError
+from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster, agent_name
-from tests.acceptance.tenant import LBAAS, Tenant
+from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, acting, settled
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(1500)]
 
 ROUNDS = 20
-LIMIT_SECONDS = 120.0
 HOSTS = ("host-1", "host-2")
 
 
@@ -41,22 +40,6 @@ async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
         made.close()
 
 
-async def acting(cluster: Cluster, tenant: Tenant) -> str:
-    try:
-        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
-    except ClientError:
-        return ""
-    found: Any = hosting["acting"]
-    return str(found["host"]) if found and found["alive"] else ""
-
-
-async def settled(tenant: Tenant) -> None:
-    async def active() -> bool:
-        return not await tenant.unsettled()
-
-    await eventually(active, within_seconds=LIMIT_SECONDS)
-
-
 def transactions(cluster: Cluster, host: str, event: str, after: int) -> list[dict[str, Any]]:
     return [
         entry
@@ -66,7 +49,7 @@ def transactions(cluster: Cluster, host: str, event: str, after: int) -> list[di
 
 
 async def freeze_in_a_write(cluster: Cluster, tenant: Tenant, host: str, number: int) -> int:
-    """Change something, and stop the agent when all its write lacks is the commit. Returns the log's position before."""
+    """Change something and stop the agent when only the commit is missing. Returns the log's position before."""
     emulator = cluster.emulator
     # the device takes its time with the transaction's last command, so that the agent can be caught before the commit:
     # once awake it sends that first, before any controller could tell it that its session is over

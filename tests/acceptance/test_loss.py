@@ -9,9 +9,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from evenkeel.cli.client import API, ClientError
+from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster, agent_name
-from tests.acceptance.tenant import Tenant
+from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, acting, settled
 from tests.services.postgres import PostgreSQL
 from tests.services.rabbitmq import RabbitMQ
 from tests.waiting import eventually
@@ -20,7 +20,6 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(
 
 HOSTS = ("host-1", "host-2", "host-3")
 TENANTS = 4
-LIMIT_SECONDS = 180.0
 
 
 @pytest.fixture
@@ -53,16 +52,6 @@ async def tenants(cluster: Cluster) -> AsyncIterator[list[Tenant]]:
         yield found
 
 
-async def acting(cluster: Cluster, tenant: Tenant) -> str:
-    """The host of the live agent that serves the tenant; empty if none does now."""
-    try:
-        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
-    except ClientError:
-        return ""
-    found: Any = hosting["acting"]
-    return str(found["host"]) if found and found["alive"] else ""
-
-
 async def write_until(stop: asyncio.Event, tenant: Tenant, numbers: Any) -> None:
     """Add members, and remove one now and then."""
     while not stop.is_set():
@@ -71,15 +60,6 @@ async def write_until(stop: asyncio.Event, tenant: Tenant, numbers: Any) -> None
         if number % 5 == 0:
             await tenant.remove_member()
         await asyncio.sleep(0.05)
-
-
-async def settled(tenants: list[Tenant]) -> None:
-    for tenant in tenants:
-
-        async def all_active(tenant: Tenant = tenant) -> bool:
-            return not await tenant.unsettled()
-
-        await eventually(all_active, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
 
 
 async def check_devices(cluster: Cluster, tenants: list[Tenant]) -> None:
@@ -102,7 +82,7 @@ async def check_devices(cluster: Cluster, tenants: list[Tenant]) -> None:
 async def test_kills_of_every_part_lose_nothing_that_was_acknowledged(
     cluster: Cluster, tenants: list[Tenant], rabbitmq: RabbitMQ, postgresql: PostgreSQL
 ) -> None:
-    await settled(tenants)
+    await settled(*tenants)
     stop = asyncio.Event()
     counters = [iter(range(start * 5000 + 1, 60_000)) for start in range(len(tenants))]
     writers = [asyncio.create_task(write_until(stop, t, c)) for t, c in zip(tenants, counters, strict=True)]
@@ -139,7 +119,7 @@ async def test_kills_of_every_part_lose_nothing_that_was_acknowledged(
     finally:
         stop.set()
         await asyncio.gather(*writers)
-    await settled(tenants)
+    await settled(*tenants)
     await check_devices(cluster, tenants)
 
     for tenant in tenants:
@@ -164,7 +144,7 @@ async def check_nothing_left(cluster: Cluster, tenants: list[Tenant]) -> None:
 
 
 async def test_an_agent_that_stops_hands_its_shards_over_at_once(cluster: Cluster, tenants: list[Tenant]) -> None:
-    await settled(tenants)
+    await settled(*tenants)
     victim = await acting(cluster, tenants[0])
     assert victim
     process = cluster.processes[agent_name(victim)]

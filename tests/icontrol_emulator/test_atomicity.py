@@ -83,7 +83,7 @@ def everything(engine: Engine) -> dict[str, Any]:
     return {**plain, "generation": engine.store.generation}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(STEPS, min_size=1, max_size=6), max_size=6))
 def test_batch_applies_wholly_or_not_at_all(batches: list[list[Step]]) -> None:
     engine = new_engine()

@@ -65,6 +65,10 @@ class Emulator:
         counters = self.control("GET", "/counters")
         return {name: counts["reads"] + counts["writes"] for name, counts in counters.items()}
 
+    def looks(self) -> int:
+        """How often the least often asked device was asked for statistics: once for each look at its state."""
+        return min(counts["stats"] for counts in self.control("GET", "/counters").values())
+
     def reset_counters(self) -> None:
         """Count from zero."""
         self.control("POST", "/counters/reset")

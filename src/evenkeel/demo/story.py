@@ -21,10 +21,10 @@ from evenkeel.demo.views import disagreements, unsettled
 HOSTS = ("host-1", "host-2", "host-3")
 BACKENDS = 3
 NAME = "website"
-STEP_SECONDS = 15.0
+STEP_SECONDS = 60.0
 TAKEOVER_SECONDS = 10.0
 CREATE_REQUESTS = 12
-QUIET_SECONDS = 1.5
+QUIET_SECONDS = 0.3
 
 
 class StepFailed(Exception):
@@ -106,7 +106,7 @@ class Story:
         body = {"subnet": {"name": "demo", "cidr": place.cidr}}
         subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API}/subnets", body))["subnet"]
         self._say(f"subnet demo, {place.cidr}, is the pool of addresses")
-        await self._until_quiet()
+        await self._until_observed()
         await asyncio.to_thread(emulator.reset_counters)
         made = await asyncio.to_thread(
             self._tenants[1].create_website,
@@ -198,15 +198,20 @@ class Story:
     async def _served_by_other(self, victim: str) -> bool:
         return await self._acting_host() not in ("", victim)
 
-    async def _until_quiet(self) -> None:
-        """Wait until the devices are left alone, so that what is counted belongs to the create."""
+    async def _until_observed(self) -> None:
+        """Wait for the end of a look at the devices' state, so that none falls into what is counted next."""
         emulator = self._cluster.emulator
+        looks = await asyncio.to_thread(emulator.looks)
+
+        async def observed() -> bool:
+            return await asyncio.to_thread(emulator.looks) > looks
 
         async def quiet() -> bool:
             before = await asyncio.to_thread(emulator.requests)
             await asyncio.sleep(QUIET_SECONDS)
             return before == await asyncio.to_thread(emulator.requests)
 
+        await self._until(observed, "a look at the devices")
         await self._until(quiet, "the devices to be left alone")
 
     # -- looking

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancerTree, Member, Pool
+from evenkeel.store.among import among
 from evenkeel.store.rows import (
     HEALTH_MONITOR,
     LISTENER,
@@ -40,7 +41,7 @@ def load_trees(connection: Connection, load_balancer_ids: Sequence[str]) -> dict
     if not load_balancer_ids:
         return {}
     wanted = list(dict.fromkeys(load_balancer_ids))
-    statement = select(*LOAD_BALANCER.columns).where(LOAD_BALANCER.table.c.id.in_(wanted))
+    statement = select(*LOAD_BALANCER.columns).where(among(LOAD_BALANCER.table.c.id, wanted))
     roots = {row[0]: row for row in connection.execute(statement)}
     below = {id_: _Below([], [], [], []) for id_ in roots}
     for row in _children(connection, LISTENER, wanted):
@@ -61,7 +62,7 @@ def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str]) 
     table = kind.table
     statement = (
         select(*kind.columns)
-        .where(table.c.load_balancer_id.in_(load_balancer_ids))
+        .where(among(table.c.load_balancer_id, load_balancer_ids))
         .order_by(table.c.created_at, table.c.id)
     )
     return list(connection.execute(statement))

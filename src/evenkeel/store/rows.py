@@ -75,8 +75,28 @@ def load_balancer_of(
     row: Sequence[Any], listener_ids: Iterable[str] = (), pool_ids: Iterable[str] = ()
 ) -> LoadBalancer:
     """The load balancer of a row of ``LOAD_BALANCER_COLUMNS``."""
-    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
-    description, provider, address, subnet, network, port, applied, reason, shard = rest
+    (
+        id_,
+        project,
+        name,
+        up,
+        tags,
+        provisioning,
+        operating,
+        revision,
+        deleted,
+        created,
+        updated,
+        description,
+        provider,
+        address,
+        subnet,
+        network,
+        port,
+        applied,
+        reason,
+        shard,
+    ) = row
     return LoadBalancer(
         id=id_,
         project_id=project,
@@ -102,8 +122,30 @@ def load_balancer_of(
 
 def listener_of(row: Sequence[Any]) -> Listener:
     """The listener of a row of ``LISTENER_COLUMNS``."""
-    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
-    lb, description, protocol, port, limit, pool, headers, client, connect, data, inspect = rest
+    (
+        id_,
+        project,
+        name,
+        up,
+        tags,
+        provisioning,
+        operating,
+        revision,
+        deleted,
+        created,
+        updated,
+        lb,
+        description,
+        protocol,
+        port,
+        limit,
+        pool,
+        headers,
+        client,
+        connect,
+        data,
+        inspect,
+    ) = row
     return Listener(
         id=id_,
         project_id=project,
@@ -137,8 +179,24 @@ def pool_of(
     health_monitor_id: str | None = None,
 ) -> Pool:
     """The pool of a row of ``POOL_COLUMNS``."""
-    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
-    lb, description, protocol, algorithm, persistence = rest
+    (
+        id_,
+        project,
+        name,
+        up,
+        tags,
+        provisioning,
+        operating,
+        revision,
+        deleted,
+        created,
+        updated,
+        lb,
+        description,
+        protocol,
+        algorithm,
+        persistence,
+    ) = row
     return Pool(
         id=id_,
         project_id=project,
@@ -164,8 +222,28 @@ def pool_of(
 
 def member_of(row: Sequence[Any]) -> Member:
     """The member of a row of ``MEMBER_COLUMNS``."""
-    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
-    lb, pool, address, port, weight, backup, subnet, monitor_address, monitor_port = rest
+    (
+        id_,
+        project,
+        name,
+        up,
+        tags,
+        provisioning,
+        operating,
+        revision,
+        deleted,
+        created,
+        updated,
+        lb,
+        pool,
+        address,
+        port,
+        weight,
+        backup,
+        subnet,
+        monitor_address,
+        monitor_port,
+    ) = row
     return Member(
         id=id_,
         project_id=project,
@@ -192,8 +270,31 @@ def member_of(row: Sequence[Any]) -> Member:
 
 def health_monitor_of(row: Sequence[Any]) -> HealthMonitor:
     """The health monitor of a row of ``HEALTH_MONITOR_COLUMNS``."""
-    (id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated, *rest) = row
-    lb, pool, type_, delay, timeout, retries, retries_down, method, path, codes, version, domain = rest
+    (
+        id_,
+        project,
+        name,
+        up,
+        tags,
+        provisioning,
+        operating,
+        revision,
+        deleted,
+        created,
+        updated,
+        lb,
+        pool,
+        type_,
+        delay,
+        timeout,
+        retries,
+        retries_down,
+        method,
+        path,
+        codes,
+        version,
+        domain,
+    ) = row
     return HealthMonitor(
         id=id_,
         project_id=project,

@@ -7,11 +7,10 @@ from sqlalchemy import Column, Connection, Select, false, literal_column, select
 
 from evenkeel.core.model import Pool
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.rows import LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
 
-Ids = dict[str, tuple[list[str], ...]]
-"""By object: one list for each part of its kind, in the order the children were made."""
-
+_NONE: Sequence[str] = ()
 _PARENTS: dict[str, tuple[Column[Any], ...]] = {
     LOAD_BALANCER.title: (schema.listener.c.load_balancer_id, schema.pool.c.load_balancer_id),
     POOL.title: (schema.listener.c.default_pool_id, schema.member.c.pool_id, schema.health_monitor.c.pool_id),
@@ -24,8 +23,8 @@ def build_all(connection: Connection, kind: Kind, rows: Sequence[Any]) -> list[A
         return [kind.build(row) for row in rows]
     ids = _ids_below(connection, kind, [row[0] for row in rows])
     if kind is LOAD_BALANCER:
-        return [load_balancer_of(row, *ids[row[0]]) for row in rows]
-    return [_pool(row, *ids[row[0]]) for row in rows]
+        return [load_balancer_of(row, *below) for row, below in zip(rows, ids, strict=True)]
+    return [_pool(row, *below) for row, below in zip(rows, ids, strict=True)]
 
 
 def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
@@ -33,24 +32,25 @@ def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
     return build_all(connection, kind, [row[: len(kind.columns)]])[0]
 
 
-def _pool(row: Any, listener_ids: list[str], member_ids: list[str], monitor_ids: list[str]) -> Pool:
+def _pool(row: Any, listener_ids: Sequence[str], member_ids: Sequence[str], monitor_ids: Sequence[str]) -> Pool:
     return pool_of(row, listener_ids, member_ids, monitor_ids[-1] if monitor_ids else None)
 
 
-def _ids_below(connection: Connection, kind: Kind, object_ids: list[str]) -> Ids:
-    """Ids of children, those marked deleted included: they are there until the device has let go of them.
+def _ids_below(connection: Connection, kind: Kind, object_ids: list[str]) -> list[list[Sequence[str]]]:
+    """For each object a list of ids for each part of its kind, in the order the children were made.
 
-    Of a pool's monitors the live one is last.
+    Those marked deleted are included: they are there until the device has let go of them. Of a pool's monitors the
+    live one is last.
     """
+    if not object_ids:
+        return []
     parents = _PARENTS[kind.title]
-    found: Ids = {id_: tuple([] for _ in parents) for id_ in object_ids}
-    if not found:
-        return found
     branches = [_branch(part, parent, object_ids) for part, parent in enumerate(parents)]
     union = union_all(*branches).order_by("part", literal_column("gone").desc(), "created_at", "id")
+    found: list[dict[str, list[str]]] = [{} for _ in parents]
     for parent, id_, part, _, _ in connection.execute(union):
-        found[parent][part].append(id_)
-    return found
+        found[part].setdefault(parent, []).append(id_)
+    return [[part.get(id_, _NONE) for part in found] for id_ in object_ids]
 
 
 def _branch(part: int, parent: Column[Any], object_ids: list[str]) -> Select[Any]:
@@ -62,4 +62,4 @@ def _branch(part: int, parent: Column[Any], object_ids: list[str]) -> Select[Any
         literal_column(str(part)).label("part"),
         gone.label("gone"),
         table.c.created_at.label("created_at"),
-    ).where(parent.in_(object_ids))
+    ).where(among(parent, object_ids))

@@ -11,6 +11,7 @@ from evenkeel.core.control import Change
 from evenkeel.core.model import Member
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.part import Part
 from evenkeel.store.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.tenant_conflicts import check_members, child_conflict
@@ -108,9 +109,9 @@ def _apply(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
     if plan.removed:
         ids = [member.id for member in plan.removed]
         if locked.placed:
-            mark_deleted(connection, MEMBER, locked, _table.c.id.in_(ids))
+            mark_deleted(connection, MEMBER, locked, among(_table.c.id, ids))
         else:
-            connection.execute(_table.delete().where(_table.c.id.in_(ids)))
+            connection.execute(_table.delete().where(among(_table.c.id, ids)))
     if plan.changed:
         connection.execute(_UPDATE, [_parameters(member) for member in plan.changed])
     insert_all(connection, _table, [row_of(member) for member in plan.added])
