@@ -118,9 +118,7 @@ class DeviceContract:
 
     async def test_of_two_first_owners_the_newer_one_owns(self, rig: Rig) -> None:
         older, newer = rig.agent(), rig.agent()
-        results = await asyncio.gather(
-            older.take_over(PROJECT, 1), newer.take_over(PROJECT, 2), return_exceptions=True
-        )
+        results = await asyncio.gather(older.take_over(PROJECT, 1), newer.take_over(PROJECT, 2), return_exceptions=True)
         assert results[1] is None and (results[0] is None or isinstance(results[0], StaleOwner))
         assert not errors(await newer.apply(batch(service(), epoch=2)))
         with pytest.raises(StaleOwner):

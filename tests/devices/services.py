@@ -42,12 +42,14 @@ def listener(number: int = 1, **changes: Any) -> ServiceListener:
     return ServiceListener(**{**fields, **changes})
 
 
-def pool(number: int = 1, *, members: int = 3, **changes: Any) -> ServicePool:
+def pool(number: int = 1, *, members: int | tuple[ServiceMember, ...] = 3, **changes: Any) -> ServicePool:
     fields: dict[str, Any] = {
         "id": f"pool-{number}",
         "protocol": "HTTP",
         "lb_algorithm": "ROUND_ROBIN",
-        "members": tuple(member(number, place) for place in range(1, members + 1)),
+        "members": tuple(member(number, place) for place in range(1, members + 1))
+        if isinstance(members, int)
+        else members,
         "monitor": monitor(number),
     }
     return ServicePool(**{**fields, **changes})

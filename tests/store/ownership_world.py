@@ -3,7 +3,6 @@
 import contextlib
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from evenkeel.store.database import Database, open_database
 from evenkeel.store.ownership import OwnershipPart
 from evenkeel.store.part import StoreOptions
 from evenkeel.store.rows import row_of
+from tests.store.conftest import empty
 
 TTL_SECONDS = 600.0
 """No session expires by itself while a test runs: see :meth:`World.expire`."""
@@ -44,7 +44,7 @@ class World:
         self._others: list[Database] = []
 
     async def start(self) -> None:
-        await self.db.write(schema.metadata.create_all)
+        await self.db.write(empty)
         await self.environment("east")
 
     async def close(self) -> None:
@@ -213,26 +213,28 @@ def statements() -> Iterator[Statements]:
         event.remove(Engine, "before_cursor_execute", note)
 
 
-@pytest.fixture(name="world", params=["sqlite", "postgresql"])
-async def world_fixture(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+@pytest.fixture(name="world")
+async def world_fixture(database_url: str) -> AsyncIterator[World]:
     """One world on each database."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'store.db'}"
-    else:
-        url = request.getfixturevalue("postgresql_database")
-    world = World(url)
-    await world.start()
-    yield world
-    await world.close()
+    async with started(database_url) as world:
+        yield world
 
 
 @pytest.fixture(name="server_world")
-async def server_world_fixture(postgresql_database: str) -> AsyncIterator[World]:
+async def server_world_fixture(postgresql_template: str) -> AsyncIterator[World]:
     """A world on PostgreSQL, for races between transactions that overlap."""
-    world = World(postgresql_database)
+    async with started(postgresql_template) as world:
+        yield world
+
+
+@contextlib.asynccontextmanager
+async def started(url: str) -> AsyncIterator[World]:
+    world = World(url)
     await world.start()
-    yield world
-    await world.close()
+    try:
+        yield world
+    finally:
+        await world.close()
 
 
 @contextlib.asynccontextmanager

@@ -60,8 +60,8 @@ async def test_confirmed_newest_revision_is_active(world: World) -> None:
 
 async def test_first_operating_statuses_follow_the_administrative_state(world: World) -> None:
     load_balancer, below = await with_tree(world)
-    down = {"load_balancer_id": load_balancer.id, "project_id": "p1", "admin_state_up": False}
-    bare = {"load_balancer_id": load_balancer.id, "project_id": "p1"}
+    down: dict[str, Any] = {"load_balancer_id": load_balancer.id, "project_id": "p1", "admin_state_up": False}
+    bare: dict[str, Any] = {"load_balancer_id": load_balancer.id, "project_id": "p1"}
     offline = OperatingStatus.OFFLINE
     await world.add(
         Pool(id="unwatched", protocol="HTTP", lb_algorithm="ROUND_ROBIN", **bare),
@@ -301,6 +301,7 @@ async def test_report_counts_after_the_session_expired_until_somebody_takes_over
     assert not (await world.report(applied(load_balancer.id))).stale
 
 
+@pytest.mark.services
 async def test_change_accepted_while_a_report_is_written_stays_pending(server_world: World) -> None:
     world = server_world
     load_balancer, _ = await with_tree(world)
@@ -319,6 +320,7 @@ async def test_change_accepted_while_a_report_is_written_stays_pending(server_wo
     assert (row.provisioning_status, row.revision, row.applied_revision) == ("PENDING_UPDATE", 2, 1)
 
 
+@pytest.mark.services
 async def test_takeover_while_a_report_waits_makes_it_stale(server_world: World) -> None:
     world = server_world
     load_balancer, _ = await with_tree(world)

@@ -302,6 +302,7 @@ async def test_of_controllers_that_take_over_at_once_one_wins(world: World) -> N
     assert len(await world.events("shard_taken_over")) == 1
 
 
+@pytest.mark.services
 async def test_takeover_under_way_makes_the_next_one_lose(server_world: World) -> None:
     world = server_world
     for agent_id in ("a1", "a2", "a3"):

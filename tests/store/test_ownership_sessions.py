@@ -219,6 +219,7 @@ async def test_replaced_session_cannot_be_kept_alive(world: World) -> None:
         await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
 
 
+@pytest.mark.services
 async def test_takeover_waits_for_a_keepalive_under_way_and_then_yields(server_world: World) -> None:
     world = server_world
     await world.agent("a1")
@@ -236,6 +237,7 @@ async def test_takeover_waits_for_a_keepalive_under_way_and_then_yields(server_w
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a1"
 
 
+@pytest.mark.services
 async def test_keepalive_that_waits_beyond_its_expiry_is_refused_after_a_takeover(server_world: World) -> None:
     world = server_world
     await world.agent("a1")

@@ -25,6 +25,8 @@ from evenkeel.demo.watch import watch
 CONTROLLER_OPTIONS: Sections = {"DEFAULT": {"session_ttl": 5, "settle_time": 3}}
 AGENT_OPTIONS: Sections = {"DEFAULT": {"report_interval": 1, "status_interval": 5}}
 
+RESTART_SECONDS = 15
+
 FAILURES = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
 
 
@@ -67,7 +69,11 @@ async def run(directory: Path, *, once: bool) -> int:
         return report(outcome, narrator)
     except FAILURES as error:
         narrator.say(f"FAILED: {error}")
+        narrator.show(cluster.autopsy())
         return 1
+    except asyncio.CancelledError:
+        narrator.say("interrupted; everything is ended")
+        raise
     finally:
         watching.cancel()
         narrator.close()
@@ -84,11 +90,17 @@ def end_on_signals() -> None:
 
 
 async def stay(cluster: Cluster, story: Story, narrator: Narrator) -> None:
-    """Show what has been measured and what to try, until Ctrl-C."""
+    """Show what has been measured and what to try, until Ctrl-C. What is killed comes back after a while."""
     narrator.table("so far", story.outcome.rows())
     narrator.show(hints(cluster, story))
     with contextlib.suppress(asyncio.CancelledError):
-        await asyncio.Event().wait()
+        while True:
+            for name in cluster.ended():
+                narrator.say(f"{name} has ended; it is started again in {RESTART_SECONDS} s")
+                await asyncio.sleep(RESTART_SECONDS)
+                await cluster.start_again(name)
+                narrator.say(f"{name} is back, pid {cluster.processes[name].pid}")
+            await asyncio.sleep(1.0)
 
 
 def hints(cluster: Cluster, story: Story) -> str:
@@ -96,12 +108,13 @@ def hints(cluster: Cluster, story: Story) -> str:
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
     endpoints = ",".join(cluster.url(number) for number in (1, 2))
     return f"""
-It stays up until Ctrl-C. Try, from another terminal with .venv/bin in its PATH:
+It stays up until Ctrl-C; what you kill is started again after {RESTART_SECONDS} s.
+Try, from another terminal with .venv/bin in its PATH:
 
   curl {story.place.url}
   export EVENKEEL_ENDPOINT={endpoints}
   evenkeel status;  evenkeel agent list;  evenkeel events --follow
-  kill -9 PID        agents: {agents}
+  kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
   export OS_AUTH_TYPE=none OS_ENDPOINT={cluster.url(1)}
   openstack loadbalancer list      (with python-openstackclient and python-octaviaclient installed)
 """

@@ -1,4 +1,7 @@
-"""``python -m evenkeel.demo.backend NAME PORT_FILE``: a web server on a free loopback port that answers its name."""
+"""``python -m evenkeel.demo.backend NAME PORT_FILE PORT``: a web server on 127.0.0.1 that answers its name.
+
+PORT 0 takes a free one; the port is written to PORT_FILE once it listens.
+"""
 
 import asyncio
 import contextlib
@@ -17,7 +20,7 @@ def answer_of(name: str) -> bytes:
     return head.encode() + body
 
 
-async def serve(name: str, port_file: Path) -> None:
+async def serve(name: str, port_file: Path, port: int) -> None:
     """Answer until told to stop."""
     answer = answer_of(name)
 
@@ -33,7 +36,7 @@ async def serve(name: str, port_file: Path) -> None:
                     break
         writer.close()
 
-    server = await asyncio.start_server(handle, "127.0.0.1", 0, limit=MAX_REQUEST_BYTES)
+    server = await asyncio.start_server(handle, "127.0.0.1", port, limit=MAX_REQUEST_BYTES)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     announce(port_file, server.sockets[0].getsockname()[1])
@@ -55,4 +58,4 @@ def announce(port_file: Path, port: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1], Path(sys.argv[2])))
+    asyncio.run(serve(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))

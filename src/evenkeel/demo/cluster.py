@@ -53,6 +53,7 @@ class Cluster:
         self._agent_options = agent_options or {}
         self._start_seconds = start_seconds
         self._urls: dict[str, str] = {}
+        self._backend_ports: dict[int, int] = {}
         self._emulator: Emulator | None = None
         self._password = secrets.token_urlsafe(12)
         for part in ("logs", "etc", "run"):
@@ -150,9 +151,10 @@ class Cluster:
             self._agent_options,
             options or {},
         )
-        name = agent_name(host)
+        await self._join(host, self._configured(agent_name(host), "evenkeel.cmd.agent", sections))
+
+    async def _join(self, host: str, process: Process) -> None:
         sessions = await self._sessions(host)
-        process = self._configured(name, "evenkeel.cmd.agent", sections)
         process.start()
         waiting = asyncio.get_running_loop().time() + self._start_seconds
         while not await self._sessions(host) - sessions:
@@ -170,9 +172,23 @@ class Cluster:
         name = f"backend-{number}"
         announced = self.directory / "run" / f"{name}.port"
         announced.unlink(missing_ok=True)
-        process = self._process(name, "evenkeel.demo.backend", [name, str(announced)])
+        port = self._backend_ports.get(number, 0)
+        process = self._process(name, "evenkeel.demo.backend", [name, str(announced), str(port)])
         await self._run(process, announced.exists, "its port")
-        return int(announced.read_text())
+        self._backend_ports[number] = int(announced.read_text())
+        return self._backend_ports[number]
+
+    async def start_again(self, name: str) -> None:
+        """Start a process that has ended, as it was, and wait until it is ready."""
+        kind, _, which = name.partition("-")
+        if kind == "agent":
+            await self._join(which, self.processes[name])
+        elif kind == "controller":
+            await self.start_controller(int(which))
+        elif kind == "backend":
+            await self.start_backend(int(which))
+        else:
+            await self.start_devices()
 
     # -- ending
 
@@ -191,6 +207,15 @@ class Cluster:
         """End everything, agents first so that they can say goodbye."""
         for prefix in ("agent-", "controller-", ""):
             stop_all([process for name, process in self.processes.items() if name.startswith(prefix)])
+
+    def ended(self) -> list[str]:
+        """Names of processes that are not running."""
+        return [name for name, process in self.processes.items() if not process.running]
+
+    def autopsy(self, lines: int = 5) -> str:
+        """The last words of every controller, agent and device."""
+        shown = [process for name, process in self.processes.items() if not name.startswith("backend-")]
+        return "\n".join(f"--- {process.log} ({process.state})\n{process.tail(lines)}" for process in shown)
 
     # -- internals
 

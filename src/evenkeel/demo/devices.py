@@ -67,7 +67,7 @@ class Emulator:
 
     def looks(self) -> int:
         """How often the least often asked device was asked for statistics: once for each look at its state."""
-        return min(counts["stats"] for counts in self.control("GET", "/counters").values())
+        return int(min(counts["stats"] for counts in self.control("GET", "/counters").values()))
 
     def reset_counters(self) -> None:
         """Count from zero."""

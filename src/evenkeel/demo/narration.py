@@ -29,18 +29,18 @@ class Picture:
 class Narrator:
     """Plain lines, for pipes and logs."""
 
-    def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(highlight=False, soft_wrap=True)
+    def __init__(self, console: Console) -> None:
+        self._console = console
         self._began = time.monotonic()
         self.picture = Picture()
 
     def say(self, text: str) -> None:
         """One line, with the seconds since the demo began."""
-        self._console.print(f"[dim]{time.monotonic() - self._began:6.1f} s[/dim]  {escape(text)}")
+        self._console.print(f"[dim]{time.monotonic() - self._began:6.1f} s[/dim]  {escape(text)}", soft_wrap=True)
 
     def show(self, text: str) -> None:
         """Lines as they are."""
-        self._console.print(escape(text))
+        self._console.print(escape(text), soft_wrap=True)
 
     def table(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
         """A table of two columns."""
@@ -78,7 +78,7 @@ class LiveNarrator(Narrator):
 
 def open_narrator() -> Narrator:
     """The one that fits standard output."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False)
     return LiveNarrator(console) if console.is_terminal else Narrator(console)
 
 

@@ -51,6 +51,13 @@ class Process:
         """Is it there?"""
         return self._popen is not None and self._popen.poll() is None
 
+    @property
+    def state(self) -> str:
+        """In words."""
+        if self._popen is None:
+            return "never started"
+        return "running" if self.running else f"exit code {self._popen.returncode}"
+
     def start(self) -> None:
         """Start it; nothing to do if it runs."""
         if not self.running:
@@ -94,8 +101,7 @@ class Process:
 
     def failure(self, what: str) -> ProcessFailed:
         """An error about this process that shows the end of its log."""
-        ended = "" if self._popen is None or self.running else f" (exit code {self._popen.returncode})"
-        return ProcessFailed(f"{self.name}{ended}: {what}\n--- {self.log}\n{self.tail()}")
+        return ProcessFailed(f"{self.name} ({self.state}): {what}\n--- {self.log}\n{self.tail()}")
 
     def tail(self, lines: int = TAIL_LINES) -> str:
         """The end of its log."""

@@ -20,6 +20,11 @@ def among(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
     return _Among(column, bindparam(None, list(values), type_=_Texts(), unique=True))
 
 
+def among_given(column: Column[Any], name: str) -> ColumnElement[bool]:
+    """As :func:`among`, for the list that is given as parameter ``name`` when the statement runs."""
+    return _Among(column, bindparam(name, type_=_Texts()))
+
+
 class _Texts(TypeDecorator[list[str]]):
     """Texts as one parameter: an array where there are arrays, else JSON."""
 

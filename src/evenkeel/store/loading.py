@@ -1,12 +1,13 @@
 """Whole trees from the database, in a number of queries that does not depend on how many or how large they are."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, CursorResult, Select, select
 
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancerTree, Member, Pool
-from evenkeel.store.among import among
+from evenkeel.store.among import among_given
 from evenkeel.store.rows import (
     HEALTH_MONITOR,
     LISTENER,
@@ -41,8 +42,7 @@ def load_trees(connection: Connection, load_balancer_ids: Sequence[str]) -> dict
     if not load_balancer_ids:
         return {}
     wanted = list(dict.fromkeys(load_balancer_ids))
-    statement = select(*LOAD_BALANCER.columns).where(among(LOAD_BALANCER.table.c.id, wanted))
-    roots = {row[0]: row for row in connection.execute(statement)}
+    roots = {row[0]: row for row in connection.execute(_ROOTS, {"wanted": wanted})}
     below = {id_: _Below([], [], [], []) for id_ in roots}
     for row in _children(connection, LISTENER, wanted):
         listener = listener_of(row)
@@ -58,14 +58,18 @@ def load_trees(connection: Connection, load_balancer_ids: Sequence[str]) -> dict
     return {id_: _tree(roots[id_], below[id_]) for id_ in wanted if id_ in roots}
 
 
-def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str]) -> list[Any]:
+_ROOTS = select(*LOAD_BALANCER.columns).where(among_given(LOAD_BALANCER.table.c.id, "wanted"))
+
+
+def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str]) -> CursorResult[Any]:
+    return connection.execute(_children_of(kind), {"wanted": load_balancer_ids})
+
+
+@cache
+def _children_of(kind: Kind) -> Select[Any]:
     table = kind.table
-    statement = (
-        select(*kind.columns)
-        .where(among(table.c.load_balancer_id, load_balancer_ids))
-        .order_by(table.c.created_at, table.c.id)
-    )
-    return list(connection.execute(statement))
+    owned = among_given(table.c.load_balancer_id, "wanted")
+    return select(*kind.columns).where(owned).order_by(table.c.created_at, table.c.id)
 
 
 def _tree(root: Any, below: _Below) -> LoadBalancerTree:

@@ -12,6 +12,7 @@ from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.ownership_sql import batches, insert_of
 from evenkeel.store.part import Part
 
@@ -95,7 +96,7 @@ def _store_statistics(connection: Connection, group: Any, batch: Sequence[Observ
     # FOR KEY SHARE: the listeners cannot go before their statistics are stored
     known = connection.execute(
         select(listener.c.id, listener.c.load_balancer_id)
-        .where(listener.c.id.in_(sorted(latest)), _of_group(listener))
+        .where(among(listener.c.id, latest), _of_group(listener))
         .order_by(listener.c.id)
         .with_for_update(read=True, key_share=True),
         _bound(group),

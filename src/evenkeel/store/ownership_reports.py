@@ -32,6 +32,7 @@ from sqlalchemy import (
 from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.events import EventRow, event_row, record_events
 from evenkeel.store.ownership_outcomes import Settlement, Standing, settle
 from evenkeel.store.ownership_sql import batches
@@ -86,7 +87,7 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
 
 def _settlements(connection: Connection, shard_id: str, outcomes: Sequence[Applied]) -> list[Settlement]:
     by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
-    statement = standing_of().where(_root.c.id.in_(list(by_id)), _root.c.shard_id == shard_id)
+    statement = standing_of().where(among(_root.c.id, by_id), _root.c.shard_id == shard_id)
     standings = [standing(row) for row in connection.execute(statement)]
     return [each for was in standings if (each := settle(was, by_id[was.id])) is not None]
 
@@ -174,7 +175,7 @@ def _unsettled_children(connection: Connection, load_balancer_ids: list[str]) ->
         return set()
     parts = [
         select(literal(table.name).label("kind"), table.c.deleted)
-        .where(table.c.load_balancer_id.in_(load_balancer_ids), table.c.provisioning_status != ACTIVE)
+        .where(among(table.c.load_balancer_id, load_balancer_ids), table.c.provisioning_status != ACTIVE)
         .distinct()
         for table in CHILD_TABLES
     ]

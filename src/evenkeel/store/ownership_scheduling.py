@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    ScalarSelect,
     Select,
     and_,
     bindparam,
@@ -23,6 +24,7 @@ from sqlalchemy import (
 
 from evenkeel.core.placement import FULL_SCORE, AgentView, GroupView, ShardView
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.ownership_sql import eligible, eligible_ids, settled, tell_agents
 from evenkeel.store.part import Part
 
@@ -138,22 +140,15 @@ def _agent_views(
     connection: Connection, environment: str, settle_seconds: float, group_number: int | None = None
 ) -> dict[int, tuple[AgentView, ...]]:
     """All agents of the environment or of one of its groups, by group. One statement."""
-    within = [_shard.c.environment == environment]
-    if group_number is not None:
-        within.append(_shard.c.group_number == group_number)
-    acting = _counted(_shard.c.acting_agent_id, within)
-    homed = _counted(_shard.c.home_agent_id, within)
     statement = (
         select(
             _agent.c.id,
             _agent.c.group_number,
             eligible().label("live"),
             settled(settle_seconds).label("settled"),
-            func.coalesce(acting.c.shards, 0).label("acting"),
-            func.coalesce(homed.c.shards, 0).label("homed"),
+            _count_of(_shard.c.acting_agent_id).label("acting"),
+            _count_of(_shard.c.home_agent_id).label("homed"),
         )
-        .outerjoin(acting, acting.c.agent_id == _agent.c.id)
-        .outerjoin(homed, homed.c.agent_id == _agent.c.id)
         .where(_agent.c.environment == environment)
         .order_by(_agent.c.group_number, _agent.c.id)
     )
@@ -166,13 +161,9 @@ def _agent_views(
     return {number: tuple(agents) for number, agents in views.items()}
 
 
-def _counted(column: ColumnElement[Any], within: Sequence[ColumnElement[bool]]) -> Any:
-    return (
-        select(column.label("agent_id"), func.count().label("shards"))
-        .where(column.is_not(None), *within)
-        .group_by(column)
-        .subquery()
-    )
+def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
+    """How many shards name the agent; each count reads one index and no shard."""
+    return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 
 
 # -- shards
@@ -239,5 +230,5 @@ def _end_dead_handovers(connection: Connection, environment: str, group_number: 
         .with_for_update()
     ).all()
     if rows:
-        connection.execute(update(_shard).where(_shard.c.id.in_([row.id for row in rows])).values(handover_to=None))
+        connection.execute(update(_shard).where(among(_shard.c.id, [row.id for row in rows])).values(handover_to=None))
         tell_agents(connection, [row.acting_agent_id for row in rows])

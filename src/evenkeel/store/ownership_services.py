@@ -8,6 +8,7 @@ from evenkeel.core.errors import SessionLost
 from evenkeel.core.messages import Services
 from evenkeel.core.service import definition_of
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.loading import load_trees
 from evenkeel.store.ownership_sql import batches
 from evenkeel.store.part import Part
@@ -63,7 +64,9 @@ def _following(connection: Connection, shard_id: str, after_id: str, limit: int)
 def _those_of(connection: Connection, shard_id: str, ids: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for batch in batches(ids):
-        found.update(connection.scalars(select(_root.c.id).where(_root.c.id.in_(batch), _root.c.shard_id == shard_id)))
+        found.update(
+            connection.scalars(select(_root.c.id).where(among(_root.c.id, batch), _root.c.shard_id == shard_id))
+        )
     return found
 
 

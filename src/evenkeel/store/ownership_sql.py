@@ -13,12 +13,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.clock import db_now
 
 T = TypeVar("T")
 
 MAX_IDS_PER_STATEMENT = 1_000
-"""Databases limit a statement's parameters (32,766 at least)."""
+"""What one statement is asked to look for at most."""
 
 
 class Raced(Exception):
@@ -52,7 +53,7 @@ def hosts_locked(connection: Connection, agent_ids: Iterable[str | None]) -> dic
     """
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     agent = schema.agent
-    statement = select(agent.c.id, agent.c.host).where(agent.c.id.in_(ids)).order_by(agent.c.id).with_for_update()
+    statement = select(agent.c.id, agent.c.host).where(among(agent.c.id, ids)).order_by(agent.c.id).with_for_update()
     return {row.id: row.host for row in connection.execute(statement)}
 
 

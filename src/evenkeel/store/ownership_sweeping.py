@@ -8,6 +8,7 @@ from sqlalchemy import Connection, delete, select
 from evenkeel.core.control import Event
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import event_row, record_event, record_events
 from evenkeel.store.ownership_outcomes import Settlement, Standing
@@ -66,7 +67,7 @@ def _overdue(connection: Connection, limit: int) -> list[str]:
 def _mark_overdue(connection: Connection, limit: int, reason: str) -> int:
     ids = _overdue(connection, limit)
     # said again under the lock: a report or another sweeper may have come first
-    rows = connection.execute(standing_of().where(_root.c.id.in_(ids), *_is_overdue())).all()
+    rows = connection.execute(standing_of().where(among(_root.c.id, ids), *_is_overdue())).all()
     write_settlements(connection, [_too_late(standing(row), reason) for row in rows])
     events = [
         event_row(

@@ -5,7 +5,8 @@ dictionaries of column values. Nothing here runs SQL.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from sqlalchemy import Column, Table
@@ -326,8 +327,9 @@ def _tags(text: str) -> tuple[str, ...]:
     return () if text == "[]" else _texts.decode(text)
 
 
-class Kind(NamedTuple):
-    """How one class of tenant objects is stored."""
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """How one class of tenant objects is stored. Compared by identity: there is one per class."""
 
     title: str
     """Its name in texts for people (Octavia's)."""
@@ -351,6 +353,12 @@ KINDS: dict[type[Any], Kind] = {
 }
 
 
+_FIELDS: dict[type[Any], tuple[str, ...]] = {
+    cls: tuple(name for name in cls.__struct_fields__ if name in kind.table.c) for cls, kind in KINDS.items()
+}
+"""Attributes that are columns of the same name."""
+
+
 def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Attribute values as column values; names are those of the value classes."""
     return {name: _encoded(name, value) for name, value in attributes.items()}
@@ -367,8 +375,7 @@ def _encoded(name: str, value: Any) -> Any:
 
 def row_of(value: Resource) -> dict[str, Any]:
     """The whole row of a tenant object."""
-    table = KINDS[type(value)].table
-    row = {name: _encoded(name, getattr(value, name)) for name in value.__struct_fields__ if name in table.c}
+    row = {name: _encoded(name, getattr(value, name)) for name in _FIELDS[type(value)]}
     if isinstance(value, LoadBalancer):
         vip = value.vip
         row.update(

@@ -1,9 +1,10 @@
 """Making load balancers: the hottest write, so one query to look around, one for an address, one insert a table."""
 
 from random import Random
+from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, Select, and_, bindparam, select
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner, VipPlan
@@ -12,6 +13,7 @@ from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Pool, Vip
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
+from evenkeel.store.among import among_given
 from evenkeel.store.clock import db_now
 from evenkeel.store.database import Database
 from evenkeel.store.part import Part, StoreOptions
@@ -77,29 +79,38 @@ def _create(connection: Connection, tree: LoadBalancerTree, plan: VipPlan, rando
     )
 
 
-def _look_around(connection: Connection, root: LoadBalancer) -> tuple[float, ShardOwner | None, str | None]:
-    """The time, and the shard with room that the project has in this environment, with who acts for it.
-
-    One query. Raises :class:`Invalid` if there is no such environment.
-    """
+def _around() -> Select[Any]:
     environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
     roomy = and_(
         group.c.environment == shard.c.environment,
         group.c.number == shard.c.group_number,
         group.c.capacity_score < FULL_SCORE,
     )
-    tenants = and_(shard.c.environment == environment.c.name, shard.c.project_id == root.project_id)
-    row = connection.execute(
+    tenants = and_(shard.c.environment == environment.c.name, shard.c.project_id == bindparam("project_id"))
+    return (
         select(db_now().label("now"), shard.c.id, shard.c.group_number, agent.c.host)
         .select_from(
             environment.outerjoin(shard.join(group, roomy), tenants).outerjoin(
                 agent, agent.c.id == shard.c.acting_agent_id
             )
         )
-        .where(environment.c.name == root.provider)
+        .where(environment.c.name == bindparam("provider"))
         .order_by(group.c.capacity_score, shard.c.id)
         .limit(1)
-    ).first()
+    )
+
+
+_AROUND = _around()
+_TAKEN = select(_root.c.vip_address).where(_root.c.vip_network_id == bindparam("network_id"))
+_TAKEN_OF_SOME = _TAKEN.where(among_given(_root.c.vip_address, "some"))
+
+
+def _look_around(connection: Connection, root: LoadBalancer) -> tuple[float, ShardOwner | None, str | None]:
+    """The time, and the shard with room that the project has in this environment, with who acts for it.
+
+    One query. Raises :class:`Invalid` if there is no such environment.
+    """
+    row = connection.execute(_AROUND, {"provider": root.provider, "project_id": root.project_id}).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
     if row.id is None or row.host is None:
@@ -114,13 +125,13 @@ def _vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:
 
 
 def _free_address(connection: Connection, plan: VipPlan, random: Random) -> str:
-    taken = select(_root.c.vip_address).where(_root.c.vip_network_id == plan.network_id)
+    network = {"network_id": plan.network_id}
     some = candidates(plan, random)
-    held = set(connection.scalars(taken.where(_root.c.vip_address.in_(some))))
+    held = set(connection.scalars(_TAKEN_OF_SOME, network | {"some": some}))
     for address in some:
         if address not in held:
             return address
-    free = any_free(plan, connection.scalars(taken), random)
+    free = any_free(plan, connection.scalars(_TAKEN, network), random)
     if free is None:
         raise _exhausted(plan)
     return free

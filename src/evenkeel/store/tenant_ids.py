@@ -1,25 +1,26 @@
 """The ids of what is below load balancers and pools: what their values carry besides their own rows."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, false, literal_column, select, union_all
+from sqlalchemy import Column, CompoundSelect, Connection, Select, false, literal_column, select, union_all
 
 from evenkeel.core.model import Pool
 from evenkeel.store import schema
-from evenkeel.store.among import among
+from evenkeel.store.among import among_given
 from evenkeel.store.rows import LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
 
 _NONE: Sequence[str] = ()
-_PARENTS: dict[str, tuple[Column[Any], ...]] = {
-    LOAD_BALANCER.title: (schema.listener.c.load_balancer_id, schema.pool.c.load_balancer_id),
-    POOL.title: (schema.listener.c.default_pool_id, schema.member.c.pool_id, schema.health_monitor.c.pool_id),
+_PARENTS: dict[Kind, tuple[Column[Any], ...]] = {
+    LOAD_BALANCER: (schema.listener.c.load_balancer_id, schema.pool.c.load_balancer_id),
+    POOL: (schema.listener.c.default_pool_id, schema.member.c.pool_id, schema.health_monitor.c.pool_id),
 }
 
 
 def build_all(connection: Connection, kind: Kind, rows: Sequence[Any]) -> list[Any]:
     """Values of rows that begin with the kind's columns; one more query if the kind carries ids of children."""
-    if kind.title not in _PARENTS:
+    if kind not in _PARENTS:
         return [kind.build(row) for row in rows]
     ids = _ids_below(connection, kind, [row[0] for row in rows])
     if kind is LOAD_BALANCER:
@@ -44,16 +45,19 @@ def _ids_below(connection: Connection, kind: Kind, object_ids: list[str]) -> lis
     """
     if not object_ids:
         return []
-    parents = _PARENTS[kind.title]
-    branches = [_branch(part, parent, object_ids) for part, parent in enumerate(parents)]
-    union = union_all(*branches).order_by("part", literal_column("gone").desc(), "created_at", "id")
-    found: list[dict[str, list[str]]] = [{} for _ in parents]
-    for parent, id_, part, _, _ in connection.execute(union):
+    found: list[dict[str, list[str]]] = [{} for _ in _PARENTS[kind]]
+    for parent, id_, part, _, _ in connection.execute(_below(kind), {"parents": object_ids}):
         found[part].setdefault(parent, []).append(id_)
     return [[part.get(id_, _NONE) for part in found] for id_ in object_ids]
 
 
-def _branch(part: int, parent: Column[Any], object_ids: list[str]) -> Select[Any]:
+@cache
+def _below(kind: Kind) -> CompoundSelect[Any]:
+    branches = [_branch(part, parent) for part, parent in enumerate(_PARENTS[kind])]
+    return union_all(*branches).order_by("part", literal_column("gone").desc(), "created_at", "id")
+
+
+def _branch(part: int, parent: Column[Any]) -> Select[Any]:
     table = parent.table
     gone = table.c.deleted if table is schema.health_monitor else false()
     return select(
@@ -62,4 +66,4 @@ def _branch(part: int, parent: Column[Any], object_ids: list[str]) -> Select[Any
         literal_column(str(part)).label("part"),
         gone.label("gone"),
         table.c.created_at.label("created_at"),
-    ).where(among(parent, object_ids))
+    ).where(among_given(parent, "parents"))

@@ -6,9 +6,11 @@ it and carry the revision it returned. What the same statement could not see bec
 child deleted meanwhile) shows in the next one: statements on children say ``deleted = false`` again.
 """
 
+from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
-from sqlalchemy import ColumnElement, Connection, Update, case, false, null, select, update
+from sqlalchemy import ColumnElement, Connection, Double, Select, bindparam, case, false, null, select, update
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
@@ -68,48 +70,61 @@ def try_lock(
     connection: Connection, target: Target, *, deadline_seconds: float, values: dict[str, Any] | None = None
 ) -> Locked | None:
     """As :func:`lock`, but None if there is no such live object."""
-    statement = _raise_revision(deadline_seconds).where(_is_root_of(target))
-    if target.project_id is not None:
-        statement = statement.where(_root.c.project_id == target.project_id)
-    if values:
-        statement = statement.values(**values)
-    row = connection.execute(statement).first()
+    values = values or {}
+    statement = _raise_revision(target.kind, target.project_id is not None, target.parent_id is not None, tuple(values))
+    parameters = {f"new_{name}": value for name, value in values.items()}
+    row = connection.execute(
+        statement, parameters | _parameters(target) | {"deadline_seconds": deadline_seconds}
+    ).first()
     if row is None:
         return None
     return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row)
 
 
-def _raise_revision(deadline_seconds: float) -> Update:
+# Building a statement costs more than running it: those of the hot paths are built once for each shape, and take
+# their values as parameters.
+
+
+@cache
+def _raise_revision(kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...]) -> ReturningUpdate[Any]:
     unplaced = _root.c.shard_id.is_(None)
-    return (
-        update(_root)
-        .where(_root.c.deleted == false())
-        .values(
-            revision=_root.c.revision + 1,
-            provisioning_status=case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
-            # why it waits for a place stays true until it has one
-            status_reason=case((unplaced, _root.c.status_reason), else_=""),
-            pending_deadline=case((unplaced, null()), else_=db_now() + deadline_seconds),
-            updated_at=db_now(),
-        )
-        .returning(*LOAD_BALANCER.columns, db_now().label("now"))
-    )
+    values: dict[str, Any] = {
+        "revision": _root.c.revision + 1,
+        "provisioning_status": case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
+        # why it waits for a place stays true until it has one
+        "status_reason": case((unplaced, _root.c.status_reason), else_=""),
+        "pending_deadline": case((unplaced, null()), else_=db_now() + bindparam("deadline_seconds", type_=Double())),
+        "updated_at": db_now(),
+    }
+    given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
+    statement = update(_root).where(_is_root_of(kind, parented), _root.c.deleted == false()).values(values | given)
+    if scoped:
+        statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
+    return statement.returning(*LOAD_BALANCER.columns, db_now().label("now"))
 
 
-def _is_root_of(target: Target) -> ColumnElement[bool]:
-    if target.kind is LOAD_BALANCER:
-        return _root.c.id == target.id
-    table = target.kind.table
-    owner = select(table.c.load_balancer_id).where(*_is(target), table.c.deleted == false())
+def _is_root_of(kind: Kind, parented: bool) -> ColumnElement[bool]:
+    if kind is LOAD_BALANCER:
+        return _root.c.id == bindparam("target_id")
+    table = kind.table
+    owner = select(table.c.load_balancer_id).where(*_is_target(kind, parented), table.c.deleted == false())
     return _root.c.id == owner.scalar_subquery()
 
 
-def _is(target: Target) -> list[ColumnElement[bool]]:
-    table = target.kind.table
-    conditions = [table.c.id == target.id]
-    if target.parent_id is not None:
-        conditions.append(table.c.pool_id == target.parent_id)
+def _is_target(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = [kind.table.c.id == bindparam("target_id")]
+    if parented:
+        conditions.append(kind.table.c.pool_id == bindparam("target_parent_id"))
     return conditions
+
+
+def _parameters(target: Target) -> dict[str, Any]:
+    parameters = {"target_id": target.id}
+    if target.project_id is not None:
+        parameters["target_project_id"] = target.project_id
+    if target.parent_id is not None:
+        parameters["target_parent_id"] = target.parent_id
+    return parameters
 
 
 def _refuse(connection: Connection, target: Target) -> NoReturn:
@@ -123,13 +138,19 @@ def _refuse(connection: Connection, target: Target) -> NoReturn:
 
 def read_any(connection: Connection, target: Target) -> Any:
     """The target's row, marked deleted or not. Raises :class:`NotFound`."""
-    statement = select(*target.kind.columns).where(*_is(target))
-    if target.project_id is not None:
-        statement = statement.where(target.kind.table.c.project_id == target.project_id)
-    row = connection.execute(statement).first()
+    statement = _read(target.kind, target.project_id is not None, target.parent_id is not None)
+    row = connection.execute(statement, _parameters(target)).first()
     if row is None:
         raise NotFound(target.kind.title, target.id)
     return row
+
+
+@cache
+def _read(kind: Kind, scoped: bool, parented: bool) -> Select[Any]:
+    statement = select(*kind.columns).where(*_is_target(kind, parented))
+    if scoped:
+        statement = statement.where(kind.table.c.project_id == bindparam("target_project_id"))
+    return statement
 
 
 def immutable(kind: Kind, object_id: str) -> Conflict:
@@ -146,45 +167,49 @@ def pending(kind: Kind) -> ColumnElement[str]:
     return case((status.in_((PENDING_CREATE, PENDING_DELETE)), status), else_=PENDING_UPDATE)
 
 
+_TOUCH_POOL = (
+    update(schema.pool)
+    .where(schema.pool.c.id == bindparam("touched_id"), schema.pool.c.deleted == false())
+    .values(provisioning_status=pending(POOL), revision=bindparam("new_revision"))
+)
+_TOUCH_LISTENERS = (
+    update(schema.listener)
+    .where(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.deleted == false())
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+)
+
+
 def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
     """The pool and the listeners that send to it change with what is below it. Two statements.
 
     Raises :class:`Conflict` if the pool was deleted before the lock was ours.
     """
-    table = schema.pool
-    statement = (
-        update(table)
-        .where(table.c.id == pool_id, table.c.deleted == false())
-        .values(provisioning_status=pending(POOL), revision=locked.revision)
-    )
-    if connection.execute(statement).rowcount == 0:
+    touched = connection.execute(_TOUCH_POOL, {"touched_id": pool_id, "new_revision": locked.revision})
+    if touched.rowcount == 0:
         raise immutable(POOL, pool_id)
     touch_listeners(connection, pool_id, locked)
 
 
 def touch_listeners(connection: Connection, pool_id: str, locked: Locked) -> None:
     """The listeners that send to the pool change with it."""
-    table = schema.listener
-    connection.execute(
-        update(table)
-        .where(table.c.default_pool_id == pool_id, table.c.deleted == false())
-        .values(provisioning_status=pending(LISTENER), revision=locked.revision)
-    )
+    connection.execute(_TOUCH_LISTENERS, {"touched_id": pool_id, "new_revision": locked.revision})
 
 
 # -- what the caller is told
+
+
+_OWNER = (
+    select(schema.shard.c.id, schema.shard.c.environment, schema.shard.c.group_number, schema.agent.c.host)
+    .join(schema.agent, schema.agent.c.id == schema.shard.c.acting_agent_id)
+    .where(schema.shard.c.id == bindparam("shard_id"))
+)
 
 
 def owner_of(connection: Connection, shard_id: str | None) -> ShardOwner | None:
     """Who acts for the shard, live or not."""
     if shard_id is None:
         return None
-    shard, agent = schema.shard, schema.agent
-    row = connection.execute(
-        select(shard.c.id, shard.c.environment, shard.c.group_number, agent.c.host)
-        .join(agent, agent.c.id == shard.c.acting_agent_id)
-        .where(shard.c.id == shard_id)
-    ).first()
+    row = connection.execute(_OWNER, {"shard_id": shard_id}).first()
     if row is None:
         return None
     return ShardOwner(shard_id=row.id, environment=row.environment, group_number=row.group_number, host=row.host)

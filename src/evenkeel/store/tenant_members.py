@@ -20,7 +20,7 @@ from evenkeel.store.tenant_steps import as_new, insert_all, mark_deleted
 from evenkeel.store.tenant_updates import CHANGES
 
 _table = schema.member
-_REPLACED = (*sorted(CHANGES[MEMBER.title]), "provisioning_status", "revision", "updated_at")
+_REPLACED = (*sorted(CHANGES[MEMBER]), "provisioning_status", "revision", "updated_at")
 _UPDATE = (
     update(_table)
     .where(_table.c.id == bindparam("member_id"))
@@ -84,7 +84,7 @@ def plan_members(
 
 
 def _changed(before: Member, wanted: Member, locked: Locked) -> Member:
-    names = CHANGES[MEMBER.title]
+    names = CHANGES[MEMBER]
     if all(getattr(before, name) == getattr(wanted, name) for name in names):
         return before
     status = before.provisioning_status

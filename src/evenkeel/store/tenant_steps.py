@@ -1,10 +1,11 @@
 """The statements that tenant writes are made of."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Table, false, insert, update
+from sqlalchemy import Connection, Insert, Table, false, insert, update
 
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import HealthMonitor, Listener, Member, Pool
@@ -43,7 +44,12 @@ def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions
 def insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
     """Store rows with one statement; none is fine."""
     if rows:
-        connection.execute(insert(table), rows if len(rows) > 1 else rows[0])
+        connection.execute(_insert(table), rows if len(rows) > 1 else rows[0])
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return insert(table)
 
 
 def as_new(row: AnyChild, locked: Locked) -> AnyChild:

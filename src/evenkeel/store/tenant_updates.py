@@ -1,9 +1,11 @@
 """Changing and deleting listeners, pools, members and monitors."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, delete, false, select, update
+from sqlalchemy import Connection, bindparam, delete, false, select, update
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from evenkeel.core.control import Change
 from evenkeel.core.errors import NotFound
@@ -29,8 +31,8 @@ from evenkeel.store.tenant_steps import check_changes, mark_deleted
 
 ChildClass = type[Listener] | type[Pool] | type[Member] | type[HealthMonitor]
 
-CHANGES: dict[str, frozenset[str]] = {
-    LISTENER.title: frozenset(
+CHANGES: dict[Kind, frozenset[str]] = {
+    LISTENER: frozenset(
         {
             "name",
             "description",
@@ -45,9 +47,9 @@ CHANGES: dict[str, frozenset[str]] = {
             "timeout_tcp_inspect",
         }
     ),
-    POOL.title: frozenset({"name", "description", "admin_state_up", "tags", "lb_algorithm", "session_persistence"}),
-    MEMBER.title: frozenset({"name", "admin_state_up", "tags", "weight", "backup", "monitor_address", "monitor_port"}),
-    HEALTH_MONITOR.title: frozenset(
+    POOL: frozenset({"name", "description", "admin_state_up", "tags", "lb_algorithm", "session_persistence"}),
+    MEMBER: frozenset({"name", "admin_state_up", "tags", "weight", "backup", "monitor_address", "monitor_port"}),
+    HEALTH_MONITOR: frozenset(
         {
             "name",
             "admin_state_up",
@@ -85,7 +87,7 @@ class TenantUpdates(Part):
         :class:`NotFound` for a default pool that is not of this load balancer.
         """
         target = Target(KINDS[kind], child_id, project_id, parent_id)
-        check_changes(changes, CHANGES[target.kind.title])
+        check_changes(changes, CHANGES[target.kind])
         values = columns_of(changes)
         deadline = self._options.pending_deadline_seconds
 
@@ -144,16 +146,24 @@ def _check_default_pool(connection: Connection, listener_id: str, pool_id: str, 
 
 
 def _update(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
-    table = kind.table
-    row = connection.execute(
-        update(table)
-        .where(table.c.id == child_id, table.c.deleted == false())
-        .values(**values, provisioning_status=pending(kind), revision=locked.revision, updated_at=locked.now)
-        .returning(*kind.columns)
-    ).first()
+    parameters = {f"new_{name}": value for name, value in values.items()}
+    parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
+    row = connection.execute(_update_statement(kind, tuple(values)), parameters).first()
     if row is None:
         raise immutable(kind, child_id)
     return row
+
+
+@cache
+def _update_statement(kind: Kind, names: tuple[str, ...]) -> ReturningUpdate[Any]:
+    table = kind.table
+    given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in (*names, "revision", "updated_at")}
+    return (
+        update(table)
+        .where(table.c.id == bindparam("child_id"), table.c.deleted == false())
+        .values(given | {"provisioning_status": pending(kind)})
+        .returning(*kind.columns)
+    )
 
 
 def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked, *, going: bool = False) -> None:

@@ -8,10 +8,10 @@ import pytest
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, at
-from tests.devices.services import PROJECT, batch, gone, service
+from tests.devices.services import PROJECT, batch, gone, member, pool, service
 from tests.waiting import eventually
 
-COMMIT = dict(method="PATCH", path=r"/mgmt/tm/transaction/\d+$")
+COMMIT = {"method": "PATCH", "path": r"/mgmt/tm/transaction/\d+$"}
 
 
 def add(rig: BigIpRig, **fault: Any) -> int:
@@ -20,8 +20,7 @@ def add(rig: BigIpRig, **fault: Any) -> int:
 
 async def test_a_busy_device_is_asked_again(rig: BigIpRig) -> None:
     agent = rig.agent()
-    for kind in ("busy",):
-        add(rig, kind=kind, count=3)
+    add(rig, kind="busy", count=3)
     add(rig, kind="busy", count=2, **COMMIT)
     outcome = await agent.apply(batch(service(), complete=True))
     assert not outcome.outcomes[0].error
@@ -112,6 +111,7 @@ async def test_an_expired_token_is_renewed(rig: BigIpRig) -> None:
     for token in (await rig.hands.call("GET", "../shared/authz/tokens")).get("items", ()):
         await rig.hands.call("DELETE", f"../shared/authz/tokens/{token['name']}")
     assert not (await agent.apply(batch(service(2)))).outcomes[0].error
+    assert rig.emulator.request_counts["bigip-1"]["logins"] >= 2
 
 
 async def test_a_wrong_password_is_said_to_be_one_and_not_shown(rig: BigIpRig) -> None:
@@ -213,10 +213,7 @@ async def test_an_object_that_bears_another_environments_mark_is_a_problem_and_s
 async def test_what_the_device_type_cannot_do_is_said_and_costs_nothing_else(rig: BigIpRig) -> None:
     agent = rig.agent()
     await agent.apply(batch(service(2)))
-    odd = service()
-    odd = service(pools=(type(odd.pools[0])(id="pool-1", protocol="HTTP", lb_algorithm="ROUND_ROBIN",
-                                             members=(type(odd.pools[0].members[0])(
-                                                 id="m", address="10.0.0.1", protocol_port=1, monitor_port=2),)),))  # fmt: skip
+    odd = service(pools=(pool(members=(member(monitor_port=2),)),))
     outcome = await agent.apply(batch(odd, service(2, members=1), complete=True))
     assert [bool(one.error) for one in outcome.outcomes] == [True, False]
     assert "monitor_port 2" in outcome.outcomes[0].error

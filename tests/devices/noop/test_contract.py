@@ -1,10 +1,10 @@
 from typing import Any
 
+import msgspec
 import pytest
 
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.ports import Device
-from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.noop import NoopGroup, NoopMemory, open_group
 from evenkeel.devices.noop.memory import Partition
 from tests.devices.contract import DeviceContract
@@ -23,7 +23,7 @@ class NoopRig:
 
     async def content(self) -> dict[str, Any]:
         # Revisions are no configuration: a real device does not hold them.
-        return {name: _without_revision(held) for name, held in self._partition().holds.items()}
+        return {name: msgspec.structs.replace(held, revision=0) for name, held in self._partition().holds.items()}
 
     async def spoil(self) -> None:
         holds = self._partition().holds
@@ -35,12 +35,6 @@ class NoopRig:
 
     async def foreign(self) -> dict[str, Any]:
         return dict.fromkeys(self._partition().foreign)
-
-
-def _without_revision(held: ServiceDefinition) -> ServiceDefinition:
-    return ServiceDefinition(
-        **{name: 0 if name == "revision" else getattr(held, name) for name in held.__struct_fields__}
-    )
 
 
 class TestNoop(DeviceContract):

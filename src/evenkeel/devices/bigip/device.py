@@ -19,6 +19,7 @@ from evenkeel.devices.bigip.partition import PartitionPass, PassOutcome, View
 log = structlog.get_logger(__name__)
 
 PROBE = "/mgmt/tm/cm/device"
+PROBE_SECONDS = 3.0
 LAST_SAVE_SECONDS = 3.0
 
 
@@ -67,7 +68,8 @@ class BigIpDevice:
         Raises :class:`DeviceUnavailable`.
         """
         if self._suspect:
-            await self.icontrol.send("GET", PROBE, timeout_seconds=self._options.connect_timeout_seconds)
+            timeout_seconds = min(PROBE_SECONDS, self._options.connect_timeout_seconds)
+            await self.icontrol.send("GET", PROBE, timeout_seconds=timeout_seconds)
             self._suspect = False
 
     def lost(self, error: DeviceUnavailable) -> None:

@@ -66,10 +66,12 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
         for command in commands:
             body = None if command.method == "DELETE" else command.body
             await device.write(command.method, command.path, body, transaction=number)
-    except Exception:
+    except Exception as error:
         # Nothing was committed; what is queued is dropped so that the device does not keep it open.
         with contextlib.suppress(DeviceUnavailable):
             await drop_pending(device, pending)
+        if isinstance(error, Absent) and number in error.reason:
+            raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         raise
     await _commit(device, number, pending, timeout_seconds)
 
@@ -80,7 +82,7 @@ async def _commit(device: IControl, number: str, pending: set[str], timeout_seco
         answer = await device.write("PATCH", path, {"state": "VALIDATING"}, timeout_seconds=timeout_seconds)
     except DeviceRejected as error:
         pending.discard(number)
-        if isinstance(error, Absent):
+        if isinstance(error, Absent) and not error.reason.startswith(_FAILED):
             raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
         raise DeviceRejected(device.host, error.reason.removeprefix(_FAILED).strip()) from error
     except DeviceUnavailable as error:

@@ -1,0 +1,57 @@
+"""New address pools: what is computed, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from evenkeel.api.operators.subnets import subnet_of
+from evenkeel.api.operators.views import SubnetNew
+from evenkeel.core.errors import Invalid
+
+
+def made(**attributes: Any) -> Any:
+    return subnet_of(SubnetNew(**attributes), new_id=lambda: "s-1")
+
+
+@pytest.mark.parametrize(
+    ("cidr", "gateway", "expected"),
+    [
+        ("10.0.0.0/24", None, ("10.0.0.1", "10.0.0.254")),
+        ("10.0.0.0/24", "10.0.0.1", ("10.0.0.2", "10.0.0.254")),
+        ("10.0.0.0/24", "10.0.0.254", ("10.0.0.1", "10.0.0.253")),
+        ("10.0.0.0/24", "10.0.0.100", ("10.0.0.101", "10.0.0.254")),
+        ("10.0.0.0/31", None, ("10.0.0.0", "10.0.0.1")),
+        ("10.0.0.5/32", None, ("10.0.0.5", "10.0.0.5")),
+        ("2001:db8::/64", "2001:db8::1", ("2001:db8::2", "2001:db8::ffff:ffff:ffff:ffff")),
+    ],
+)
+def test_range_is_all_hosts_on_the_wider_side_of_the_gateway(
+    cidr: str, gateway: str | None, expected: tuple[str, str]
+) -> None:
+    subnet = made(cidr=cidr, gateway_ip=gateway)
+    assert (subnet.allocation_start, subnet.allocation_end) == expected
+    assert (subnet.id, subnet.network_id, subnet.name) == ("s-1", "s-1", "s-1")
+
+
+def test_half_a_range_is_completed() -> None:
+    subnet = made(cidr="10.0.0.0/24", allocation_start="10.0.0.100")
+    assert (subnet.allocation_start, subnet.allocation_end) == ("10.0.0.100", "10.0.0.254")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "field"),
+    [
+        ({"cidr": "10.0.0.1/24"}, "cidr"),
+        ({"cidr": "10.0.0.0/33"}, "cidr"),
+        ({"cidr": "10.0.0.0/24", "gateway_ip": "10.0.1.1"}, "gateway_ip"),
+        ({"cidr": "10.0.0.0/24", "gateway_ip": "x"}, "gateway_ip"),
+        ({"cidr": "10.0.0.0/24", "allocation_start": "2001:db8::1"}, "allocation_start"),
+        ({"cidr": "10.0.0.0/24", "allocation_start": "10.0.0.9", "allocation_end": "10.0.0.8"}, "allocation_end"),
+        ({"cidr": "10.0.0.0/24", "allocation_start": "10.0.0.0"}, "allocation_start"),
+        ({"cidr": "10.0.0.0/24", "gateway_ip": "10.0.0.9", "allocation_start": "10.0.0.2"}, "gateway_ip"),
+        ({"cidr": "10.0.0.5/32", "gateway_ip": "10.0.0.5"}, "cidr"),
+    ],
+)
+def test_impossible_subnet_is_refused_naming_the_field(attributes: dict[str, Any], field: str) -> None:
+    with pytest.raises(Invalid, match=f"field/attribute {field}"):
+        made(**attributes)

@@ -1,0 +1,31 @@
+"""What the stock command line asks of services that are not there."""
+
+from tests.api import bodies
+from tests.api.client import Client
+from tests.api.conftest import SUBNET
+
+
+async def test_subnets_are_found_by_id_and_name(api: Client) -> None:
+    for path in (f"/v2/subnets?id={SUBNET.id}", "/v2.0/subnets?name=blue"):
+        (subnet,) = (await api.get(path))["subnets"]
+        assert (subnet["id"], subnet["network_id"]) == (SUBNET.id, SUBNET.network_id)
+        assert (subnet["cidr"], subnet["ip_version"], subnet["gateway_ip"]) == ("10.10.0.0/16", 4, "10.10.0.1")
+    assert (await api.get(f"/v2/subnets/{bodies.SUBNET_ID}"))["subnet"]["name"] == "blue"
+    assert (await api.get("/v2/subnets?name=red"))["subnets"] == []
+    await api.get("/v2/subnets/red", 404)
+
+
+async def test_networks_are_those_of_the_subnets(api: Client) -> None:
+    (network,) = (await api.get(f"/v2/networks?id={SUBNET.network_id}"))["networks"]
+    assert network["subnets"] == [SUBNET.id]
+
+
+async def test_there_are_no_ports_policies_and_groups(api: Client) -> None:
+    assert await api.get("/v2/ports?name=x") == {"ports": []}
+    assert await api.get("/v2.0/qos/policies") == {"policies": []}
+    assert await api.get("/v2/security-groups?id=x") == {"security_groups": []}
+
+
+async def test_projects_are_forbidden_so_that_clients_take_the_name_as_the_id(api: Client) -> None:
+    for path in ("/projects/x", "/projects?name=x"):
+        assert "faultstring" in await api.get(path, 403)

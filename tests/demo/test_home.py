@@ -1,0 +1,31 @@
+"""One demo a directory."""
+
+from pathlib import Path
+
+import pytest
+
+from evenkeel.demo.home import HomeTaken, fresh_home
+
+
+def test_the_directory_is_emptied_at_every_start(tmp_path: Path) -> None:
+    home = tmp_path / "demo"
+    with fresh_home(home):
+        (home / "logs").mkdir()
+        (home / "logs" / "old").touch()
+        (home / "file").touch()
+    assert (home / "file").exists()
+    with fresh_home(home):
+        assert [item.name for item in home.iterdir()] == ["lock"]
+
+
+def test_a_second_demo_is_refused_while_the_first_runs(tmp_path: Path) -> None:
+    home = tmp_path / "demo"
+    with fresh_home(home), pytest.raises(HomeTaken, match="another demo is running"), fresh_home(home):
+        pass
+
+
+def test_somebody_elses_directory_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").touch()
+    with pytest.raises(HomeTaken, match="not made by the demo"), fresh_home(tmp_path):
+        pass
+    assert (tmp_path / "thesis.txt").exists()

@@ -1,0 +1,94 @@
+"""Traffic counts what clients would notice, and hides nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from evenkeel.demo.backend import answer_of, keeps_alive
+from evenkeel.demo.traffic import Counts, RequestFailed, Traffic, parsed_head
+from tests.waiting import eventually
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def server(serve: Serve) -> AsyncIterator[int]:
+    """A server on a free port."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await serve(reader, writer)
+        writer.close()
+
+    running = await asyncio.start_server(handle, "127.0.0.1", 0)
+    async with running:
+        yield running.sockets[0].getsockname()[1]
+
+
+async def traffic_until(port: int, enough: Callable[[Counts], bool]) -> Counts:
+    """Run traffic until there is enough of it."""
+    traffic = Traffic("127.0.0.1", port, clients=2, pause_seconds=0.001)
+    traffic.start()
+    await eventually(lambda: enough(traffic.counts))
+    return await traffic.stop()
+
+
+async def test_good_answers_are_counted_by_backend_over_kept_and_one_shot_connections() -> None:
+    connections = 0
+
+    async def good(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        more = True
+        while more and (head := await reader.readuntil(b"\r\n\r\n")):
+            writer.write(answer_of("backend-1"))
+            more = keeps_alive(head)
+
+    async def patient(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await good(reader, writer)
+        except asyncio.IncompleteReadError:
+            return
+
+    async with server(patient) as port:
+        counts = await traffic_until(port, lambda counts: counts.sent > 20)
+    assert counts.failed == 0
+    assert counts.answers["backend-1"] == counts.sent
+    assert 1 < connections < counts.sent
+
+
+async def test_a_connection_closed_without_an_answer_is_a_failure() -> None:
+    async def rude(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+
+    async with server(rude) as port:
+        counts = await traffic_until(port, lambda counts: counts.failed > 1)
+    assert counts.failed == counts.sent
+    assert counts.first_failure
+
+
+async def test_nobody_there_is_a_failure() -> None:
+    async with server(lambda reader, writer: asyncio.sleep(0)) as port:
+        pass
+    assert (await traffic_until(port, lambda counts: counts.failed > 1)).first_failure
+
+
+async def test_a_status_other_than_200_is_a_failure() -> None:
+    async def broken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    async with server(broken) as port:
+        assert (await traffic_until(port, lambda counts: counts.failed > 0)).first_failure == "status 503"
+
+
+@pytest.mark.parametrize("head", ["", "SSH-2.0-x", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Length: x"])
+def test_what_is_not_an_answer_with_a_length_is_refused(head: str) -> None:
+    with pytest.raises(RequestFailed, match="not an HTTP answer"):
+        parsed_head(head)
+
+
+def test_a_servers_wish_to_close_is_seen() -> None:
+    assert parsed_head("HTTP/1.1 200 OK\r\nContent-length: 3\r\nConnection: Close\r\n\r\n") == (200, 3, True)
+    assert parsed_head("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n") == (200, 3, False)

@@ -1,0 +1,50 @@
+"""Whether views agree, over hand-made answers."""
+
+from typing import Any
+
+from evenkeel.demo.views import disagreements, unsettled
+
+
+def agent(name: str, *serving: tuple[str, int], alive: bool = True) -> dict[str, Any]:
+    """An agent that says it serves these shards."""
+    said = [{"shard_id": shard_id, "epoch": epoch} for shard_id, epoch in serving]
+    return {"id": name, "host": name, "alive": alive, "serving": said}
+
+
+def shard(name: str, acting: str | None, epoch: int = 1) -> dict[str, Any]:
+    """A shard in the table."""
+    return {"id": name, "acting_agent_id": acting, "epoch": epoch}
+
+
+def test_equal_views_agree() -> None:
+    assert disagreements([agent("a", ("s", 1)), agent("b")], [shard("s", "a")]) == []
+
+
+def test_a_shard_that_nobody_serves_is_found() -> None:
+    assert disagreements([agent("a")], [shard("s", None)]) == ["shard s has no acting agent"]
+
+
+def test_a_dead_owner_is_found_and_its_last_words_do_not_count() -> None:
+    found = disagreements([agent("a", ("s", 1), alive=False)], [shard("s", "a")])
+    assert found == ["shard s is assigned to a, which is not alive"]
+
+
+def test_an_owner_that_does_not_know_is_found() -> None:
+    assert disagreements([agent("a")], [shard("s", "a")]) == ["a does not say that it serves shard s at epoch 1"]
+
+
+def test_an_old_epoch_disagrees_on_both_sides() -> None:
+    assert len(disagreements([agent("a", ("s", 1))], [shard("s", "a", epoch=2)])) == 2
+
+
+def test_two_that_claim_one_shard_are_found() -> None:
+    found = disagreements([agent("a", ("s", 1)), agent("b", ("s", 1))], [shard("s", "a")])
+    assert found == ["b says it serves shard s at epoch 1, which is not its own"]
+
+
+def test_what_is_not_active_is_named() -> None:
+    rows = [
+        {"id": "1", "name": "web", "provisioning_status": "ACTIVE"},
+        {"id": "2", "name": "", "provisioning_status": "ERROR"},
+    ]
+    assert unsettled(rows) == ["2 is ERROR"]

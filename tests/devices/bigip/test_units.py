@@ -1,0 +1,206 @@
+"""The small pure parts: names, marks, forms, answers, options, requirements."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.statuses import HaType
+from evenkeel.devices.bigip import open_group
+from evenkeel.devices.bigip.answers import Absent, Busy, Exists, LoginLost, failure
+from evenkeel.devices.bigip.canonical import same
+from evenkeel.devices.bigip.guard import takeover_commands
+from evenkeel.devices.bigip.naming import Mark, Names, guard_epoch, guard_name, parse_mark
+from evenkeel.devices.bigip.observe import Guards
+from evenkeel.devices.bigip.options import parse_options
+from evenkeel.devices.bigip.requirements import cluster_problems, module_problems, ready_problems, version_problems
+
+# -- names and marks
+
+
+@given(*(st.text(alphabet="abc-_.1", min_size=1, max_size=10) for _ in range(4)))
+def test_a_mark_is_read_as_it_was_written(environment: str, kind: str, balancer: str, object_id: str) -> None:
+    mark = Mark(environment=environment, kind=kind, load_balancer_id=balancer, object_id=object_id)
+    assert parse_mark(mark.text()) == mark
+
+
+@given(st.none() | st.integers() | st.text())
+def test_any_other_description_is_no_mark_of_ours(description: object) -> None:
+    if not str(description).startswith("evenkeel:dev:"):
+        assert Names(environment="dev", prefix="dev").own(description) is None
+
+
+@given(st.text(max_size=80))
+def test_a_project_id_cannot_leave_its_partitions_name(project: str) -> None:
+    name = Names(environment="dev", prefix="dev").partition(project)
+    assert name.startswith("dev_") and name.isascii() and not set(name) & set("/~%?# \\\"'") and len(name) <= 70
+
+
+def test_guards_are_told_by_their_names() -> None:
+    assert guard_epoch(guard_name(12)) == 12
+    for name in ("evenkeel_guard", "evenkeel_guard_", "evenkeel_guard_x", "evenkeel_guard_1x"):
+        assert guard_epoch(name) is None
+
+
+def test_environments_that_cannot_be_part_of_a_name_are_refused() -> None:
+    for odd in ("", "a b", "a/b", "a:b"):
+        with pytest.raises(ValueError, match="environment"):
+            Names(environment=odd, prefix="dev")
+
+
+# -- forms
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "seen", "equal"),
+    [
+        ("interval", 5, "5", True),
+        ("monitor", "/P/m", "/P/m ", True),
+        ("monitor", "", None, True),
+        ("headerInsert", "none", "none", True),
+        ("pool", "", "none", True),
+        ("enabled", True, True, True),
+        ("enabled", True, None, False),
+        ("destination", "/P/2001:db8::1.80", "/P/2001:DB8:0::1.80", True),
+        ("destination", "/P/x:80", "/P/x:81", False),
+        ("address", "2001:db8::1", "2001:db8:0:0::1", True),
+        ("profiles", [{"name": "/Common/tcp", "context": "all"}], [{"name": "tcp", "partition": "Common"}], True),
+        ("profiles", [{"name": "/Common/tcp"}], [{"name": "tcp", "context": "clientside"}], False),
+        ("persist", [], None, True),
+        ("persist", [{"name": "cookie", "partition": "Common"}], [{"name": "/Common/cookie"}], True),
+        ("sourceAddressTranslation", {"type": "automap"}, {"type": "automap"}, True),
+        ("session", "user-enabled", "monitor-enabled", True),
+        ("session", "user-enabled", "user-disabled", False),
+        ("state", "user-up", "down", True),
+        ("state", "user-up", "user-down", False),
+        ("idleTimeout", "60", 60, True),
+    ],
+)
+def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool) -> None:
+    assert same(name, wanted, {name: seen}) is equal
+
+
+# -- answers
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (404, {"code": 404, "message": "01020036:3: The requested Pool (/P/X) was not found.", "apiError": 3}, Absent),
+        (404, {"code": 404, "message": "Object not found - /Common/10.0.0.1:80", "apiError": 1}, Absent),
+        (404, {"code": 404, "message": "Public URI path not registered: /tm/ltm/pool"}, DeviceUnavailable),
+        (404, "<html>Not Found</html>", DeviceUnavailable),
+        (409, {"code": 409, "message": "already exists", "apiError": 3}, Exists),
+        (400, {"code": 400, "message": "transaction failed:x", "apiError": 2}, DeviceRejected),
+        (400, {"code": 400, "message": "remoteSender:10.0.0.1, method:DELETE "}, DeviceUnavailable),
+        (400, "<html>", DeviceUnavailable),
+        (401, "<html>401 F5 Authorization Required", LoginLost),
+        (403, {"code": 403, "message": "no"}, DeviceUnavailable),
+        (500, {"code": 500, "message": "The connection to mcpd has been lost, try again."}, DeviceUnavailable),
+        (503, {"code": 503, "message": "There is an active asynchronous task executing."}, Busy),
+        (200, "", DeviceUnavailable),
+    ],
+)
+def test_what_an_answer_means(status: int, body: Any, kind: type[Exception]) -> None:
+    content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    assert type(failure("d", status, content)) is kind
+
+
+@given(st.integers(400, 599), st.binary(max_size=60))
+def test_nothing_but_configurations_own_404_means_absent(status: int, content: bytes) -> None:
+    assert not isinstance(failure("d", status, content), Absent)
+
+
+# -- guard
+
+
+@pytest.mark.parametrize(
+    ("guards", "expected"),
+    [
+        (Guards(), ["POST evenkeel_guard_5", "POST evenkeel_guard"]),
+        (Guards(epochs=(3,), sentinel=True), ["DELETE evenkeel_guard_3", "POST evenkeel_guard_5"]),
+        (Guards(sentinel=True), ["DELETE evenkeel_guard", "POST evenkeel_guard_5"]),
+        (Guards(epochs=(2, 5), sentinel=True), ["PATCH evenkeel_guard_5", "DELETE evenkeel_guard_2"]),
+    ],
+)
+def test_a_takeover_is_a_compare_and_set(guards: Guards, expected: list[str]) -> None:
+    commands = takeover_commands(guards, "P", 5, Names(environment="dev", prefix="dev"), "host")
+    found = [f"{one.method} {one.body.get('name') or one.path.rpartition('~')[2]}" for one in commands]
+    assert found == expected
+
+
+# -- options
+
+GOOD = {"icontrol_hostname": "a, b:8443", "icontrol_username": "u", "icontrol_password": "p"}
+
+
+def test_options_have_defaults() -> None:
+    options = parse_options(GOOD, environment="dev", host="h")
+    assert options.hosts == ("a:443", "b:8443") and options.ha_type is HaType.PAIR
+    assert options.verify_tls and options.prefix == "dev"
+    alone = parse_options(
+        {**GOOD, "icontrol_hostname": "2001:db8::1", "f5_ha_type": "standalone"}, environment="e", host="h"
+    )
+    assert alone.hosts == ("[2001:db8::1]:443",)
+    assert open_group(GOOD, environment="dev", host="h").facts.endpoints == ("a:443", "b:8443")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"icontrol_hostname": "a"}, "icontrol_hostname.*exactly two"),
+        ({"icontrol_hostname": "a,a"}, "twice"),
+        ({"icontrol_hostname": "a,b:x"}, "icontrol_hostname.*b:x"),
+        ({"icontrol_password": ""}, "icontrol_password: not set"),
+        ({"f5_ha_type": "trio"}, "f5_ha_type.*trio.*pair"),
+        ({"verify_tls": "maybe"}, "verify_tls.*maybe"),
+        ({"request_timeout": "soon"}, "request_timeout.*soon"),
+        ({"request_timeout": "-1"}, "request_timeout.*-1"),
+        ({"request_timeout": "nan"}, "request_timeout.*nan"),
+        ({"colour": "blue"}, "colour: no such option"),
+    ],
+)
+def test_wrong_options_are_named(change: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        parse_options({**GOOD, **change}, environment="dev", host="h")
+
+
+def test_a_password_is_never_shown() -> None:
+    with pytest.raises(ValueError) as refusal:
+        parse_options({**GOOD, "icontrol_password": "hunter2", "f5_ha_type": "x"}, environment="dev", host="h")
+    assert "hunter2" not in str(refusal.value)
+
+
+# -- requirements
+
+ALONE = [{"name": "a", "failoverState": "active"}]
+TWO = [{"name": "a", "failoverState": "active"}, {"name": "b", "failoverState": "standby"}]
+
+
+def group(*names: str, **fields: str) -> dict[str, Any]:
+    members = {"items": [{"name": name} for name in names]}
+    return {"name": "g", "type": "sync-failover", "devicesReference": members, **fields}
+
+
+def test_what_a_device_must_be() -> None:
+    assert not version_problems("16.1.2") and not version_problems("12.0.0")
+    assert "11.6.1" in version_problems("11.6.1")[0] and "unknown" in version_problems("")[0]
+    assert not module_problems([{"name": "ltm", "level": "nominal"}])
+    assert module_problems([{"name": "ltm", "level": "none"}]) and module_problems([])
+    entries = {"x": {"nestedStats": {"entries": {"configReady": {"description": "no"}}}}}
+    assert "configReady" in ready_problems({"entries": entries})[0]
+
+
+def test_a_cluster_must_fit_the_ha_type() -> None:
+    assert not cluster_problems(ALONE, [], HaType.STANDALONE)
+    assert not cluster_problems(TWO, [group("a", "b")], HaType.PAIR)
+    assert not cluster_problems(TWO, [group("a")], HaType.STANDALONE)
+    assert "standalone" in cluster_problems(TWO, [group("a", "b")], HaType.STANDALONE)[0]
+    assert "needs 2" in cluster_problems(ALONE, [], HaType.PAIR)[0]
+    assert "2 or more" in cluster_problems(ALONE, [], HaType.SCALEN)[0]
+    assert "autoSync" in cluster_problems(TWO, [group("a", "b", autoSync="enabled")], HaType.PAIR)[0]
+    down = [{"name": "a", "failoverState": "standby"}, {"name": "b", "failoverState": "standby"}]
+    assert "active" in cluster_problems(down, [], HaType.PAIR)[0]
