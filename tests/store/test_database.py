@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Connection, event, text
 
 from evenkeel.core.control import Environment
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.errors import Invalid, StoreUnavailable
 from evenkeel.core.model import LoadBalancer
-from evenkeel.store.database import AsyncDatabase, open_database
+from evenkeel.store.database import open_database
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.postgres import PostgreSQL
 from tests.store.builders import bare, create
@@ -25,21 +25,6 @@ async def test_a_failed_operation_leaves_nothing_behind(store: SqlStore) -> None
         await store.database.write(op)
 
     assert len(await store.environments()) == 1
-
-
-async def test_a_read_sees_one_moment(store: SqlStore, other_store: SqlStore) -> None:
-    loop = asyncio.get_running_loop()
-    if isinstance(store.database, AsyncDatabase):
-        pytest.skip("needs threads; see the test on PostgreSQL's isolation level")
-
-    def op(connection: Connection) -> tuple[int, int]:
-        before = connection.execute(text("SELECT * FROM environment")).fetchall()
-        added = other_store.add_environment(Environment(name="dev", device_driver="noop"))
-        asyncio.run_coroutine_threadsafe(added, loop).result(PATIENCE_SECONDS)
-        return len(before), len(connection.execute(text("SELECT * FROM environment")).fetchall())
-
-    assert await store.database.read(op) == (1, 1)
-    assert len(await store.environments()) == 2
 
 
 async def test_a_refused_statement_is_translated(store: SqlStore) -> None:
@@ -66,6 +51,25 @@ async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_an_sqlite_read_sees_one_moment(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/store.db")
+    await store.start()
+    loop = asyncio.get_running_loop()
+
+    def count(connection: Connection) -> int:
+        return len(connection.execute(text("SELECT * FROM environment")).fetchall())
+
+    def op(connection: Connection) -> tuple[int, int]:
+        before = count(connection)
+        adding = store.add_environment(Environment(name="prod", device_driver="noop"))
+        asyncio.run_coroutine_threadsafe(adding, loop).result(PATIENCE_SECONDS)
+        return before, count(connection)
+
+    assert await store.database.read(op) == (0, 0)
+    assert await store.database.read(count) == 1
+    await store.close()
+
+
 # -- PostgreSQL
 
 
@@ -79,6 +83,19 @@ async def test_a_postgresql_read_has_a_snapshot_and_cannot_write(postgresql_data
     await database.close()
 
     assert (read, write) == ("repeatable read", "read committed")
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("value", ["nul\x00", "x" * 4, 2**40])
+async def test_a_value_that_postgresql_cannot_hold_is_invalid(postgresql_database: str, value: object) -> None:
+    database = open_database(postgresql_database)
+    await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int, t varchar(3))")))
+    column = "i" if isinstance(value, int) else "t"
+    with pytest.raises(Invalid):
+        await database.write(
+            lambda connection: connection.execute(text(f"INSERT INTO x ({column}) VALUES (:v)"), {"v": value})
+        )
+    await database.close()
 
 
 @pytest.mark.services

@@ -149,17 +149,17 @@ async def test_an_idle_agent_goes_and_its_shards_find_another_home(store: SqlSto
     await add_agent(store, ttl_seconds=None)
     await add_agent(store, "agent-2")
     await add_shard(store)
-    await add_shard(store, "shard-2", project_id="", home_agent_id="agent-2", handover_to=AGENT, epoch=3)
+    common = {"project_id": "", "home_agent_id": "agent-2", "acting_agent_id": "agent-2"}
+    await add_shard(store, "shard-2", **common, handover_to=AGENT, epoch=3)
     before = await store.agent("agent-2")
 
     await store.delete_agent(AGENT)
 
     assert ids(await store.agents()) == ["agent-2"]
-    common, tenants = await store.shards()
-    assert (common.acting_agent_id, common.handover_to, common.epoch) == (AGENT, None, 3) or common.id == "shard-2"
+    shared, tenants = await store.shards()
+    assert (shared.id, shared.acting_agent_id, shared.handover_to, shared.epoch) == ("shard-2", "agent-2", None, 3)
     assert (tenants.id, tenants.home_agent_id, tenants.acting_agent_id) == (SHARD, "agent-2", None)
-    assert common.handover_to is None
-    assert before.alive
+    assert (await store.agent("agent-2")).assignments_revision == before.assignments_revision + 1
     assert (await kinds(store))[-1] == "agent_deleted"
 
 

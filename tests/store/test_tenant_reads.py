@@ -1,5 +1,6 @@
 import pytest
 
+from evenkeel.core.control import ListQuery
 from evenkeel.core.errors import NotFound
 from evenkeel.core.model import HealthMonitor, Listener, ListenerStatistics, LoadBalancer, Member, Pool
 from evenkeel.store import schema
@@ -20,6 +21,22 @@ from tests.store.builders import PROJECT, create, tree
 async def test_what_is_not_there_is_named(store: SqlStore, kind: type[object], title: str) -> None:
     with pytest.raises(NotFound, match=rf"^{title} nope not found\.$"):
         await store.get(kind, "nope", project_id=None)
+
+
+@pytest.mark.parametrize("nonsense", ["", "\x00", "a\x00b", "x" * 1000, "'; --", "ü"])
+async def test_nonsense_as_id_is_not_found(store: SqlStore, nonsense: str) -> None:
+    with pytest.raises(NotFound):
+        await store.get(LoadBalancer, nonsense, project_id=None)
+    with pytest.raises(NotFound):
+        await store.get(Member, nonsense, parent_id=nonsense, project_id=nonsense)
+    with pytest.raises(NotFound):
+        await store.tree(nonsense, project_id=None)
+    with pytest.raises(NotFound):
+        await store.update_load_balancer(nonsense, {"name": "x"}, project_id=None)
+    with pytest.raises(NotFound):
+        await store.delete_child(Pool, nonsense, project_id=None)
+    with pytest.raises(NotFound):
+        await store.list(Member, ListQuery(), parent_id=nonsense)
 
 
 async def test_another_project_sees_nothing(store: SqlStore) -> None:

@@ -35,7 +35,8 @@ class _Texts(TypeDecorator[list[str]]):
         return ARRAY(String()) if dialect.name == "postgresql" else Text()
 
     def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> Any:
-        return value if dialect.name == "postgresql" else msgspec.json.encode(value).decode()
+        given = [text for text in value or () if "\x00" not in text]  # which nothing stored can be
+        return given if dialect.name == "postgresql" else msgspec.json.encode(given).decode()
 
 
 class _Among(FunctionElement[bool]):

@@ -6,6 +6,8 @@
 SQLite: one writer thread with one connection and BEGIN IMMEDIATE (a plain BEGIN that reads, then writes fails at
 once when another process writes), and a few reader threads. PostgreSQL: asyncpg under SQLAlchemy's greenlet bridge.
 
+What a value cannot be is left to the callers' validation; what slips through is :class:`Invalid` on PostgreSQL.
+
 A transaction that never reached its COMMIT has certainly not happened, so one that finds its pooled connection dead
 (the server was restarted) runs again at once on a new one. A connection lost during COMMIT leaves the outcome
 unknown: :class:`StoreUnavailable`, and the caller looks what is there.
@@ -25,7 +27,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
-from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.errors import Invalid, StoreUnavailable
 
 T = TypeVar("T")
 Op = Callable[[Connection], T]
@@ -89,6 +91,7 @@ class SqliteDatabase(Database):
             self._url,
             poolclass=StaticPool,
             connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
+            hide_parameters=True,  # they are what tenants sent: not for logs
         )
 
         @event.listens_for(engine, "connect")
@@ -157,6 +160,7 @@ class AsyncDatabase(Database):
             max_overflow=pool_size,
             pool_timeout=10.0,
             connect_args={"timeout": 5.0, "command_timeout": 30.0},
+            hide_parameters=True,
         )
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
         self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -181,6 +185,8 @@ class AsyncDatabase(Database):
                 if error.connection_invalidated and not replaced:
                     replaced = True  # the pool has dropped its other old connections too
                     continue
+                if _refuses_value(error):
+                    raise Invalid("a text or number is one that the database cannot hold") from error
                 if not _retriable(error) or attempt == ATTEMPTS - 1:
                     raise StoreUnavailable("the database is out of reach or refused the operation") from error
             except (OSError, TimeoutError, PoolTimeout) as error:
@@ -207,6 +213,12 @@ class AsyncDatabase(Database):
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+def _refuses_value(error: DBAPIError) -> bool:
+    """Is it about a value (NUL in a text, too long, out of range)? By the server (class 22) or its driver."""
+    sqlstate = getattr(error.orig, "sqlstate", None) or ""
+    return sqlstate.startswith("22") or isinstance(getattr(error.orig, "__cause__", None), ValueError)
 
 
 def _retriable(error: DBAPIError) -> bool:

@@ -255,6 +255,11 @@ def _leave_shards(connection: Connection, agent: Agent) -> None:
     shards = update(_shard).where(_shard.c.environment == agent.environment)
     if heir is not None:
         connection.execute(shards.where(_shard.c.home_agent_id == agent.id).values(home_agent_id=heir))
+    # whoever was to hand a shard over to it is told that this is off
+    givers = select(_shard.c.acting_agent_id).where(_shard.c.handover_to == agent.id)
+    connection.execute(
+        update(_agent).where(_agent.c.id.in_(givers)).values(assignments_revision=_agent.c.assignments_revision + 1)
+    )
     connection.execute(
         shards.where(or_(_shard.c.acting_agent_id == agent.id, _shard.c.handover_to == agent.id)).values(
             acting_agent_id=case((_shard.c.acting_agent_id == agent.id, None), else_=_shard.c.acting_agent_id),

@@ -27,6 +27,7 @@ from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Invalid
 from evenkeel.store.rows import JSON_FIELDS, Kind
 from evenkeel.store.tenant_ids import build_all
+from evenkeel.store.tenant_lock import storable
 
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
 _FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
@@ -77,7 +78,7 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
     attributes = _attributes(kind)
     conditions: list[ColumnElement[bool]] = []
     if query.project_id is not None:
-        conditions.append(kind.table.c.project_id == query.project_id)
+        conditions.append(kind.table.c.project_id == storable(query.project_id))
     for name, values in query.filters.items():
         if name not in attributes:
             raise Invalid(f"{name}: not an attribute to filter by")
@@ -137,6 +138,7 @@ def _text(value: Any) -> str:
     text = str(value)
     if "\x00" in text:  # PostgreSQL has no such character
         raise ValueError(text)
+    text.encode()  # nor has any database half a surrogate pair: that is a ValueError too
     return text
 
 
@@ -166,17 +168,13 @@ def _order(key: SortKey, *, reverse: bool) -> list[ColumnElement[Any]]:
 def _beyond_marker(
     connection: Connection, kind: Kind, query: ListQuery, keys: Sequence[SortKey]
 ) -> ColumnElement[bool]:
-    marker = select(*(key.column for key in keys)).where(kind.table.c.id == _text_marker(query.marker))
+    marker = select(*(key.column for key in keys)).where(kind.table.c.id == storable(query.marker or ""))
     if query.project_id is not None:
-        marker = marker.where(kind.table.c.project_id == query.project_id)
+        marker = marker.where(kind.table.c.project_id == storable(query.project_id))
     row = connection.execute(marker).first()
     if row is None:
         raise Invalid(f"marker: there is no {kind.title} {query.marker}")
     return _beyond(keys, row, reverse=query.page_reverse)
-
-
-def _text_marker(marker: str | None) -> str:
-    return "" if marker is None or "\x00" in marker else marker
 
 
 def _beyond(keys: Sequence[SortKey], values: Sequence[Any], *, reverse: bool) -> ColumnElement[bool]:

@@ -6,7 +6,7 @@ it and carry the revision it returned. What the same statement could not see bec
 child deleted meanwhile) shows in the next one: statements on children say ``deleted = false`` again.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 from sqlalchemy import ColumnElement, Connection, Double, Select, bindparam, case, false, null, select, update
@@ -23,6 +23,9 @@ from evenkeel.store.rows import LISTENER, LOAD_BALANCER, POOL, Kind
 PENDING_CREATE = ProvisioningStatus.PENDING_CREATE.value
 PENDING_UPDATE = ProvisioningStatus.PENDING_UPDATE.value
 PENDING_DELETE = ProvisioningStatus.PENDING_DELETE.value
+
+SHAPES = 256
+"""Statements kept for the sets of attributes that updates name."""
 
 _root = schema.load_balancer
 
@@ -71,7 +74,8 @@ def try_lock(
 ) -> Locked | None:
     """As :func:`lock`, but None if there is no such live object."""
     values = values or {}
-    statement = _raise_revision(target.kind, target.project_id is not None, target.parent_id is not None, tuple(values))
+    scoped, parented = target.project_id is not None, target.parent_id is not None
+    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)))
     parameters = {f"new_{name}": value for name, value in values.items()}
     row = connection.execute(
         statement, parameters | _parameters(target) | {"deadline_seconds": deadline_seconds}
@@ -85,7 +89,7 @@ def try_lock(
 # their values as parameters.
 
 
-@cache
+@lru_cache(maxsize=SHAPES)
 def _raise_revision(kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...]) -> ReturningUpdate[Any]:
     unplaced = _root.c.shard_id.is_(None)
     values: dict[str, Any] = {
@@ -119,12 +123,17 @@ def _is_target(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
 
 
 def _parameters(target: Target) -> dict[str, Any]:
-    parameters = {"target_id": target.id}
+    parameters = {"target_id": storable(target.id)}
     if target.project_id is not None:
-        parameters["target_project_id"] = target.project_id
+        parameters["target_project_id"] = storable(target.project_id)
     if target.parent_id is not None:
-        parameters["target_parent_id"] = target.parent_id
+        parameters["target_parent_id"] = storable(target.parent_id)
     return parameters
+
+
+def storable(text: str) -> str:
+    """For comparing with what is stored: the text, or one that nothing is called: PostgreSQL refuses the question for what it could never hold."""
+    return "" if "\x00" in text else text
 
 
 def _refuse(connection: Connection, target: Target) -> NoReturn:

@@ -13,7 +13,7 @@ from evenkeel.store.part import Part
 from evenkeel.store.rows import KINDS, LOAD_BALANCER, POOL
 from evenkeel.store.tenant_ids import build_one
 from evenkeel.store.tenant_listing import list_page
-from evenkeel.store.tenant_lock import Target, read_any
+from evenkeel.store.tenant_lock import Target, read_any, storable
 
 _counts = schema.listener_statistics
 
@@ -38,7 +38,7 @@ class TenantReads(Part):
         def op(connection: Connection) -> Page:
             conditions: list[ColumnElement[bool]] = []
             if parent_id is not None:
-                conditions.append(stored.table.c.pool_id == parent_id)
+                conditions.append(stored.table.c.pool_id == storable(parent_id))
             page = list_page(connection, stored, query, conditions)
             if parent_id is not None and not page.items:
                 read_any(connection, Target(POOL, parent_id, query.project_id))

@@ -1,7 +1,7 @@
 """Changing and deleting listeners, pools, members and monitors."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, false, select, update
@@ -16,6 +16,7 @@ from evenkeel.store.rows import HEALTH_MONITOR, KINDS, LISTENER, LOAD_BALANCER, 
 from evenkeel.store.tenant_conflicts import check_protocols
 from evenkeel.store.tenant_ids import build_one
 from evenkeel.store.tenant_lock import (
+    SHAPES,
     Locked,
     Target,
     change_of,
@@ -148,13 +149,13 @@ def _check_default_pool(connection: Connection, listener_id: str, pool_id: str, 
 def _update(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
     parameters = {f"new_{name}": value for name, value in values.items()}
     parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
-    row = connection.execute(_update_statement(kind, tuple(values)), parameters).first()
+    row = connection.execute(_update_statement(kind, tuple(sorted(values))), parameters).first()
     if row is None:
         raise immutable(kind, child_id)
     return row
 
 
-@cache
+@lru_cache(maxsize=SHAPES)
 def _update_statement(kind: Kind, names: tuple[str, ...]) -> ReturningUpdate[Any]:
     table = kind.table
     given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in (*names, "revision", "updated_at")}

@@ -1,0 +1,64 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from evenkeel.core.control import Agent, Environment, Event, Shard
+from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Subnet
+from evenkeel.store import rows
+from tests.store.builders import listener, load_balancer, member, monitor, pool
+
+DERIVED = {
+    LoadBalancer: {"vip", "listener_ids", "pool_ids"},
+    Pool: {"listener_ids", "member_ids", "health_monitor_id"},
+    Agent: {"alive", "acting_shards", "home_shards", "load_balancers"},
+}
+READ = {cls: kind.columns for cls, kind in rows.KINDS.items()} | {
+    Environment: rows.ENVIRONMENT_COLUMNS,
+    Shard: rows.SHARD_COLUMNS,
+    Subnet: rows.SUBNET_COLUMNS,
+    Event: rows.EVENT_COLUMNS,
+    Agent: rows.AGENT_COLUMNS,
+}
+
+
+@pytest.mark.parametrize("cls", READ, ids=lambda cls: cls.__name__)
+def test_every_attribute_is_a_column_or_derived(cls: Any) -> None:
+    columns = {column.name for column in READ[cls] if not column.name.startswith("vip_")}
+
+    assert columns == set(cls.__struct_fields__) - DERIVED.get(cls, set())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        load_balancer(tags=("a", "ü"), revision=5, deleted=True, status_reason="why", shard_id="s", updated_at=1.5),
+        listener(insert_headers={"X-Forwarded-For": "true"}, default_pool_id="p", timeout_tcp_inspect=7),
+        pool(description="d", tags=("x",)),
+        member(weight=0, backup=True, subnet_id="s", monitor_address="10.0.0.1", monitor_port=1),
+        monitor(http_version=1.1, domain_name="x.example", expected_codes="200-204", max_retries_down=9),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_value_survives_the_way_to_its_row_and_back(value: Any) -> None:
+    kind = rows.KINDS[type(value)]
+    row = rows.row_of(value)
+
+    assert kind.build([row[column.name] for column in kind.columns]) == value
+    assert set(row) <= set(kind.table.c.keys())
+    assert row["live_key"] == (value.id if value.deleted else "")
+
+
+def test_no_two_attributes_are_mixed_up() -> None:
+    """Positional building is easy to get wrong where types agree: every attribute gets a value of its own."""
+    for cls in (HealthMonitor, Listener, Member):
+        kind = rows.KINDS[cls]
+        texts = {column.name: f"{column.name}!" for column in kind.columns if str(column.type).startswith("VARCHAR")}
+        statuses = {"provisioning_status": "ACTIVE", "operating_status": "ONLINE"}
+        numbers = {column.name: number for number, column in enumerate(kind.columns)}
+        row = numbers | texts | statuses | {"tags": "[]", "insert_headers": "{}"}
+
+        built = msgspec.structs.asdict(kind.build([row[column.name] for column in kind.columns]))
+
+        given = row | {"tags": (), "insert_headers": {}}
+        assert {name: built[name] for name in built} == {name: given[name] for name in built}
