@@ -7,22 +7,12 @@ import pytest
 
 from evenkeel.api.app import Application, create_app
 from evenkeel.core.control import Environment
-from evenkeel.core.model import Subnet
 from evenkeel.core.ports import Store
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.part import StoreOptions
 from evenkeel.store.sql_store import open_store
 from tests.api.client import Client, Sink
-
-SUBNET = Subnet(
-    id="5b0c8b3e-3b3d-4c53-9f2c-0d6a1f7f0a01",
-    network_id="7a2f3c3e-9f61-4b0a-8a8e-6d1c5a8f0b02",
-    name="blue",
-    cidr="10.10.0.0/16",
-    gateway_ip="10.10.0.1",
-    allocation_start="10.10.0.10",
-    allocation_end="10.10.255.200",
-)
+from tests.api.subnet import SUBNET
 
 
 @pytest.fixture

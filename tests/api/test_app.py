@@ -136,9 +136,7 @@ async def scoped(store: Store, sink: Sink) -> AsyncIterator[Client]:
     def identify(headers: Headers) -> Caller:
         return Caller(project_id="p1", scope="p1")
 
-    app = create_app(
-        store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", identify=identify
-    )
+    app = create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", identify=identify)
     async with Client.of(app) as client:
         yield client
 
@@ -176,4 +174,3 @@ async def test_ids_are_injected(store: Store, sink: Sink) -> None:
     async with Client.of(app) as client:
         assert (await client.load_balancer())["id"] == "the-id"
     assert (await store.get(LoadBalancer, "the-id", project_id=None)).name == "lb"
-

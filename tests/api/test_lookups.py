@@ -2,7 +2,7 @@
 
 from tests.api import bodies
 from tests.api.client import Client
-from tests.api.conftest import SUBNET
+from tests.api.subnet import SUBNET
 
 
 async def test_subnets_are_found_by_id_and_name(api: Client) -> None:

@@ -106,15 +106,64 @@ async def test_virtual_the_new_active_device_does_not_have_stops_listening(
     assert (await fetch(VIP, port))[1] == "a"
 
 
-async def test_reboot_loses_what_was_not_saved(device: Client, emulator: Emulator) -> None:
+SHELL = {"command": "run"}
+SAVES = [
+    ("sys/config", {"command": "save"}),
+    ("sys/config", {"command": "save", "partitions": ["P"]}),
+    ("util/bash", {**SHELL, "utilCmdArgs": "-c 'tmsh save sys config'"}),
+    ("util/bash", {**SHELL, "utilCmdArgs": '-c "tmsh save /sys config partitions all"'}),
+    ("util/bash", {**SHELL, "utilCmdArgs": "-c 'echo now; tmsh -q save sys config && true'"}),
+    ("util/bash", {**SHELL, "utilCmdArgs": "-c \"tmsh -c 'save sys config'\""}),
+    ("util/bash", {**SHELL, "utilCmdArgs": "-c '/usr/bin/tmsh save sys config > /dev/null 2>&1'"}),
+]
+NOT_SAVES = [
+    ("sys/config", {"command": "save", "options": [{"file": "copy.scf"}]}),
+    ("util/bash", {**SHELL, "utilCmdArgs": "-c 'tmsh save sys config file copy.scf'"}),
+    ("util/bash", {**SHELL, "utilCmdArgs": "-c 'echo tmsh save sys config'"}),
+    ("util/bash", {**SHELL, "utilCmdArgs": "-c 'tmsh save sys ucs copy'"}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), SAVES)
+async def test_reboot_loses_what_was_not_saved(
+    device: Client, emulator: Emulator, path: str, body: dict[str, object]
+) -> None:
     await device.post("ltm/pool", {"name": "kept", "partition": "P"})
-    await device.post("sys/config", {"command": "save"})
+    await device.post(path, body)
     await device.post("ltm/pool", {"name": "lost", "partition": "P"})
     number = await device.open_transaction()
     await emulator.reboot("bigip-1", seconds=0.05)
     await eventually(lambda: emulator.devices["bigip-1"].failover_state == "active")
     assert emulator.devices["bigip-1"].objects("ltm/pool", "P") == ["/P/kept"]
     assert (await device.send("GET", f"transaction/{number}")).status == 404
+
+
+@pytest.mark.parametrize(("path", "body"), NOT_SAVES)
+async def test_copies_are_not_what_a_device_boots_from(
+    device: Client, emulator: Emulator, path: str, body: dict[str, object]
+) -> None:
+    await device.post("sys/config", {"command": "save"})
+    await device.post("ltm/pool", {"name": "lost", "partition": "P"})
+    await device.post(path, body)
+    await emulator.reboot("bigip-1", seconds=0.05)
+    await eventually(lambda: emulator.devices["bigip-1"].failover_state == "active")
+    assert emulator.devices["bigip-1"].objects("ltm/pool", "P") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("sys/config", {"command": "load"}),
+        ("util/bash", {**SHELL, "utilCmdArgs": "-c 'tmsh load sys config'"}),
+        ("util/bash", {**SHELL, "utilCmdArgs": "-c 'tmsh load sys config partitions all'"}),
+    ],
+)
+async def test_load_returns_to_what_was_saved(device: Client, path: str, body: dict[str, object]) -> None:
+    await device.post("ltm/pool", {"name": "kept", "partition": "P"})
+    await device.post("sys/config", {"command": "save"})
+    await device.post("ltm/pool", {"name": "lost", "partition": "P"})
+    await device.post(path, body)
+    assert [item["name"] for item in (await device.get("ltm/pool"))["items"]] == ["kept"]
 
 
 # -- synchronisation

@@ -69,6 +69,28 @@ async def test_patch_merges_and_replaces_named_lists(device: Client) -> None:
     assert [item["name"] for item in listed["items"]] == ["10.1.0.2:80"]
 
 
+@pytest.mark.parametrize("method", ["PATCH", "PUT"])
+async def test_emptied_optional_lists_are_left_out(device: Client, method: str) -> None:
+    await device.post("net/vlan", {"name": "lan", "partition": "P"})
+    lists = {
+        "persist": ["cookie"], "rules": ["/Common/_sys_https_redirect"], "metadata": [{"name": "m", "value": "1"}],
+        "vlans": ["/P/lan"],
+    }  # fmt: skip
+    body = {"name": "v", "partition": "P", "destination": "10.0.0.1:80", "profiles": ["http"], "vlansEnabled": True}
+    assert set(await device.post("ltm/virtual", {**body, **lists})) >= set(lists)
+    empty: dict[str, object] = {name: [] for name in lists}
+    for shown in (await device._good(method, "ltm/virtual/~P~v", empty), await device.get("ltm/virtual/~P~v")):
+        assert not [name for name in shown if name.removesuffix("Reference") in lists]
+    created = await device.post("ltm/virtual", {"name": "w", "partition": "P", **empty})
+    assert not set(lists) & set(created)
+
+
+async def test_lists_a_profile_shows_empty_stay_shown(device: Client) -> None:
+    profile = await device.post("ltm/profile/http", {"name": "h", "partition": "P", "encryptCookies": ["a"]})
+    assert profile["encryptCookies"] == ["a"]
+    assert (await device.patch("ltm/profile/http/~P~h", {"encryptCookies": []}))["encryptCookies"] == []
+
+
 async def test_put_resets_what_is_not_named_and_ignores_read_only_fields(device: Client) -> None:
     await device.post("ltm/pool", {"name": "web", "partition": "P", "slowRampTime": 20, "description": "old"})
     whole = await device.get("ltm/pool/~P~web")

@@ -93,6 +93,19 @@ async def test_forwarded_for_and_bodies(device: Client, backend: Start) -> None:
     assert "X-Forwarded-For: 127.0.0.1" in server.last_head
 
 
+@pytest.mark.parametrize("kind", ["http", "fasthttp"])
+async def test_header_insert(device: Client, backend: Start, kind: str) -> None:
+    server = await backend("a")
+    await device.post(f"ltm/profile/{kind}", {"name": "base", "partition": "P", "headerInsert": "X-Forwarded-Port: 80"})
+    await device.post(f"ltm/profile/{kind}", {"name": "own", "partition": "P", "defaultsFrom": "base"})
+    port = await site(device, [server], ["own"])
+    await fetch(VIP, port)
+    assert "\r\nX-Forwarded-Port: 80\r\n" in server.last_head
+    await device.patch(f"ltm/profile/{kind}/~P~base", {"headerInsert": "none"})
+    await fetch(VIP, port)
+    assert "X-Forwarded-Port" not in server.last_head
+
+
 async def test_each_connection_stays_with_its_member_unless_requests_are_balanced(
     device: Client, backend: Start
 ) -> None:
@@ -104,6 +117,77 @@ async def test_each_connection_stays_with_its_member_unless_requests_are_balance
     reader, writer = await asyncio.open_connection(VIP, port)
     assert len({(await exchange(reader, writer))[1] for _ in range(4)}) == 2
     writer.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "profiles"), [("tcp", ["own"]), ("tcp", ["own", "http"]), ("fastl4", ["own"]), ("fasthttp", ["own"])]
+)  # fmt: skip
+async def test_idle_connections_are_reset(device: Client, backend: Start, kind: str, profiles: list[str]) -> None:
+    await device.post(f"ltm/profile/{kind}", {"name": "own", "partition": "P", "idleTimeout": "1"})
+    port = await site(device, [await backend("a")], profiles)
+    reader, writer = await asyncio.open_connection(VIP, port)
+    assert (await exchange(reader, writer))[1] == "a"
+    with pytest.raises(ConnectionError):
+        assert await reader.read() == b"reset, not closed"
+    writer.close()
+    await eventually(lambda: _idle(device))
+
+
+async def test_use_keeps_a_connection_from_being_idle(device: Client, backend: Start) -> None:
+    await device.post("ltm/profile/tcp", {"name": "own", "partition": "P", "idleTimeout": 1})
+    port = await site(device, [await backend("a")], ["own"])
+    reader, writer = await asyncio.open_connection(VIP, port)
+    until = asyncio.get_running_loop().time() + 1.5
+    while asyncio.get_running_loop().time() < until:
+        assert (await exchange(reader, writer))[1] == "a"
+    writer.close()
+
+
+async def grouped(device: Client, backends: list[Backend], groups: list[int], needed: int) -> int:
+    port = await site(device, backends, ["tcp"])
+    await device.patch("ltm/pool/~P~p", {"minActiveMembers": needed})
+    for server, group in zip(backends, groups, strict=True):
+        await device.patch(f"ltm/pool/~P~p/members/~P~127.0.0.1:{server.port}", {"priorityGroup": group})
+    return port
+
+
+async def test_backups_get_traffic_only_when_no_primary_is_up(
+    device: Client, backend: Start, emulator: Emulator
+) -> None:
+    servers = [await backend("a"), await backend("b"), await backend("c")]
+    port = await grouped(device, servers, [2, 2, 1], 1)
+    assert await count(port, 4) == {"a": 2, "b": 2}
+    paths = [f"/P/127.0.0.1:{server.port}" for server in servers]
+    emulator.set_member_state("bigip-1", "/P/p", paths[0], "down")
+    assert await count(port, 2) == {"b": 2}
+    emulator.set_member_state("bigip-1", "/P/p", paths[1], "down")
+    assert await count(port, 2) == {"c": 2}
+    emulator.set_member_state("bigip-1", "/P/p", paths[1], None)
+    assert await count(port, 2) == {"b": 2}
+
+
+async def test_groups_are_added_until_enough_members_are_active(
+    device: Client, backend: Start, emulator: Emulator
+) -> None:
+    servers = [await backend("a"), await backend("b"), await backend("c")]
+    port = await grouped(device, servers, [10, 5, 1], 2)
+    assert await count(port, 4) == {"a": 2, "b": 2}
+    emulator.set_member_state("bigip-1", "/P/p", f"/P/127.0.0.1:{servers[0].port}", "down")
+    assert await count(port, 4) == {"b": 2, "c": 2}
+
+
+async def test_groups_mean_nothing_without_a_minimum(device: Client, backend: Start) -> None:
+    port = await grouped(device, [await backend("a"), await backend("b")], [2, 1], 0)
+    assert await count(port, 4) == {"a": 2, "b": 2}
+
+
+async def test_primary_that_refuses_but_is_not_known_down_keeps_backups_out(device: Client, backend: Start) -> None:
+    primary, backup = await backend("a"), await backend("b")
+    port = await grouped(device, [primary, backup], [2, 1], 1)
+    await primary.stop()
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await fetch(VIP, port)
+    assert backup.requests == 0
 
 
 async def test_cookie_persistence(device: Client, backend: Start) -> None:

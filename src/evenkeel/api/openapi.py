@@ -55,6 +55,9 @@ def document(routes: Iterable[RouteMap]) -> Document:
     ]
     schemas, components = msgspec.json.schema_components(_types(shown), ref_template=_REF_TEMPLATE)
     named = dict(zip(_types(shown), schemas, strict=True))
+    for _, operation in shown:
+        if operation.partial is not None and operation.answer is not None:
+            _make_partial(components, operation.answer.__name__, operation.partial.__name__)
     paths: Document = {}
     for route_map, operation in shown:
         path = paths.setdefault(route_map.prefixes[0] + operation.path, {})
@@ -78,6 +81,17 @@ def _types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
             if kind is not None:
                 found[kind] = None
     return list(found)
+
+
+def _make_partial(components: Document, answer: str, view: str) -> None:
+    """Let ``answer`` hold objects of which ``fields`` has chosen attributes: a copy of ``view``, nothing required."""
+    part = f"{view}Part"
+    components[part] = {**components[view], "title": part, "required": []}
+    whole, chosen = (_REF_TEMPLATE.format(name=name) for name in (view, part))
+    for schema in components[answer]["properties"].values():
+        target = schema.get("items", schema)
+        if target.get("$ref") == whole:
+            target["$ref"] = chosen
 
 
 def _operation(route_map: RouteMap, operation: Operation, schemas: dict[type[Any], Document]) -> Document:

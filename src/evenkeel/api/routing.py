@@ -32,6 +32,8 @@ class Operation(Value):
     """None: no content, or (with ``unbuilt``) never a good answer."""
     status: int = 200
     parameters: Sequence[Parameter] = ()
+    partial: type[Any] | None = None
+    """The type in the answer of which ``fields`` may choose attributes, so that none is sure to be there."""
     filters: bool = False
     """Any attribute may be a query parameter too."""
     errors: Sequence[int] = ()

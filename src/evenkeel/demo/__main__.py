@@ -106,17 +106,18 @@ async def stay(cluster: Cluster, story: Story, narrator: Narrator) -> None:
 def hints(cluster: Cluster, story: Story) -> str:
     """What to try next."""
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
-    endpoints = ",".join(cluster.url(number) for number in (1, 2))
+    backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
     return f"""
 It stays up until Ctrl-C; what you kill is started again after {RESTART_SECONDS} s.
 Try, from another terminal with .venv/bin in its PATH:
 
   curl {story.place.url}
-  export EVENKEEL_ENDPOINT={endpoints}
+  export EVENKEEL_ENDPOINT={",".join(cluster.controllers)}
   evenkeel status;  evenkeel agent list;  evenkeel events --follow
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
   export OS_AUTH_TYPE=none OS_ENDPOINT={cluster.url(1)}
-  openstack loadbalancer list      (with python-openstackclient and python-octaviaclient installed)
+  openstack loadbalancer list      (needs python-octaviaclient; scripts/test installs it)
+  members for load balancers of your own: {backends}
 """
 
 

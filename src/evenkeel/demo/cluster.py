@@ -76,6 +76,11 @@ class Cluster:
         """Root URLs of the controllers that have been started."""
         return tuple(self._urls[name] for name in sorted(self._urls))
 
+    @property
+    def backend_ports(self) -> tuple[int, ...]:
+        """Ports of 127.0.0.1 on which backends listen, by number."""
+        return tuple(self._backend_ports[number] for number in sorted(self._backend_ports))
+
     def url(self, number: int) -> str:
         """Root URL of a controller that has been started."""
         return self._urls[controller_name(number)]

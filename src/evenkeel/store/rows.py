@@ -48,6 +48,7 @@ def _columns(table: Table, names: str) -> Columns:
 _COMMON = (
     "id project_id name admin_state_up tags provisioning_status operating_status revision deleted created_at updated_at"
 )
+_COMMONS = len(_COMMON.split())
 LOAD_BALANCER_COLUMNS = _columns(
     schema.load_balancer,
     _COMMON + " description provider vip_address vip_subnet_id vip_network_id vip_port_id applied_revision"
@@ -76,28 +77,8 @@ def load_balancer_of(
     row: Sequence[Any], listener_ids: Iterable[str] = (), pool_ids: Iterable[str] = ()
 ) -> LoadBalancer:
     """The load balancer of a row of ``LOAD_BALANCER_COLUMNS``."""
-    (
-        id_,
-        project,
-        name,
-        up,
-        tags,
-        provisioning,
-        operating,
-        revision,
-        deleted,
-        created,
-        updated,
-        description,
-        provider,
-        address,
-        subnet,
-        network,
-        port,
-        applied,
-        reason,
-        shard,
-    ) = row
+    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
+    description, provider, address, subnet, network, port, applied, reason, shard = row[_COMMONS:]
     return LoadBalancer(
         id=id_,
         project_id=project,
@@ -123,30 +104,8 @@ def load_balancer_of(
 
 def listener_of(row: Sequence[Any]) -> Listener:
     """The listener of a row of ``LISTENER_COLUMNS``."""
-    (
-        id_,
-        project,
-        name,
-        up,
-        tags,
-        provisioning,
-        operating,
-        revision,
-        deleted,
-        created,
-        updated,
-        lb,
-        description,
-        protocol,
-        port,
-        limit,
-        pool,
-        headers,
-        client,
-        connect,
-        data,
-        inspect,
-    ) = row
+    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
+    lb, description, protocol, port, limit, pool, headers, client, connect, data, inspect = row[_COMMONS:]
     return Listener(
         id=id_,
         project_id=project,
@@ -180,24 +139,8 @@ def pool_of(
     health_monitor_id: str | None = None,
 ) -> Pool:
     """The pool of a row of ``POOL_COLUMNS``."""
-    (
-        id_,
-        project,
-        name,
-        up,
-        tags,
-        provisioning,
-        operating,
-        revision,
-        deleted,
-        created,
-        updated,
-        lb,
-        description,
-        protocol,
-        algorithm,
-        persistence,
-    ) = row
+    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
+    lb, description, protocol, algorithm, persistence = row[_COMMONS:]
     return Pool(
         id=id_,
         project_id=project,
@@ -223,28 +166,8 @@ def pool_of(
 
 def member_of(row: Sequence[Any]) -> Member:
     """The member of a row of ``MEMBER_COLUMNS``."""
-    (
-        id_,
-        project,
-        name,
-        up,
-        tags,
-        provisioning,
-        operating,
-        revision,
-        deleted,
-        created,
-        updated,
-        lb,
-        pool,
-        address,
-        port,
-        weight,
-        backup,
-        subnet,
-        monitor_address,
-        monitor_port,
-    ) = row
+    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
+    lb, pool, address, port, weight, backup, subnet, monitor_address, monitor_port = row[_COMMONS:]
     return Member(
         id=id_,
         project_id=project,
@@ -271,31 +194,8 @@ def member_of(row: Sequence[Any]) -> Member:
 
 def health_monitor_of(row: Sequence[Any]) -> HealthMonitor:
     """The health monitor of a row of ``HEALTH_MONITOR_COLUMNS``."""
-    (
-        id_,
-        project,
-        name,
-        up,
-        tags,
-        provisioning,
-        operating,
-        revision,
-        deleted,
-        created,
-        updated,
-        lb,
-        pool,
-        type_,
-        delay,
-        timeout,
-        retries,
-        retries_down,
-        method,
-        path,
-        codes,
-        version,
-        domain,
-    ) = row
+    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
+    lb, pool, type_, delay, timeout, retries, retries_down, method, path, codes, version, domain = row[_COMMONS:]
     return HealthMonitor(
         id=id_,
         project_id=project,

@@ -165,16 +165,27 @@ def _as_new(tree: LoadBalancerTree, vip: Vip, shard_id: str | None, now: float) 
     return LoadBalancerTree(
         load_balancer=root,
         listeners=tuple(as_new(row, made) for row in tree.listeners),
-        pools=tuple(_with_links(as_new(row, made), tree) for row in tree.pools),
+        pools=tuple(_linked([as_new(row, made) for row in tree.pools], tree)),
         members=tuple(as_new(row, made) for row in tree.members),
         health_monitors=tuple(as_new(row, made) for row in tree.health_monitors),
     )
 
 
-def _with_links(pool: Pool, tree: LoadBalancerTree) -> Pool:
-    return replace(
-        pool,
-        listener_ids=tuple(listener.id for listener in tree.listeners if listener.default_pool_id == pool.id),
-        member_ids=tuple(member.id for member in tree.members if member.pool_id == pool.id),
-        health_monitor_id=next((row.id for row in tree.health_monitors if row.pool_id == pool.id), None),
-    )
+def _linked(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
+    """The pools with the ids of what belongs to them."""
+    listeners: dict[str | None, list[str]] = {}
+    for listener in tree.listeners:
+        listeners.setdefault(listener.default_pool_id, []).append(listener.id)
+    members: dict[str, list[str]] = {}
+    for member in tree.members:
+        members.setdefault(member.pool_id, []).append(member.id)
+    monitors = {monitor.pool_id: monitor.id for monitor in tree.health_monitors}
+    return [
+        replace(
+            pool,
+            listener_ids=tuple(listeners.get(pool.id, ())),
+            member_ids=tuple(members.get(pool.id, ())),
+            health_monitor_id=monitors.get(pool.id),
+        )
+        for pool in pools
+    ]

@@ -132,7 +132,10 @@ def _parameters(target: Target) -> dict[str, Any]:
 
 
 def storable(text: str) -> str:
-    """For comparing with what is stored: the text, or one that nothing is called: PostgreSQL refuses the question for what it could never hold."""
+    """For comparing with what is stored: the text, or one that nothing is called.
+
+    PostgreSQL refuses to be asked for what it could never hold.
+    """
     return "" if "\x00" in text else text
 
 

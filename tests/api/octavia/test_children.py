@@ -30,7 +30,11 @@ async def test_listener_has_octavias_defaults_and_its_load_balancers_project(
 ) -> None:
     shown = await api.listener(root["id"])
     assert shown["project_id"] == shown["tenant_id"] == "p1"
-    assert (shown["connection_limit"], shown["timeout_client_data"], shown["timeout_member_connect"]) == (-1, 50000, 5000)
+    assert (shown["connection_limit"], shown["timeout_client_data"], shown["timeout_member_connect"]) == (
+        -1,
+        50000,
+        5000,
+    )
     assert (shown["l7policies"], shown["sni_container_refs"], shown["client_authentication"]) == ([], [], "NONE")
     assert shown["loadbalancers"] == [{"id": root["id"]}]
     assert (await api.get(f"/listeners/{shown['id']}"))["listener"] == shown

@@ -23,9 +23,7 @@ ID = "00000000-0000-4000-8000-000000000000"
         ("GET", "/v2.0/octavia/amphorae", "amphorae"),
     ],
 )
-async def test_resource_that_is_not_built_is_refused_by_name(
-    api: Client, method: str, path: str, feature: str
-) -> None:
+async def test_resource_that_is_not_built_is_refused_by_name(api: Client, method: str, path: str, feature: str) -> None:
     answer = await api.call(method, path, 501)
     assert feature in answer["faultstring"] and "not built" in answer["faultstring"]
 

@@ -3,6 +3,9 @@
 Any number of processes may do it at once: it is one transaction under a lock, so one does it and the others find it
 done. A migration only adds, so that processes of the version before go on working beside those of this one; hence a
 schema newer than this code is left alone and used.
+
+After a change of :mod:`evenkeel.store.schema`, ``python -m evenkeel.store.migrations "what changed"`` drafts the
+migration, to be read and corrected.
 """
 
 from pathlib import Path
@@ -38,4 +41,5 @@ def configuration() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
+    config.set_main_option("file_template", "v%%(rev)s_%%(slug)s")
     return config

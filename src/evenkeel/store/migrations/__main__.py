@@ -1,0 +1,23 @@
+"""For developers: draft a migration from what the schema says and the migrations do not make yet."""
+
+import sys
+
+from alembic import command
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+
+from evenkeel.store.migrations import configuration, upgrade
+
+
+def main(message: str) -> None:
+    """Write ``versions/v<number>_<message>.py``."""
+    config = configuration()
+    number = len(list(ScriptDirectory.from_config(config).walk_revisions())) + 1
+    with create_engine("sqlite://").begin() as connection:
+        upgrade(connection)
+        config.attributes["connection"] = connection
+        command.revision(config, message=message, autogenerate=True, rev_id=f"{number:04}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
