@@ -10,8 +10,8 @@ from evenkeel.cmd import options
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
 HEAD = """# Options
 
-Ini files read by oslo.config; every process takes `--config-file` (several times: later files win). This page is made from the code by
-`scripts/generate_options_reference.py`.
+Ini files read by oslo.config; every process takes `--config-file` (several times: later files win).
+This page is made from the code by `scripts/generate_options_reference.py`.
 """
 SECTIONS = [
     ("Every process, `[DEFAULT]`", options.COMMON),

@@ -18,7 +18,7 @@ from tests.api.live import LiveServer
 COMMAND_SECONDS = 120.0
 
 # the client warns of its own future, which is not ours
-pytestmark = [pytest.mark.filterwarnings("ignore::openstack.warnings.OpenStackDeprecationWarning")]
+pytestmark = [pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")]
 
 
 @pytest.fixture(scope="module")
