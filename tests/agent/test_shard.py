@@ -49,6 +49,14 @@ async def test_changes_while_the_device_is_busy_become_one_batch_of_the_newest_r
     assert [[s.revision for s in batch.services] for batch in changes] == [[2], [5]]
 
 
+async def test_a_hint_for_what_is_on_the_device_already_is_reported_and_costs_the_device_nothing(bench: Bench) -> None:
+    await all_applied(bench)
+    batches, reports = len(bench.device.batches), len(bench.controllers.reports)
+    bench.worker.hint(("lb-1",))
+    await eventually(lambda: len(bench.controllers.reports) == reports + 1)
+    assert len(bench.device.batches) == batches
+
+
 async def test_a_definition_spread_over_many_answers_is_one_complete_batch() -> None:
     bench = Bench({f"lb-{n}": 1 for n in range(7)})
     bench.controllers.page = 2

@@ -61,6 +61,8 @@ class ShardWorker:
         self._dirty: set[str] = set(assignment.work)
         self._complete = True  # whoever was here before may have left anything
         self._guarded = False
+        self._applied: dict[str, int] = {}
+        """Revisions that this worker has put on the devices and that nothing has put in doubt since."""
         self._retries = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
         self._wake = asyncio.Event()
         self._wake.set()
@@ -159,6 +161,7 @@ class ShardWorker:
         if self._complete:
             self._complete = False
             self._dirty.clear()
+            self._applied.clear()
             return True, ()
         taken = tuple(sorted(self._dirty))[: self._settings.batch_load_balancers]
         self._dirty.difference_update(taken)
@@ -168,6 +171,7 @@ class ShardWorker:
 
     def _put_back(self, complete: bool, taken: tuple[str, ...]) -> None:
         now = self._clock.monotonic()
+        self._applied.clear()
         for key in (COMPLETE,) if complete else taken:
             self._retries.failed(key, now)
 
@@ -176,14 +180,17 @@ class ShardWorker:
         if not self._guarded:
             await self._device.take_over(self.project_id, self.epoch)
             self._guarded = True
-        if not services and not complete:
-            return
+        if not complete:
+            services = await self._report_known(services)
+            if not services:
+                return
         outcome = await self._device.apply(
             PartitionBatch(project_id=self.project_id, epoch=self.epoch, services=services, complete=complete)
         )
         self._note(outcome.outcomes)
         if outcome.lagging:
             self._log.warning("devices lag behind", devices=outcome.lagging)
+            self._applied.clear()
             self._retries.failed(COMPLETE, self._clock.monotonic())
         await self._report(outcome.outcomes)
 
@@ -220,13 +227,24 @@ class ShardWorker:
                 had = {service.load_balancer_id for service in found} | set(answer.missing)
                 wanted = tuple(lb for lb in wanted if lb not in had)
 
+    async def _report_known(self, services: tuple[ServiceDefinition, ...]) -> tuple[ServiceDefinition, ...]:
+        """Report again what is on the devices already, and return the rest.
+
+        A hint that came twice, or a sync that crossed our report, costs the devices nothing.
+        """
+        known = {s.load_balancer_id: s for s in services if self._applied.get(s.load_balancer_id) == s.revision}
+        await self._report(tuple(m.Applied(load_balancer_id=lb, revision=s.revision) for lb, s in known.items()))
+        return tuple(service for service in services if service.load_balancer_id not in known)
+
     def _note(self, outcomes: tuple[m.Applied, ...]) -> None:
         now = self._clock.monotonic()
         for outcome in outcomes:
             if outcome.error:
+                self._applied.pop(outcome.load_balancer_id, None)
                 self._retries.failed(outcome.load_balancer_id, now)
                 self._log.warning("load balancer refused", load_balancer=outcome.load_balancer_id, error=outcome.error)
             else:
+                self._applied[outcome.load_balancer_id] = outcome.revision
                 self._retries.succeeded(outcome.load_balancer_id)
 
     async def _report(self, outcomes: tuple[m.Applied, ...]) -> None:

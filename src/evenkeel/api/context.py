@@ -166,7 +166,7 @@ def parsed_query(query_string: bytes) -> Query:
 def as_bool(name: str, value: str) -> bool:
     """True or False as clients write them. Raises :class:`BadList`."""
     lowered = value.lower()
-    if lowered in ("true", "1", "t", "yes", "on", ""):
+    if lowered in ("true", "1", "t", "yes", "on"):
         return True
     if lowered in ("false", "0", "f", "no", "off"):
         return False
