@@ -1,5 +1,6 @@
 """What holds for every request: ids, limits, types, methods, errors."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 
@@ -85,6 +86,17 @@ async def test_body_of_unknown_length_is_refused_while_it_is_read(app: Applicati
     async with Client.of(app) as api:
         answer = await api.http.post(f"{LBAAS}/pools", content=endless(), headers=JSON)
     assert answer.status_code == 413
+
+
+async def test_body_that_does_not_arrive_is_given_up(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenkeel.api.bodies.BODY_TIMEOUT_SECONDS", 0.01)
+
+    async def stalled() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    answer = await api.http.post(f"{LBAAS}/pools", content=stalled(), headers=JSON)
+    assert answer.status_code == 408
 
 
 async def test_body_in_pieces_is_put_together(api: Client) -> None:

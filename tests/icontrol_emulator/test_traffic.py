@@ -128,7 +128,7 @@ async def test_idle_connections_are_reset(device: Client, backend: Start, kind: 
     reader, writer = await asyncio.open_connection(VIP, port)
     assert (await exchange(reader, writer))[1] == "a"
     with pytest.raises(ConnectionError):
-        assert await reader.read() == b"reset, not closed"
+        assert await asyncio.wait_for(reader.read(), 60) == b"reset, not closed"
     writer.close()
     await eventually(lambda: _idle(device))
 

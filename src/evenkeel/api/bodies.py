@@ -1,5 +1,6 @@
 """Request bodies: read up to a limit, decoded straight from the bytes into structs, refused in Octavia's words."""
 
+import asyncio
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -12,6 +13,8 @@ from evenkeel.core.errors import Invalid
 from evenkeel.core.values import Value
 
 T = TypeVar("T")
+
+BODY_TIMEOUT_SECONDS = 60.0
 
 
 class Request(Value):
@@ -53,29 +56,30 @@ def check_content_type(headers: Headers) -> None:
 
 
 async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> bytes:
-    """The whole body. Raises :class:`Refusal` (413) as soon as it is known to be over the limit."""
+    """The whole body. Raises :class:`Refusal`: 413 as soon as it is known to be over the limit, 408 if it takes too
+    long to arrive."""
     declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared) > limit_bytes:
         raise too_large(limit_bytes)
-    message: Any = await receive()
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body", False):
-        return checked_size(body, limit_bytes)
-    parts, size = [body], len(body)
-    while message.get("more_body", False):
-        message = await receive()
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
+            return await _read(receive, limit_bytes)
+    except TimeoutError as error:
+        raise Refusal(408, f"The request body did not arrive within {BODY_TIMEOUT_SECONDS:g} seconds.") from error
+
+
+async def _read(receive: Receive, limit_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message: Any = await receive()
+        part: bytes = message.get("body", b"")
+        size += len(part)
         if size > limit_bytes:
             raise too_large(limit_bytes)
-    return b"".join(parts)
-
-
-def checked_size(body: bytes, limit_bytes: int) -> bytes:
-    """The body, if it is within the limit. Raises :class:`Refusal` (413)."""
-    if len(body) > limit_bytes:
-        raise too_large(limit_bytes)
-    return body
+        parts.append(part)
+        more = message.get("more_body", False)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def too_large(limit_bytes: int) -> Refusal:

@@ -23,6 +23,7 @@ _MEANINGS = {
     403: "Not allowed for the caller",
     404: "No such object",
     406: "Only JSON is available",
+    408: "The body did not arrive in time",
     409: "It contradicts what is there",
     413: "The body is too large",
     415: "The body is not JSON",
@@ -31,7 +32,7 @@ _MEANINGS = {
     503: "The database is out of reach; try again",
 }
 _COMMON_ERRORS = (400, 404, 406, 500, 503)
-_BODY_ERRORS = (413, 415)
+_BODY_ERRORS = (408, 413, 415)
 
 
 def document_routes(routes: Iterable[RouteMap]) -> RouteMap:

@@ -95,7 +95,9 @@ def _value(spec: TypeSpec, name: str, value: Any) -> Any:
     if value is None:
         return UNSET
     if name not in spec.defaults:
-        return UNSET if value in ("", "none") else value
+        # an empty list of a child profile hides its parent's; elsewhere a device leaves empty lists out
+        empty = ("", "none") if spec.inherits else ("", "none", [])
+        return UNSET if value in empty else value
     default = spec.defaults[name]
     coerced = _coerce(name, default, value)
     choices = spec.choices.get(name)

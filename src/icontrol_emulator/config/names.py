@@ -76,6 +76,15 @@ def is_address(host: str) -> bool:
     return True
 
 
+def canonical(address: str) -> str:
+    """An address in its one shortest spelling, its route domain kept; anything else as it is."""
+    host, percent, domain = address.partition("%")
+    try:
+        return f"{ipaddress.ip_address(host)}{percent}{domain}"
+    except ValueError:
+        return address
+
+
 def is_v6(host: str) -> bool:
     return ":" in strip_domain(host)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from icontrol_emulator.config.engine import Engine
@@ -19,6 +20,25 @@ SHARES_MAX = 10_000
 def member_path(member: Obj) -> str:
     """Name under which a member is counted."""
     return f"{member.key.parent} {member.key.path}"
+
+
+def activated(free: Sequence[Obj], needed: int) -> list[Obj]:
+    """The members of the priority groups in use: from the highest down until `needed` members are found.
+
+    A member stays in its group's count until it is known to be down, refused connections or not.
+    """
+    if needed <= 0:
+        return list(free)
+    chosen: list[Obj] = []
+    for _, group in groupby(sorted(free, key=_group, reverse=True), key=_group):
+        chosen += group
+        if len(chosen) >= needed:
+            break
+    return chosen
+
+
+def _group(member: Obj) -> int:
+    return int(member.props.get("priorityGroup", 0))
 
 
 class Balancer:
@@ -37,10 +57,12 @@ class Balancer:
             kept = self._engine.store.get(preferred)
             if kept is not None and self._status.usable(kept):
                 return kept
-        members = [member for member in self.members(pool_path) if member.key not in tried and self._free(member)]
+        props = self._engine.props(pool)
+        active = activated([each for each in self.members(pool_path) if self._free(each)], props["minActiveMembers"])
+        members = [member for member in active if member.key not in tried]
         if not members:
             return None
-        return self._pick(pool_path, str(self._engine.props(pool)["loadBalancingMode"]), members)
+        return self._pick(pool_path, str(props["loadBalancingMode"]), members)
 
     def members(self, pool_path: str) -> list[Obj]:
         return self._engine.store.children(MEMBERS, pool_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from icontrol_emulator.dataplane.counters import Counters
 from icontrol_emulator.dataplane.http_wire import (
     BadMessage,
     Head,
@@ -14,6 +13,7 @@ from icontrol_emulator.dataplane.http_wire import (
     request_framing,
     response_framing,
 )
+from icontrol_emulator.dataplane.idle import ClientSide
 from icontrol_emulator.dataplane.session import Session, Upstream
 from icontrol_emulator.dataplane.streams import Stream, send, splice
 
@@ -23,7 +23,7 @@ class NoMember(Exception):
 
 
 class HttpProxy:
-    def __init__(self, session: Session, client: Stream, counters: Counters) -> None:
+    def __init__(self, session: Session, client: Stream, counters: ClientSide) -> None:
         self._session = session
         self._client = client
         self._counters = counters
@@ -34,7 +34,7 @@ class HttpProxy:
         try:
             while (head := await read_head(self._client)) is not None:
                 self._counters.took_in(len(head.encode()))
-                self._counters.requests += 1
+                self._counters.request()
                 if not await self._exchange(head):
                     return
         finally:
@@ -48,8 +48,7 @@ class HttpProxy:
     async def _exchange(self, head: Head) -> bool:
         """One request and its response; whether another may follow."""
         cookies = head.get(b"cookie").decode("latin-1")
-        if self._session.profiles.inserts_forwarded_for:
-            head.add("X-Forwarded-For", self._session.client)
+        self._insert_headers(head)
         upstream, fresh = await self._choose(cookies)
         try:
             response, body = await self._ask(upstream, head)
@@ -67,6 +66,13 @@ class HttpProxy:
                 body.cancel()
                 with contextlib.suppress(asyncio.CancelledError, OSError, BadMessage):
                     await body
+
+    def _insert_headers(self, head: Head) -> None:
+        inserted = self._session.profiles.inserted_header
+        if inserted:
+            head.add_line(inserted)
+        if self._session.profiles.inserts_forwarded_for:
+            head.add("X-Forwarded-For", self._session.client)
 
     async def _choose(self, cookies: str) -> tuple[Upstream, bool]:
         """The connection for the next request, and whether it is new."""

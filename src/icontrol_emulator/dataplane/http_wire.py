@@ -33,6 +33,10 @@ class Head:
     def add(self, name: str, value: str) -> None:
         self.lines.append(f"{name}: {value}".encode("latin-1"))
 
+    def add_line(self, line: str) -> None:
+        """Add a header written out, such as `X-Forwarded-Port: 80`."""
+        self.lines.append(line.encode())
+
     def encode(self) -> bytes:
         return b"\r\n".join([self.start, *self.lines, b"", b""])
 

@@ -14,9 +14,10 @@ from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer
-from icontrol_emulator.dataplane.counters import CounterBook, Counters
+from icontrol_emulator.dataplane.counters import CounterBook
 from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
+from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
 from icontrol_emulator.dataplane.persist import PersistenceTable
 from icontrol_emulator.dataplane.probes import unverified_context
 from icontrol_emulator.dataplane.session import Profiles, Session, client_tls
@@ -69,7 +70,8 @@ class Carrier:
         client: Stream | None = None
         try:
             client = await streams.wrap(conn, client_tls(self.engine, session.profiles))
-            await self._carry(session, client, counters)
+            async with IdleLimit(session.profiles.idle_seconds) as limit:
+                await self._carry(session, client, ClientSide(counters, limit))
             await streams.close(client)
         except (NoMember, BadMessage, OSError, ssl.SSLError, ExceptionGroup, asyncio.CancelledError):
             if client is not None:
@@ -87,7 +89,7 @@ class Carrier:
         secure = unverified_context() if "server-ssl" in profiles.by_kind else None
         return Session(self.engine, self.balancer, self.counters, self.table, virtual, peer, profiles, secure)
 
-    async def _carry(self, session: Session, client: Stream, counters: Counters) -> None:
+    async def _carry(self, session: Session, client: Stream, counters: ClientSide) -> None:
         if session.profiles.speaks_http:
             await HttpProxy(session, client, counters).run()
             return

@@ -16,6 +16,7 @@ from icontrol_emulator.config.rules.virtual import PROFILES
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer, address_of, cookie_name, cookie_value, member_path
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
+from icontrol_emulator.dataplane.idle import idle_seconds
 from icontrol_emulator.dataplane.persist import PersistenceTable, masked
 from icontrol_emulator.dataplane.streams import Stream
 
@@ -27,24 +28,34 @@ class Profiles:
     """Effective properties of a virtual's profiles, by kind (last segment of the type)."""
 
     by_kind: Mapping[str, Mapping[str, Any]]
+    idle_seconds: float | None = None  # None: connections may be idle for ever
 
     @classmethod
     def of(cls, engine: Engine, virtual: Obj) -> Profiles:
-        found: dict[str, Mapping[str, Any]] = {}
+        found: list[tuple[str, Mapping[str, Any]]] = []
         for child in engine.store.children(PROFILES, virtual.key.path):
             profile = engine.store.find(Target("profile", child.key.path))
             if profile is not None:
-                found[profile.key.type.rpartition("/")[2]] = engine.props(profile)
-        return cls(found)
+                found.append((profile.key.type.rpartition("/")[2], engine.props(profile)))
+        return cls(dict(found), idle_seconds(found))
 
     @property
     def speaks_http(self) -> bool:
         return "http" in self.by_kind or "fasthttp" in self.by_kind
 
     @property
+    def _http(self) -> Mapping[str, Any]:
+        return self.by_kind.get("http") or self.by_kind.get("fasthttp") or {}
+
+    @property
     def inserts_forwarded_for(self) -> bool:
-        http = self.by_kind.get("http") or self.by_kind.get("fasthttp") or {}
-        return http.get("insertXforwardedFor") == "enabled"
+        return self._http.get("insertXforwardedFor") == "enabled"
+
+    @property
+    def inserted_header(self) -> str:
+        """The header line added to each request, empty if there is none."""
+        given = str(self._http.get("headerInsert") or "none").strip().strip('"')
+        return "" if given == "none" else given
 
     @property
     def balances_requests(self) -> bool:

@@ -12,13 +12,16 @@ from icontrol_emulator.device import OFFLINE, STANDBY, Device, Task
 from icontrol_emulator.rest.message import Call, Reply
 
 TASKS_MAX = 200
+_SEPARATORS = frozenset({";", "&&", "||", "|", "&"})
 Command = Callable[[Device, Cluster, Mapping[str, Any]], dict[str, Any]]
 
 
 def _config(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
     command = body.get("command")
+    to_file = any("file" in option for option in body.get("options") or () if isinstance(option, Mapping))
     if command == "save":
-        device.save()
+        if not to_file:
+            device.save()
     elif command == "load":
         if not body.get("options"):
             device.load(device.saved)
@@ -60,24 +63,60 @@ def _bash(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str
         words = shlex.split(str(body.get("utilCmdArgs", "")))
     except ValueError as error:
         raise errors.IControlError(400, "quotes are not balanced", errors.INVALID_VALUE_ERROR) from error
-    result = "".join(_shell(device, line) for line in words[1:2]) if words[:1] == ["-c"] else ""
+    result = _script(device, words[1]) if words[:1] == ["-c"] and len(words) > 1 else ""
     answer = {"kind": "tm:util:bash:runstate", **body}
     return {**answer, "commandResult": result} if result else answer
 
 
-def _shell(device: Device, line: str) -> str:
-    line = line.strip()
-    if line.startswith("tmsh save") and "sys config" in line:
+def _script(device: Device, text: str) -> str:
+    """What the commands of a shell line print; each runs, whatever became of the one before."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|<>")
+    lexer.whitespace_split = True
+    try:
+        words = list(lexer)
+    except ValueError as error:
+        raise errors.IControlError(400, "quotes are not balanced", errors.INVALID_VALUE_ERROR) from error
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word in _SEPARATORS:
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return "".join(_shell(device, command) for command in commands)
+
+
+def _shell(device: Device, words: list[str]) -> str:
+    redirected = next((index for index, word in enumerate(words) if word[0] in "<>"), None)
+    if redirected is not None:
+        # a descriptor in front of the arrow, as in 2>&1, is a word of its own here
+        _shell(device, [word for word in words[:redirected] if not word.isdigit()])
+        return ""
+    if words[:1] in ([], ["true"], [":"]):
+        return ""
+    if words[0] == "echo":
+        return " ".join(words[1:]) + "\n"
+    if words[0].rpartition("/")[2] == "tmsh":
+        return _tmsh(device, words[1:])
+    return f"bash: {words[0]}: command not found\n"
+
+
+def _tmsh(device: Device, words: list[str]) -> str:
+    """`save sys config` and `load sys config`, also inside `-c`; other commands print nothing and do nothing."""
+    given = [word for word in words if word in ("-c", "-q", "-a") or not word.startswith("-")]
+    if "-c" in given:
+        given = " ".join(given[given.index("-c") + 1 :]).split()
+    given = [word for word in given if word not in ("-q", "-a")]
+    verb, *what = given or [""]
+    if [word.lstrip("/") for word in what[:2]] != ["sys", "config"]:
+        return ""
+    options = set(what[2:])
+    if verb == "save" and "file" not in options:
         device.save()
         return "Saving running configuration...\n  /config/bigip.conf\n  /config/bigip_base.conf\n"
-    if line == "tmsh load sys config":
+    if verb == "load" and not options & {"file", "merge", "verify", "default"}:
         device.load(device.saved)
         return "Loading system configuration...\n"
-    if line == "echo" or line.startswith("echo "):
-        return " ".join(shlex.split(line[4:])) + "\n"
-    if line in ("", "true", ":"):
-        return ""
-    return f"bash: {line.split()[0]}: command not found\n"
+    return ""
 
 
 def _file_tool(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import (
     COMMON,
     Endpoint,
+    canonical,
     is_address,
     is_v6,
     join_endpoint,
@@ -31,7 +32,11 @@ NEEDS_HTTP = frozenset({"ltm/profile/http-compression", "ltm/profile/web-acceler
 
 def destination(obj: Obj) -> Endpoint | None:
     """Path of the virtual address and the port."""
-    text = obj.props.get("destination")
+    return _place(obj.props)
+
+
+def _place(props: Mapping[str, Any]) -> Endpoint | None:
+    text = props.get("destination")
     if not isinstance(text, str):
         return None
     parts = split_path(text)
@@ -40,15 +45,36 @@ def destination(obj: Obj) -> Endpoint | None:
 
 
 def full_destination(ctx: Context, draft: Obj, text: str) -> str:
+    """The destination by its virtual address's name, whether `text` has the name or the number."""
     parts = split_path(text) if text.startswith("/") else None
     endpoint = split_endpoint(parts.name if parts else text)
     if endpoint is None:
         raise errors.invalid_value("destination", text)
     folder = parts.folder if parts else f"/{draft.partition}"
     path = f"{folder}/{endpoint.host}"
-    if not is_address(endpoint.host) and not _is_any(endpoint.host) and not _address(ctx, path):
-        raise errors.mcpd(400, "01070734", f"Configuration error: Invalid destination address ({text})")
-    return f"{folder}/{join_endpoint(endpoint.host, endpoint.port)}"
+    if _address(ctx, path) is None:
+        if not is_address(endpoint.host) and not _is_any(endpoint.host):
+            raise errors.mcpd(400, "01070734", f"Configuration error: Invalid destination address ({text})")
+        known = _numbered(ctx, split_path(path).partition, endpoint.host)
+        path = path if known is None else known.key.path
+    parts = split_path(path)
+    return f"{parts.folder}/{join_endpoint(parts.name, endpoint.port)}"
+
+
+def _numbered(ctx: Context, partition: str, address: str) -> Obj | None:
+    """The partition's virtual address with this number, whatever its name."""
+    found = (ctx.store.get(key) for key in ctx.store.claimants(_number(address)))
+    return next((obj for obj in found if obj is not None and obj.partition == partition), None)
+
+
+def _number(address: str) -> Target:
+    return Target("#virtual-address", canonical(address))
+
+
+def _host(ctx: Context, place: str) -> str:
+    """The address behind the path of a virtual address, which may not exist yet."""
+    known = _address(ctx, place)
+    return split_path(place).name if known is None else str(known.props["address"])
 
 
 def host_mask(host: str) -> str:
@@ -76,7 +102,7 @@ class VirtualRules(TypeRules):
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         if "destination" in props:
             props["destination"] = full_destination(ctx, draft, props["destination"])
-            self._network_defaults(props)
+            self._network_defaults(ctx, props)
         snat = props.get("sourceAddressTranslation")
         if isinstance(snat, dict) and snat.get("type") != "snat":
             props["sourceAddressTranslation"] = {k: v for k, v in snat.items() if k != "pool"}
@@ -88,9 +114,9 @@ class VirtualRules(TypeRules):
         props.setdefault("_created", _stamp(ctx.now()))
         props["_modified"] = _stamp(ctx.now())
 
-    def _network_defaults(self, props: dict[str, Any]) -> None:
-        endpoint = split_endpoint(split_path(props["destination"]).name)
-        host = endpoint.host if endpoint else ""
+    def _network_defaults(self, ctx: Context, props: dict[str, Any]) -> None:
+        place = _place(props)
+        host = _host(ctx, place.host) if place else ""
         six = is_v6(host) or host.startswith("any6")
         if props.get("_six") not in (None, six):
             props.pop("mask", None)
@@ -108,13 +134,13 @@ class VirtualRules(TypeRules):
         return {"name": path.name, "partition": path.partition, "tmDefault": default}
 
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
-        text = props.get("destination")
-        if not text:
+        place = _place(props)
+        if place is None:
             return []
         vlans = ",".join(sorted(props.get("vlans") or ()))
-        place = split_path(text).name
+        number = f"{canonical(_host(ctx, place.host))} {place.port}"
         return [
-            Target("#destination", f"{place} {props.get('ipProtocol')} {props.get('source')} {vlans}"),
+            Target("#destination", f"{number} {props.get('ipProtocol')} {props.get('source')} {vlans}"),
         ]
 
     def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
@@ -125,7 +151,7 @@ class VirtualRules(TypeRules):
         return errors.mcpd(400, "01070333", text)
 
     def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
-        place = destination(Obj(key=obj.key, name=obj.name, props=props))
+        place = _place(props)
         found = [] if place is None else [Target(ADDRESS, place.host)]
         entries = props.get("persist") or []
         return [*found, *(Target("persistence", f"/{e['partition']}/{e['name']}") for e in entries)]
@@ -242,7 +268,7 @@ class AddressRules(TypeRules):
         props.setdefault("mask", host_mask(props["address"]))
 
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
-        return [Target("#virtual-address", props["address"])]
+        return [_number(props["address"])]
 
     def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
         text = f"Invalid Virtual Address, the IP address {obj.props['address']} already exists."
