@@ -209,8 +209,8 @@ def calibration_seconds() -> float:
 def table(database: str, results: list[Result]) -> str:
     """The results as markdown."""
     lines = [
-        f"Database {database.partition(':')[0]}, one process, {CONNECTIONS} connections; ten million additions in Python "
-        f"take {calibration_seconds():.2f} s here.",
+        f"Database {database.partition(':')[0]}, one process, {CONNECTIONS} connections; "
+        f"ten million additions in Python take {calibration_seconds():.2f} s here.",
         "",
         "| request | CPU ms/request | goal | requests/s | requests |",
         "|---|---|---|---|---|",

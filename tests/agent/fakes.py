@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
@@ -89,9 +89,11 @@ class FakeDevice:
         self.open.set()
         self.busy = asyncio.Event()
         self.forgotten: list[str] = []
+        self.on_take_over: Callable[[], None] = lambda: None
 
     async def take_over(self, project_id: str, epoch: int) -> None:
         self.takeovers.append(epoch)
+        self.on_take_over()
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         self.busy.set()
@@ -131,4 +133,6 @@ class Bench:
             clock=SystemClock(),
             settings=SETTINGS,
             rng=random.Random(1),
+            turns=asyncio.Semaphore(1),
+            on_device_trouble=lambda: None,
         )

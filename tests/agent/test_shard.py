@@ -111,6 +111,48 @@ async def test_a_device_that_lags_behind_gets_a_complete_pass_later(bench: Bench
     await eventually(lambda: sum(1 for batch in bench.device.batches if batch.complete) == 2)
 
 
+async def test_a_device_that_stays_away_is_tried_until_it_is_back(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.lagging += [("bigip-2",)] * 4
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.hint(("lb-1",))
+    await eventually(lambda: not bench.device.lagging)
+    done = sum(1 for batch in bench.device.batches if batch.complete)
+    await eventually(lambda: sum(1 for batch in bench.device.batches if batch.complete) > done)
+
+
+async def test_a_load_balancer_that_is_gone_is_not_asked_for_again(bench: Bench) -> None:
+    """Its delete was confirmed, but the answer to our report was lost."""
+    await all_applied(bench)
+    bench.controllers.failures.append(BusUnavailable("the answer was lost"))
+    bench.worker.hint(("lb-1",))
+    await eventually(lambda: not bench.controllers.failures)
+    del bench.controllers.revisions["lb-1"]
+    await eventually(lambda: bench.worker._retries.next_due() is None)
+
+
+async def test_a_bug_in_a_pass_is_retried_and_ends_nothing(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.failures.append(KeyError("bug"))
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.hint(("lb-1",))
+    await all_applied(bench)
+    assert not bench.worker.lost
+
+
+async def test_a_lease_that_ends_while_the_guard_moves_stops_the_write() -> None:
+    bench = Bench({"lb-1": 1})
+    bench.device.on_take_over = lambda: setattr(bench.session, "lease_stands", False)
+    task = asyncio.create_task(bench.worker.run())
+    await eventually(lambda: bench.device.takeovers == [3])
+    for _ in range(10):
+        await asyncio.sleep(0.01)
+    assert not bench.device.batches
+    bench.session.lease_stands = True
+    await all_applied(bench)
+    task.cancel()
+
+
 async def test_a_newer_guard_ends_the_worker_and_asks_for_a_higher_epoch() -> None:
     bench = Bench({"lb-1": 1})
     bench.device.failures.append(StaleOwner("t", 8))

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from evenkeel.api.bodies import BodyReader
-from evenkeel.api.octavia import requests
+from evenkeel.api.octavia import change_requests, requests
 from evenkeel.core.errors import Invalid, Unsupported
 
 
@@ -18,7 +18,7 @@ def refusal(kind: type[Any], body: Any) -> str:
 
 
 def test_unknown_attribute_is_named_with_its_parent_and_the_allowed_ones() -> None:
-    text = refusal(requests.LoadBalancerChangeBody, {"loadbalancer": {"vip_address": "10.0.0.1"}})
+    text = refusal(change_requests.LoadBalancerChangeBody, {"loadbalancer": {"vip_address": "10.0.0.1"}})
     assert text.startswith("Unknown attribute for argument loadbalancer: vip_address. Allowed: name, description,")
     deep = {"loadbalancer": {"pools": [{"members": [{"colour": 1}]}]}}
     assert "argument members: colour" in refusal(requests.LoadBalancerNewBody, deep)

@@ -89,3 +89,25 @@ async def test_crypto_install(device: Client) -> None:
     body = {"command": "install", "name": "c.crt", "from-local-file": "/var/config/rest/downloads/c.crt"}
     await device.post("sys/crypto/cert", body)
     assert (await device.get("sys/file/ssl-cert/c.crt"))["fullPath"] == "/Common/c.crt"
+
+
+async def test_file_tools_list_move_and_remove_uploads(device: Client) -> None:
+    folder = "/var/config/rest/downloads"
+    await device.send("POST", "/mgmt/shared/file-transfer/uploads/a", raw=b"x", **{"Content-Range": "0-0/1"})
+
+    async def tool(name: str, words: str) -> tuple[str, str | None]:
+        answer = await device.post(f"util/{name}", {"command": "run", "utilCmdArgs": words})
+        return answer["kind"], answer.get("commandResult")
+
+    assert await tool("unix-ls", f"{folder}/a") == ("tm:util:unix-ls:runstate", f"{folder}/a\n")
+    assert await tool("unix-mv", f"{folder}/a {folder}/b") == ("tm:util:unix-mv:runstate", None)
+    assert await tool("unix-ls", folder) == ("tm:util:unix-ls:runstate", "b\n")
+    missing = f"cannot access {folder}/a: No such file or directory\n"
+    assert (await tool("unix-ls", f"{folder}/a"))[1] == f"/bin/ls: {missing}"
+    assert "No such file or directory" in str((await tool("unix-mv", f"{folder}/a {folder}/c"))[1])
+    assert "missing destination file operand" in str((await tool("unix-mv", f"{folder}/a"))[1])
+    assert await tool("unix-rm", f"{folder}/b") == ("tm:util:unix-rm:runstate", None)
+    assert await tool("unix-ls", folder) == ("tm:util:unix-ls:runstate", None)
+    for name in ("unix-ls", "unix-mv", "unix-rm"):
+        answer = await device.send("POST", f"util/{name}", {"command": "run", "utilCmdArgs": f"-9 {folder}/a"})
+        assert (answer.status, f"{name} does not support" in answer.message) == (400, True)

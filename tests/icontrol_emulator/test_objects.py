@@ -146,6 +146,15 @@ async def test_virtual_without_profiles_gets_fastl4(device: Client) -> None:
     assert [item["name"] for item in expanded["profilesReference"]["items"]] == ["fastL4"]
 
 
+@pytest.mark.parametrize("place", [{"partition": "/"}, {"subPath": "/"}, {"partition": "top", "subPath": "/"}])
+async def test_top_folder_is_a_partition_however_it_is_written(device: Client, place: dict[str, str]) -> None:
+    folder = await device.post("sys/folder", {"name": "top", **place})
+    assert (folder["fullPath"], folder["subPath"]) == ("/top", "/")
+    assert (await device.get("auth/partition/top"))["name"] == "top"
+    below = await device.post("sys/folder", {"name": "low", "partition": "top"})
+    assert below["fullPath"] == "/top/low"
+
+
 async def test_presence_flags_exclude_each_other(device: Client) -> None:
     await device.post("ltm/virtual", {"name": "v", "partition": "P"})
     virtual = await device.patch("ltm/virtual/~P~v", {"disabled": True})

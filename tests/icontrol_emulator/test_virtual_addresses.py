@@ -8,7 +8,7 @@ import pytest
 
 from tests.icontrol_emulator.client import Backend, Client, fetch, free_port
 
-VIP = "127.0.8.3"
+VIP = "127.0.8.7"
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ async def test_number_and_name_with_one_port_are_one_place(named: Client) -> Non
 
 async def test_equal_names_in_two_partitions_are_two_places(named: Client) -> None:
     await named.post("auth/partition", {"name": "Q"})
-    await named.post("ltm/virtual-address", {"name": "va", "partition": "Q", "address": "127.0.8.4"})
+    await named.post("ltm/virtual-address", {"name": "va", "partition": "Q", "address": "127.0.8.8"})
     for partition in ("P", "Q"):
         body = {"name": "v", "partition": partition, "destination": f"/{partition}/va:80"}
         assert (await named.post("ltm/virtual", body))["destination"] == f"/{partition}/va:80"

@@ -13,6 +13,8 @@ from sqlalchemy.pool import NullPool
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import Applied, Register, ReportApplied, ReportReceipt, SessionState
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
+from evenkeel.core.placement import Assign
+from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.statuses import HaType, ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
@@ -246,3 +248,9 @@ async def open_transaction(world: World) -> AsyncIterator[Any]:
             yield connection.run_sync
     finally:
         await engine.dispose()
+
+
+async def assign_one(store: OwnershipStore, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+    """Try one takeover. Its new owner; None if it failed."""
+    owners = await store.assign([Assign(shard_id=shard_id, seen_epoch=seen_epoch, agent_id=agent_id)])
+    return owners[0] if owners else None

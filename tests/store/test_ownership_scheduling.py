@@ -9,7 +9,14 @@ from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import ReportState
 from evenkeel.core.placement import AgentView, assign_unserved, plan_handback
 from evenkeel.store import schema
-from tests.store.ownership_world import World, applied, open_transaction, server_world_fixture, world_fixture
+from tests.store.ownership_world import (
+    World,
+    applied,
+    assign_one,
+    open_transaction,
+    server_world_fixture,
+    world_fixture,
+)
 from tests.store.ownership_world import statements as watched
 from tests.waiting import eventually
 
@@ -183,7 +190,7 @@ async def away_from_home(world: World) -> str:
     await world.agent("a1")
     owner = await world.tenant()
     await world.expire("a1")
-    await world.store.assign(owner.shard_id, 1, "a2")
+    await assign_one(world.store, owner.shard_id, 1, "a2")
     await world.agent("a1", session_id="second")
     return owner.shard_id
 
@@ -240,7 +247,7 @@ async def test_takeover_from_a_dead_agent(world: World) -> None:
     owner = await world.tenant()
     await world.expire("a1")
     before = {agent_id: await world.assignments_revision(agent_id) for agent_id in ("a1", "a2")}
-    taken = await world.store.assign(owner.shard_id, 1, "a2")
+    taken = await assign_one(world.store, owner.shard_id, 1, "a2")
     assert taken == ShardOwner(shard_id=owner.shard_id, environment="east", group_number=1, host="host-of-a2")
     row = await world.shard(owner.shard_id)
     assert (row.home_agent_id, row.acting_agent_id, row.epoch) == ("a1", "a2", 2)
@@ -254,7 +261,7 @@ async def test_shard_that_returns_is_assigned_not_taken_over(world: World) -> No
     await world.agent("a1")
     owner = await world.tenant()
     await world.store.release("a1", owner.shard_id, 1)
-    assert await world.store.assign(owner.shard_id, 1, "a1") is not None
+    assert await assign_one(world.store, owner.shard_id, 1, "a1") is not None
     assert len(await world.events("shard_assigned")) == 1
     assert await world.events("shard_taken_over") == []
 
@@ -273,7 +280,7 @@ async def test_takeover_fails_when_what_it_saw_is_not_so(world: World, obstacle:
     if obstacle == "receiver is down":
         await world.change(schema.agent, "a2", admin_state_up=False)
     seen_epoch = 7 if obstacle == "old epoch" else 1
-    assert await world.store.assign(owner.shard_id, seen_epoch, "a2") is None
+    assert await assign_one(world.store, owner.shard_id, seen_epoch, "a2") is None
     row = await world.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == ("a1", 1)
     assert await world.events("shard_taken_over", "shard_assigned") == []
@@ -284,7 +291,7 @@ async def test_shards_leave_an_agent_that_is_administratively_down(world: World)
     await world.agent("a2")
     owner = await world.tenant()
     await world.change(schema.agent, "a1", admin_state_up=False)
-    assert await world.store.assign(owner.shard_id, 1, "a2") is not None
+    assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
 
 
 async def test_of_controllers_that_take_over_at_once_one_wins(world: World) -> None:
@@ -294,7 +301,7 @@ async def test_of_controllers_that_take_over_at_once_one_wins(world: World) -> N
     await world.expire("a1")
     other = world.another_controller()
     results = await asyncio.gather(
-        *(store.assign(owner.shard_id, 1, agent) for store, agent in [(world.store, "a2"), (other, "a3")] * 5)
+        *(assign_one(store, owner.shard_id, 1, agent) for store, agent in [(world.store, "a2"), (other, "a3")] * 5)
     )
     (winner,) = [each for each in results if each]
     row = await world.shard(owner.shard_id)
@@ -313,7 +320,7 @@ async def test_takeover_under_way_makes_the_next_one_lose(server_world: World) -
     async with open_transaction(world) as run:
         first = table.update().where(table.c.id == owner.shard_id).values(acting_agent_id="a3", epoch=2)
         await run(lambda connection: connection.execute(first))
-        second = asyncio.create_task(world.store.assign(owner.shard_id, 1, "a2"))
+        second = asyncio.create_task(assign_one(world.store, owner.shard_id, 1, "a2"))
         await eventually(world.somebody_waits_for_a_lock)
     assert await second is None
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a3"
@@ -329,7 +336,7 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
     tie = random.Random(1).choice
     shards, agents = await world.store.group_shards("east", 1, settle_seconds=SETTLE)
     for step in assign_unserved(shards, agents, tie):
-        assert await world.store.assign(step.shard_id, step.seen_epoch, step.agent_id)
+        assert await assign_one(world.store, step.shard_id, step.seen_epoch, step.agent_id)
     acting = [row.acting_agent_id for row in await world.rows(schema.shard)]
     assert {agent_id: acting.count(agent_id) for agent_id in ("a1", "a2", "a3")} == {"a1": 0, "a2": 4, "a3": 3} or {
         agent_id: acting.count(agent_id) for agent_id in ("a1", "a2", "a3")
@@ -375,7 +382,7 @@ async def test_takeover_ends_a_handover(world: World) -> None:
     shard_id = await away_from_home(world)
     await world.store.start_handover(shard_id, 2, "a1")
     await world.expire("a2")
-    assert await world.store.assign(shard_id, 2, "a1") is not None
+    assert await assign_one(world.store, shard_id, 2, "a1") is not None
     row = await world.shard(shard_id)
     assert (row.acting_agent_id, row.epoch, row.handover_to) == ("a1", 3, None)
 
@@ -386,7 +393,7 @@ async def test_reports_of_a_former_owner_are_stale(world: World) -> None:
     load_balancer = await world.placed()
     shard = await world.shard_of("p1")
     await world.expire("a1")
-    await world.store.assign(shard.id, 1, "a2")
+    await assign_one(world.store, shard.id, 1, "a2")
     receipt = await world.report(applied(load_balancer.id), agent_id="a1")
     assert receipt.stale
     assert (await world.load_balancer_row(load_balancer.id)).applied_revision == 0

@@ -14,6 +14,7 @@ from evenkeel.store.clock import db_now
 from tests.store.ownership_world import (
     TTL_SECONDS,
     World,
+    assign_one,
     open_transaction,
     registration,
     server_world_fixture,
@@ -122,7 +123,7 @@ async def test_new_life_does_not_own_what_the_former_one_did(world: World) -> No
     shards = await world.rows(schema.shard)
     assert {row.acting_agent_id for row in shards} == {None}
     assert (await world.store.assignments("a1", "second", work_limit=10)).shards == ()
-    given = await world.store.assign(owner.shard_id, 1, "a1")
+    given = await assign_one(world.store, owner.shard_id, 1, "a1")
     assert given == owner
     assert (await world.shard(owner.shard_id)).epoch == 2
     assert await world.assignments_revision("a1") > state.assignments_revision
@@ -231,7 +232,7 @@ async def test_takeover_waits_for_a_keepalive_under_way_and_then_yields(server_w
         table = schema.agent
         renewal = update(table).where(table.c.id == "a1").values(session_expires_at=db_now() + TTL_SECONDS)
         await run(lambda connection: connection.execute(renewal))
-        takeover = asyncio.create_task(world.store.assign(owner.shard_id, 1, "a2"))
+        takeover = asyncio.create_task(assign_one(world.store, owner.shard_id, 1, "a2"))
         await eventually(world.somebody_waits_for_a_lock)
     assert await takeover is None
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a1"
@@ -251,7 +252,7 @@ async def test_keepalive_that_waits_beyond_its_expiry_is_refused_after_a_takeove
         await eventually(world.somebody_waits_for_a_lock)
     with pytest.raises(SessionLost):
         await keepalive
-    assert await world.store.assign(owner.shard_id, 1, "a2") is not None
+    assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
 
 
 # -- reporting

@@ -6,7 +6,7 @@ from evenkeel.core.control import ShardOwner
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.messages import Assignment
 from evenkeel.store import schema
-from tests.store.ownership_world import World, applied, statements, world_fixture
+from tests.store.ownership_world import World, applied, assign_one, statements, world_fixture
 
 __all__ = ["world_fixture"]
 
@@ -111,7 +111,7 @@ async def test_late_release_changes_nothing(world: World) -> None:
     await world.agent("a2")
     owner = await world.tenant()
     await world.expire("a1")
-    await world.store.assign(owner.shard_id, 1, "a2")
+    await assign_one(world.store, owner.shard_id, 1, "a2")
     assert await world.store.release("a1", owner.shard_id, 1) is None
     assert await world.store.release("a1", owner.shard_id, 2) is None
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a2"
@@ -124,7 +124,7 @@ async def handover_to_a1(world: World) -> str:
     await world.agent("a2")
     owner = await world.tenant()
     await world.expire("a1")
-    await world.store.assign(owner.shard_id, 1, "a2")
+    await assign_one(world.store, owner.shard_id, 1, "a2")
     await world.agent("a1", session_id="second")
     asked = await world.store.start_handover(owner.shard_id, 2, "a1")
     assert asked is not None and asked.host == "host-of-a2"

@@ -19,7 +19,7 @@ from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store import schema
 from evenkeel.store.ownership import OwnershipPart
 from evenkeel.store.ownership_sql import live
-from tests.store.ownership_world import TTL_SECONDS, World, applied, registration, world_fixture
+from tests.store.ownership_world import TTL_SECONDS, World, applied, assign_one, registration, world_fixture
 
 __all__ = ["world_fixture"]
 
@@ -59,7 +59,7 @@ class Storm:
         for environment, number in await store.groups_to_schedule(settle_seconds=0.0):
             shards, agents = await store.group_shards(environment, number, settle_seconds=0.0)
             for step in assign_unserved(shards, agents, self.rng.choice):
-                await store.assign(step.shard_id, step.seen_epoch, step.agent_id)
+                await assign_one(store, step.shard_id, step.seen_epoch, step.agent_id)
             for move in plan_handback(shards, agents, at_once=2):
                 await store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
         await store.mark_overdue(limit=10)

@@ -1,6 +1,7 @@
 """The common shard's worker: looks at the devices for the whole group and reports what changed."""
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -8,7 +9,7 @@ from evenkeel.agent.controllers import Controllers
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
-from evenkeel.core.errors import BusUnavailable, CallRefused, DeviceUnavailable, SessionLost
+from evenkeel.core.errors import DeviceUnavailable, EvenKeelError, SessionLost
 from evenkeel.core.ports import Clock, Device
 
 log = structlog.get_logger(__name__)
@@ -29,6 +30,7 @@ class CommonWorker:
         device: Device,
         clock: Clock,
         settings: AgentSettings,
+        on_device_trouble: Callable[[], None],
     ) -> None:
         self.shard_id = assignment.shard_id
         self.epoch = assignment.epoch
@@ -36,6 +38,7 @@ class CommonWorker:
         self._device = device
         self._clock = clock
         self._settings = settings
+        self._on_device_trouble = on_device_trouble
         self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
         self._statistics: dict[str, m.ObservedStatistics] = {}
         self._all_again_at = 0.0
@@ -54,8 +57,14 @@ class CommonWorker:
                 await self._look()
             except SessionLost:
                 self.lost = True
-            except (DeviceUnavailable, BusUnavailable, CallRefused) as error:
+            except DeviceUnavailable as error:
                 log.warning("devices not observed", error=str(error))
+                self.devices = ()
+                self._on_device_trouble()
+            except EvenKeelError as error:
+                log.warning("devices not observed", error=str(error))
+            except Exception:  # the group's statuses must not end with one strange answer of a device
+                log.exception("devices not observed because of a bug")
             try:
                 async with asyncio.timeout(self._settings.status_interval_seconds):
                     await self._stopping.wait()

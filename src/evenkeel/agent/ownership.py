@@ -3,11 +3,13 @@
 import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 
 from evenkeel.agent.common import CommonWorker
 from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
@@ -37,6 +39,7 @@ class Ownership:
         settings: AgentSettings,
         rng: random.Random,
         ask_again: Callable[[], None],
+        on_device_trouble: Callable[[], None],
     ) -> None:
         self._session = session
         self._controllers = controllers
@@ -45,6 +48,9 @@ class Ownership:
         self._settings = settings
         self._rng = rng
         self._ask_again = ask_again
+        self._on_device_trouble = on_device_trouble
+        self._turns = asyncio.Semaphore(settings.passes_at_once)
+        self._restarts = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
         self._releases: set[asyncio.Task[None]] = set()
         self._releasing: set[str] = set()
@@ -54,6 +60,7 @@ class Ownership:
         """Make the workers match. A shard at another epoch is another shard."""
         self.revision = max(self.revision, assignments.revision)
         wanted = {shard.shard_id: shard for shard in assignments.shards}
+        self._restarts.keep({_key(shard.shard_id, shard.epoch) for shard in assignments.shards})
         for shard_id, (worker, task) in list(self._workers.items()):
             assignment = wanted.get(shard_id)
             if assignment is None or assignment.epoch != worker.epoch or task.done():
@@ -67,7 +74,8 @@ class Ownership:
     def _serve(self, assignment: m.Assignment) -> None:
         entry = self._workers.get(assignment.shard_id)
         if entry is None:
-            if assignment.shard_id not in self._releasing:
+            resting = self._restarts.waiting(_key(assignment.shard_id, assignment.epoch), self._clock.monotonic())
+            if assignment.shard_id not in self._releasing and not resting:
                 self._start(assignment)
         elif isinstance(entry[0], ShardWorker):
             entry[0].add_work(assignment.work)
@@ -81,6 +89,7 @@ class Ownership:
                 device=self._device,
                 clock=self._clock,
                 settings=self._settings,
+                on_device_trouble=self._on_device_trouble,
             )
         else:
             worker = ShardWorker(
@@ -91,19 +100,27 @@ class Ownership:
                 clock=self._clock,
                 settings=self._settings,
                 rng=self._rng,
+                turns=self._turns,
+                on_device_trouble=self._on_device_trouble,
             )
         log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
         task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
-        task.add_done_callback(self._ended)
+        task.add_done_callback(partial(self._ended, _key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """A worker that ended without being told to has lost its shard or met a bug: ask what is ours."""
+    def _ended(self, key: str, task: asyncio.Task[None]) -> None:
+        """A worker that ended without being told to has lost its shard or met a bug: ask what is ours.
+
+        If it is ours still, at the same epoch, it gets its next worker after a growing wait.
+        """
         if task.cancelled():
             return
         if task.exception() is not None:
             log.error("worker failed", worker=task.get_name(), exc_info=task.exception())
+        now = self._clock.monotonic()
+        again_at = self._restarts.failed(key, now)
         self._ask_again()
+        asyncio.get_running_loop().call_later(again_at - now, self._ask_again)
 
     def _drop(self, shard_id: str) -> None:
         _, task = self._workers.pop(shard_id)
@@ -124,8 +141,10 @@ class Ownership:
             if entry is not None:
                 worker, task = entry
                 worker.finish()
-                await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
-                task.cancel()
+                try:
+                    await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
+                finally:
+                    task.cancel()
             shard = m.ShardEpoch(shard_id=assignment.shard_id, epoch=assignment.epoch)
             await self._controllers.release(
                 m.ReleaseShards(agent_id=self._settings.agent_id, session_id=self._session.id, shards=(shard,))
@@ -169,11 +188,16 @@ class Ownership:
         entries = list(self._workers.values())
         self._workers.clear()
         tasks = {task for _, task in entries} | self._releases
-        if graceful:
-            for worker, _ in entries:
-                worker.finish()
-        if graceful and tasks:
-            await asyncio.wait(tasks, timeout=self._settings.stop_timeout_seconds)
-        for task in tasks:
-            task.cancel()
+        try:
+            if graceful and tasks:
+                for worker, _ in entries:
+                    worker.finish()
+                await asyncio.wait(tasks, timeout=self._settings.stop_timeout_seconds)
+        finally:  # also when the session is lost meanwhile: nothing of it may live on
+            for task in tasks:
+                task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _key(shard_id: str, epoch: int) -> str:
+    return f"{shard_id}@{epoch}"

@@ -1,6 +1,8 @@
 """Growing waits between tries, per key."""
 
+import math
 import random
+from collections.abc import Collection
 
 from evenkeel.core.values import Value
 
@@ -31,14 +33,21 @@ class Retries:
         """Forget its failures."""
         self._waits.pop(key, None)
 
-    def due(self, now: float) -> list[str]:
-        """Keys that have failed and may be tried now."""
-        return [key for key, wait in self._waits.items() if wait.until <= now]
+    def take_due(self, now: float) -> list[str]:
+        """Keys that may be tried now. They are not named again until they fail again."""
+        due = [key for key, wait in self._waits.items() if wait.until <= now]
+        for key in due:
+            self._waits[key] = _Wait(until=math.inf, seconds=self._waits[key].seconds)
+        return due
+
+    def keep(self, keys: Collection[str]) -> None:
+        """Forget all other keys."""
+        self._waits = {key: wait for key, wait in self._waits.items() if key in keys}
 
     def waiting(self, key: str, now: float) -> bool:
         """It has failed and its wait is not over."""
         wait = self._waits.get(key)
-        return wait is not None and wait.until > now
+        return wait is not None and now < wait.until < math.inf
 
     def next_due(self) -> float | None:
         """The earliest moment at which something may be tried."""

@@ -17,7 +17,7 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
-from evenkeel.core.ports import Bus, Clock, Device
+from evenkeel.core.ports import Bus, Clock, Device, Subscription
 
 log = structlog.get_logger(__name__)
 
@@ -54,6 +54,7 @@ class Agent:
         self._ask = asyncio.Event()
         self._ownership: Ownership | None = None
         self._devices: tuple[DeviceState, ...] = ()
+        self._devices_in_doubt = False
 
     def stop(self) -> None:
         """End cleanly: finish the passes under way, release all shards, close the session."""
@@ -64,12 +65,25 @@ class Agent:
         if not await self._unless_stopped(self._check_devices()):
             return
         queue = m.agent_queue(self._settings.environment, self._settings.group_number, self._settings.host)
-        subscription = await self._bus.consume(queue, self._on_hint, concurrency=HINT_CONCURRENCY)
+        subscriptions: list[Subscription] = []
         try:
+            if not await self._unless_stopped(self._subscribe(queue, subscriptions)):
+                return
             while not self._stop.is_set():
                 await self._live()
         finally:
-            await subscription.close()
+            for subscription in subscriptions:
+                await subscription.close()
+
+    async def _subscribe(self, queue: str, subscriptions: list[Subscription]) -> None:
+        """Begin to take hints, as soon as the bus is there."""
+        while True:
+            try:
+                subscriptions.append(await self._bus.consume(queue, self._on_hint, concurrency=HINT_CONCURRENCY))
+                return
+            except BusUnavailable as error:
+                log.warning("message bus out of reach; trying again", error=str(error))
+                await self._clock.sleep(self._settings.retry_min_seconds)
 
     async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
         """Run ``work`` to its end, or drop it when asked to stop. True: it ended."""
@@ -119,12 +133,13 @@ class Agent:
             settings=self._settings,
             rng=self._rng,
             ask_again=self._ask.set,
+            on_device_trouble=self._doubt_devices,
         )
         self._ask.set()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._end_on_stop(session, ownership))
-                group.create_task(self._keep_alive(session, ownership))
+                group.create_task(self._keep_alive(session, ownership, group))
                 group.create_task(self._sync(session, ownership))
                 group.create_task(self._report(session, ownership))
         except* SessionLost as lost:
@@ -144,16 +159,21 @@ class Agent:
             log.warning("could not say good-bye; the session will expire", error=str(error))
         raise _Stopped
 
-    async def _keep_alive(self, session: Session, ownership: Ownership) -> None:
+    async def _keep_alive(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
+        """A keepalive every interval, whatever became of the one before: one that a frozen controller swallowed
+        must not cost the session."""
         while True:
             await self._clock.sleep(self._settings.keepalive_interval_seconds)
-            try:
-                await session.renew()
-            except (BusUnavailable, CallRefused) as error:
-                log.warning("keepalive failed", error=str(error), may_write=session.may_write())
-                continue
-            if session.assignments_revision > ownership.revision:
-                self._ask.set()
+            group.create_task(self._renew(session, ownership))
+
+    async def _renew(self, session: Session, ownership: Ownership) -> None:
+        try:
+            await session.renew()
+        except (BusUnavailable, CallRefused) as error:
+            log.warning("keepalive failed", error=str(error), may_write=session.may_write())
+            return
+        if session.assignments_revision > ownership.revision:
+            self._ask.set()
 
     async def _sync(self, session: Session, ownership: Ownership) -> None:
         """Ask what is ours: when told to, and every report interval in case a hint was lost."""
@@ -175,9 +195,19 @@ class Agent:
                 continue
             if not self._stop.is_set():
                 ownership.apply(assignments)
+            await self._clock.sleep(self._settings.sync_spacing_seconds)
+
+    def _doubt_devices(self) -> None:
+        self._devices_in_doubt = True
+
+    async def _look_at_doubtful_devices(self) -> None:
+        if self._devices_in_doubt or any(state.problem for state in self._devices):
+            self._devices_in_doubt = False
+            self._devices = await self._device.check()
 
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
+            await self._look_at_doubtful_devices()
             try:
                 await self._controllers.report_state(
                     m.ReportState(

@@ -21,6 +21,10 @@ class AgentSettings(Value):
     """A batch of device writes is started only if the lease stands for at least this long."""
     retry_min_seconds: float = 1.0
     retry_max_seconds: float = 60.0
+    passes_at_once: int = 8
+    """Shards reconciled at the same time; more would only wait for the devices' connections."""
+    sync_spacing_seconds: float = 0.2
+    """Between two questions for the assignments, however many hints come."""
     batch_load_balancers: int = 50
     """Load balancers reconciled in one pass of a shard."""
     stop_timeout_seconds: float = 5.0

@@ -7,6 +7,7 @@ repeated; the next pass starts from what the database and the device say then.
 
 import asyncio
 import random
+from collections.abc import Callable
 
 import structlog
 
@@ -48,6 +49,8 @@ class ShardWorker:
         clock: Clock,
         settings: AgentSettings,
         rng: random.Random,
+        turns: asyncio.Semaphore,
+        on_device_trouble: Callable[[], None],
     ) -> None:
         self.shard_id = assignment.shard_id
         self.project_id = assignment.project_id
@@ -58,6 +61,8 @@ class ShardWorker:
         self._clock = clock
         self._settings = settings
         self._rng = rng
+        self._turns = turns
+        self._on_device_trouble = on_device_trouble
         self._dirty: set[str] = set(assignment.work)
         self._complete = True  # whoever was here before may have left anything
         self._guarded = False
@@ -131,7 +136,7 @@ class ShardWorker:
 
     def _collect_due(self) -> None:
         now = self._clock.monotonic()
-        due = self._retries.due(now)
+        due = self._retries.take_due(now)
         if now >= self._next_resync or COMPLETE in due:
             self._complete = True
             self._next_resync = now + self._resync_interval()
@@ -145,9 +150,8 @@ class ShardWorker:
         if not complete and not taken:
             return
         try:
-            await self._reconcile(complete, taken)
-            if complete:
-                self._retries.succeeded(COMPLETE)
+            async with self._turns:
+                await self._reconcile(complete, taken)
         except StaleOwner as error:
             await self._stale(error)
         except SessionLost as error:
@@ -156,6 +160,11 @@ class ShardWorker:
         except (DeviceUnavailable, DeviceRejected, BusUnavailable, CallRefused) as error:
             self._put_back(complete, taken)
             self._log.warning("pass failed; trying again", error=str(error), complete=complete, waiting=len(taken))
+            if isinstance(error, DeviceUnavailable):
+                self._on_device_trouble()
+        except Exception:  # a bug that one load balancer brings out must not become a storm of restarts
+            self._put_back(complete, taken)
+            self._log.exception("pass failed on a bug; trying again", complete=complete, waiting=len(taken))
 
     def _take(self) -> tuple[bool, tuple[str, ...]]:
         if self._complete:
@@ -176,14 +185,9 @@ class ShardWorker:
             self._retries.failed(key, now)
 
     async def _reconcile(self, complete: bool, taken: tuple[str, ...]) -> None:
-        services = await self._fetch_fenced(None if complete else taken)
-        if not self._guarded:
-            await self._device.take_over(self.project_id, self.epoch)
-            self._guarded = True
-        if not complete:
-            services = await self._report_known(services)
-            if not services:
-                return
+        services = await self._prepare(complete, taken)
+        if not services and not complete:
+            return
         outcome = await self._device.apply(
             PartitionBatch(project_id=self.project_id, epoch=self.epoch, services=services, complete=complete)
         )
@@ -192,12 +196,34 @@ class ShardWorker:
             self._log.warning("devices lag behind", devices=outcome.lagging)
             self._applied.clear()
             self._retries.failed(COMPLETE, self._clock.monotonic())
+            self._on_device_trouble()
+        elif complete:
+            self._retries.succeeded(COMPLETE)
         await self._report(outcome.outcomes)
+
+    async def _prepare(self, complete: bool, taken: tuple[str, ...]) -> tuple[ServiceDefinition, ...]:
+        """What is to be written now: the guard is ours, and the lease stood when this returned."""
+        while True:
+            services = await self._fetch_fenced(None if complete else taken)
+            if not self._guarded:
+                await self._device.take_over(self.project_id, self.epoch)
+                self._guarded = True
+            found = {service.load_balancer_id for service in services}
+            if complete:
+                self._retries.keep(found | {COMPLETE})
+            else:
+                for load_balancer_id in set(taken) - found:  # removed meanwhile: our report came through
+                    self._retries.succeeded(load_balancer_id)
+                services = await self._report_known(services)
+            if not services or self._session.may_write():
+                return services
 
     async def _fetch_fenced(self, load_balancer_ids: tuple[str, ...] | None) -> tuple[ServiceDefinition, ...]:
         """Definitions to write now: fetched again if the lease ran short meanwhile."""
         while True:
             while not self._session.may_write():
+                if self._stopping:
+                    raise SessionLost("asked to end, and the lease allows no write")
                 await self._clock.sleep(FENCE_POLL_SECONDS)
             services = await self._fetch(load_balancer_ids)
             if self._session.may_write():

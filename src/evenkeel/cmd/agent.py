@@ -15,7 +15,7 @@ from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import options
 from evenkeel.cmd.controller import start_bus
 from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs
-from evenkeel.core.ports import Device
+from evenkeel.core.ports import Bus, Device
 
 log = structlog.get_logger(__name__)
 
@@ -59,13 +59,28 @@ async def run(conf: cfg.ConfigOpts) -> None:
             "device_driver": conf.device_driver,
         },
     )
-    on_stop_signal(agent.stop)
     try:
-        await start_bus(bus)
-        await agent.run()
+        if await connected(bus, agent):
+            await agent.run()
     finally:
         await bus.close()
         await device.close()
+
+
+async def connected(bus: Bus, agent: Agent) -> bool:
+    """Wait for the message bus. False: asked to stop meanwhile."""
+    starting = asyncio.create_task(start_bus(bus))
+
+    def stop() -> None:
+        agent.stop()
+        starting.cancel()
+
+    on_stop_signal(stop)
+    try:
+        await starting
+    except asyncio.CancelledError:
+        return False
+    return True
 
 
 def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:

@@ -19,7 +19,7 @@ from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_log
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
-from evenkeel.core.errors import BusUnavailable, StoreUnavailable
+from evenkeel.core.errors import BusUnavailable, Conflict, StoreUnavailable
 from evenkeel.core.ports import Bus, Store
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.part import StoreOptions
@@ -62,7 +62,8 @@ async def run(conf: cfg.ConfigOpts) -> None:
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        serving.cancel()
+        if not serving.done():
+            serving.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await serving
     finally:
@@ -75,9 +76,7 @@ async def serve(
     conf: cfg.ConfigOpts, store: Store, bus: Bus, environments: list[Environment], listening: socket.socket
 ) -> None:
     """Start store and bus as soon as they answer, then serve until cancelled."""
-    await start_store(store)
-    for environment in environments:
-        await store.add_environment(environment)
+    await start_store(store, environments)
     await start_bus(bus)
     controller = Controller(store=store, bus=bus, clock=SystemClock(), settings=settings(conf))
     await controller.start()
@@ -113,12 +112,16 @@ class Server(uvicorn.Server):
         yield
 
 
-async def start_store(store: Store) -> None:
-    """Wait for the database."""
+async def start_store(store: Store, environments: list[Environment]) -> None:
+    """Wait for the database, and see that the environments are there. Raises :class:`ValueError` if one differs."""
     while True:
         try:
             await store.start()
+            for environment in environments:
+                await store.add_environment(environment)
             return
+        except Conflict as error:
+            raise ValueError(f"environments: {error}") from error
         except StoreUnavailable as error:
             log.warning("database out of reach; trying again", error=str(error))
             await asyncio.sleep(NEIGHBOUR_RETRY_SECONDS)

@@ -5,7 +5,6 @@ import structlog
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core.control import Change
-from evenkeel.core.errors import EvenKeelError
 
 log = structlog.get_logger(__name__)
 
@@ -25,5 +24,5 @@ class Driver:
             root = change.tree.load_balancer
             try:
                 await self._scheduler.place(root.id, change.environment, root.project_id)
-            except EvenKeelError as error:
-                log.warning("placement left to the scheduler", load_balancer=root.id, error=str(error))
+            except Exception as error:  # the write is committed; the tenant must not be told otherwise
+                log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))

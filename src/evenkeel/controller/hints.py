@@ -17,6 +17,8 @@ log = structlog.get_logger(__name__)
 
 MAX_WAITING_SHARDS = 10_000
 MAX_IDS_PER_HINT = 200
+SEND_SECONDS = 2.0
+"""One slow queue must not hold back the others' hints."""
 
 
 class Hints:
@@ -50,7 +52,10 @@ class Hints:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self._flush()
+            try:
+                await self._flush()
+            except Exception:  # without hints every change would wait for the agents' next sync
+                log.exception("bug while sending hints")
 
     async def _flush(self) -> None:
         queues, self._assignments = self._assignments, set()
@@ -64,6 +69,7 @@ class Hints:
 
     async def _send(self, queue: str, hint: WorkHint | AssignmentsHint) -> None:
         try:
-            await self._bus.send(queue, hint)
-        except EvenKeelError as error:
+            async with asyncio.timeout(SEND_SECONDS):
+                await self._bus.send(queue, hint)
+        except (EvenKeelError, TimeoutError) as error:
             log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))

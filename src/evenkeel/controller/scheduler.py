@@ -17,6 +17,9 @@ from evenkeel.core.ports import OwnershipStore
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
+ASSIGNS_PER_COMMIT = 50
+"""Enough to make a mass takeover quick, few enough to hold nobody up for long."""
+
 
 class Scheduler:
     """Places load balancers and keeps every shard served."""
@@ -75,11 +78,11 @@ class Scheduler:
         shards, agents = await self._store.group_shards(
             environment, number, settle_seconds=self._settings.settle_seconds
         )
-        for step in assign_unserved(shards, agents, self._tie):
-            owner = await self._store.assign(step.shard_id, step.seen_epoch, step.agent_id)
-            if owner is not None:
-                log.info("shard assigned", shard=step.shard_id, agent=step.agent_id, epoch=step.seen_epoch + 1)
-                self._hints.assignments(owner)
+        steps = assign_unserved(shards, agents, self._tie)
+        for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
+            for taker in await self._store.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
+                log.info("shard assigned", shard=taker.shard_id, host=taker.host)
+                self._hints.assignments(taker)
         for move in plan_handback(shards, agents, at_once=self._settings.handbacks_at_once):
             owner = await self._store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
             if owner is not None:

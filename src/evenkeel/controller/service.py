@@ -88,8 +88,13 @@ class Controller:
             await self._clock.sleep(seconds * self._rng.uniform(0.8, 1.2))
 
     async def stop(self) -> None:
-        """Take no more messages, finish those being worked on, end."""
-        await asyncio.gather(*(subscription.close() for subscription in self._subscriptions.values()))
+        """Take no more messages, finish those being worked on if that is soon, end."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        closing = [asyncio.create_task(subscription.close()) for subscription in self._subscriptions.values()]
+        if closing:
+            _, late = await asyncio.wait(closing, timeout=self._settings.stop_timeout_seconds)
+            for task in late:  # what it was working on is delivered again
+                task.cancel()
+            await asyncio.gather(*closing, return_exceptions=True)

@@ -21,4 +21,6 @@ class ControllerSettings(Value):
     """Load balancers named in one answer to an agent's sync."""
     members_per_answer: int = 1500
     """Bounds the size of an answer that carries service definitions."""
+    stop_timeout_seconds: float = 5.0
+    """How long messages being worked on may take when the controller stops."""
     events_kept: int = 10_000

@@ -42,7 +42,7 @@ from evenkeel.core.model import (
     Pool,
     Subnet,
 )
-from evenkeel.core.placement import AgentView, GroupView, ShardView
+from evenkeel.core.placement import AgentView, Assign, GroupView, ShardView
 
 
 class Clock(Protocol):
@@ -431,10 +431,9 @@ class OwnershipStore(Protocol):
         """Snapshot of one group: shards that need a decision (see above), and all its agents."""
         ...
 
-    async def assign(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
-        """Takeover: acting agent = ``agent_id``, epoch + 1, if the epoch is still the seen one, the acting agent
-        is still not
-        live and the new one is. Returns the new owner; None if any of that failed."""
+    async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+        """Takeovers, in one transaction: acting agent = ``agent_id``, epoch + 1, each if its epoch is still the seen
+        one, its acting agent is still not live and the new one is. Returns the new owners of those that succeeded."""
         ...
 
     async def start_handover(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:

@@ -6,11 +6,14 @@ it is refused by the device's guard.
 """
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, exists, false, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import ShardOwner
+from evenkeel.core.placement import Assign
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
@@ -52,12 +55,13 @@ class PlacingPart(Part):
 
         try:
             return await self._db.write(place)
-        except Raced:
+        except (Raced, IntegrityError):  # somebody else was quicker, or the agent was deleted
             return None
 
-    async def assign(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+    async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
         """See :meth:`evenkeel.core.ports.OwnershipStore.assign`."""
-        return await self._db.write(lambda connection: _assign(connection, shard_id, seen_epoch, agent_id))
+        ordered = sorted(steps, key=lambda step: step.shard_id)
+        return await self._db.write(lambda connection: _assign_all(connection, ordered))
 
     async def start_handover(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.start_handover`."""
@@ -135,16 +139,30 @@ def _fit(agent_id: str) -> Any:
     )
 
 
-def _assign(connection: Connection, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
-    shard = _seen(connection, shard_id, seen_epoch)
-    if shard is None:
-        return None
-    hosts = hosts_locked(connection, [shard.acting_agent_id, agent_id])
+def _assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+    """All shards are locked before any agent, as everywhere."""
+    seen = [(step, _seen(connection, step.shard_id, step.seen_epoch)) for step in steps]
+    decided = [(step.agent_id, shard) for step, shard in seen if shard is not None]
+    concerned = {agent_id for taker, shard in decided for agent_id in (taker, shard.acting_agent_id)}
+    hosts = hosts_locked(connection, sorted(agent_id for agent_id in concerned if agent_id))
+    owners = [_assign(connection, shard, taker, hosts) for taker, shard in decided]
+    told = {
+        agent_id
+        for (taker, shard), owner in zip(decided, owners, strict=True)
+        if owner
+        for agent_id in (taker, shard.acting_agent_id)
+    }
+    if told:
+        tell_agents(connection, sorted(agent_id for agent_id in told if agent_id))
+    return tuple(owner for owner in owners if owner is not None)
+
+
+def _assign(connection: Connection, shard: Any, agent_id: str, hosts: dict[str, str]) -> ShardOwner | None:
     taken = connection.execute(
         update(_shard)
         .where(
-            _shard.c.id == shard_id,
-            _shard.c.epoch == seen_epoch,
+            _shard.c.id == shard.id,
+            _shard.c.epoch == shard.epoch,
             or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(eligible_ids())),
             _fit(agent_id),
         )
@@ -152,7 +170,6 @@ def _assign(connection: Connection, shard_id: str, seen_epoch: int, agent_id: st
     )
     if taken.rowcount == 0:
         return None
-    tell_agents(connection, [shard.acting_agent_id, agent_id])
     _record_assign(connection, shard, hosts, agent_id)
     return owner_of(shard, hosts[agent_id])
 

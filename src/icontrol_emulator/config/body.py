@@ -96,7 +96,7 @@ def _value(spec: TypeSpec, name: str, value: Any) -> Any:
         return UNSET
     if name not in spec.defaults:
         # an empty list of a child profile hides its parent's; elsewhere a device leaves empty lists out
-        empty = ("", "none") if spec.inherits else ("", "none", [])
+        empty: tuple[Any, ...] = ("", "none") if spec.inherits else ("", "none", [])
         return UNSET if value in empty else value
     default = spec.defaults[name]
     coerced = _coerce(name, default, value)

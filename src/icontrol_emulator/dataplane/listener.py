@@ -62,8 +62,8 @@ class Carrier:
             reset(conn)
             return
         counters = self.counters.of("virtual", key.path)
-        limit = int(session.virtual.props.get("connectionLimit", 0))
-        if limit and counters.current >= limit:
+        most = int(session.virtual.props.get("connectionLimit", 0))
+        if most and counters.current >= most:
             reset(conn)
             return
         counters.opened()

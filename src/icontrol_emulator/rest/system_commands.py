@@ -9,6 +9,7 @@ from typing import Any
 from icontrol_emulator import errors
 from icontrol_emulator.cluster import Cluster
 from icontrol_emulator.device import OFFLINE, STANDBY, Device, Task
+from icontrol_emulator.rest import file_tools
 from icontrol_emulator.rest.message import Call, Reply
 
 TASKS_MAX = 200
@@ -119,19 +120,15 @@ def _tmsh(device: Device, words: list[str]) -> str:
     return ""
 
 
-def _file_tool(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
-    for path in str(body.get("utilCmdArgs", "")).split():
-        device.files.pop(path.rpartition("/")[2], None)
-    return {"kind": "tm:util:unix-rm:runstate", **body}
-
-
 COMMANDS: dict[str, Command] = {
     "sys/config": _config,
     "sys/failover": _failover,
     "cm": _cm,
     "cm/config-sync": _config_sync_task,
     "util/bash": _bash,
-    "util/unix-rm": _file_tool,
+    "util/unix-ls": file_tools.ls,
+    "util/unix-mv": file_tools.mv,
+    "util/unix-rm": file_tools.rm,
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from evenkeel.api.errors import unknown_input
-from evenkeel.api.octavia import requests
+from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.rules import (
     check_listener,
     check_listener_ports,
@@ -53,7 +53,7 @@ HasProject = (
     requests.ListenerParts
     | requests.PoolParts
     | requests.MemberNew
-    | requests.MemberBatchItem
+    | change_requests.MemberBatchItem
     | requests.NestedHealthMonitor
     | requests.LoadBalancerNew
 )

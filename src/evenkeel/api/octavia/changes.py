@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from evenkeel.api.octavia import requests
+from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import NewId, Place, check_project, persistence_of, tags_of
 from evenkeel.api.octavia.rules import (
     HTTP_ATTRIBUTES,
@@ -68,12 +68,12 @@ def given(body: Any, defaults: Mapping[str, Any]) -> Changes:
     return changes
 
 
-def load_balancer_changes(body: requests.LoadBalancerChange) -> Changes:
+def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
     """What is to change of a load balancer."""
     return given(body, LOAD_BALANCER_DEFAULTS)
 
 
-def listener_changes(body: requests.ListenerChange) -> Changes:
+def listener_changes(body: change_requests.ListenerChange) -> Changes:
     """What is to change of a listener."""
     refuse_true(body, "hsts_include_subdomains", "hsts_preload")
     changes = given(body, LISTENER_DEFAULTS)
@@ -82,7 +82,7 @@ def listener_changes(body: requests.ListenerChange) -> Changes:
     return changes
 
 
-def pool_changes(body: requests.PoolChange) -> Changes:
+def pool_changes(body: change_requests.PoolChange) -> Changes:
     """What is to change of a pool."""
     refuse_true(body, "tls_enabled")
     changes = given(body, POOL_DEFAULTS)
@@ -91,7 +91,7 @@ def pool_changes(body: requests.PoolChange) -> Changes:
     return changes
 
 
-def member_changes(body: requests.MemberChange | requests.MemberBatchItem) -> Changes:
+def member_changes(body: change_requests.MemberChange | change_requests.MemberBatchItem) -> Changes:
     """What is to change of a member."""
     changes = given(body, MEMBER_DEFAULTS)
     if changes.get("monitor_address") is not None:
@@ -99,7 +99,7 @@ def member_changes(body: requests.MemberChange | requests.MemberBatchItem) -> Ch
     return changes
 
 
-def monitor_changes(body: requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
+def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
     """What is to change of a health monitor; the result is checked as a whole."""
     changes = given(body, MONITOR_DEFAULTS)
     if current.type == "HTTP":
@@ -111,7 +111,7 @@ def monitor_changes(body: requests.HealthMonitorChange, current: HealthMonitor) 
 
 
 def batch_rows(
-    items: Iterable[requests.MemberBatchItem],
+    items: Iterable[change_requests.MemberBatchItem],
     existing: Iterable[Member],
     place: Place,
     *,

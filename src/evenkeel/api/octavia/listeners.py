@@ -2,12 +2,12 @@
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia import requests
+from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import Place, listener_row
 from evenkeel.api.octavia.changes import listener_changes
 from evenkeel.api.octavia.resources import LISTENERS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_listener, check_pair
-from evenkeel.api.octavia.views import statistics_view
+from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.core.errors import NotFound
 from evenkeel.core.model import Listener, LoadBalancer, Pool
 
@@ -37,7 +37,7 @@ async def _check_default_pool(services: Services, pool_id: str, load_balancer_id
     check_pair(protocol, pool.protocol)
 
 
-async def change(services: Services, call: Call, body: requests.ListenerChangeBody) -> Answer:
+async def change(services: Services, call: Call, body: change_requests.ListenerChangeBody) -> Answer:
     """200."""
     listener_id = object_id(call, LISTENERS.title)
     changes = listener_changes(body.listener)

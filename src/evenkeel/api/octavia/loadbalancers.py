@@ -3,13 +3,13 @@
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
 from evenkeel.api.errors import Refusal, unknown_input
-from evenkeel.api.octavia import requests
+from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import Place, project_of, tree_of
 from evenkeel.api.octavia.changes import load_balancer_changes
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id, one, written
 from evenkeel.api.octavia.rules import checked_address
+from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import graph_view, status_tree
-from evenkeel.api.octavia.views import statistics_view
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.model import LoadBalancer
@@ -53,7 +53,7 @@ async def _plan_vip(services: Services, wanted: requests.LoadBalancerNew, place:
         raise Invalid(str(error)) from error
 
 
-async def change(services: Services, call: Call, body: requests.LoadBalancerChangeBody) -> Answer:
+async def change(services: Services, call: Call, body: change_requests.LoadBalancerChangeBody) -> Answer:
     """200 with the changed load balancer."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     changes = load_balancer_changes(body.loadbalancer)

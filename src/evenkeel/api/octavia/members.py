@@ -2,7 +2,7 @@
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia import requests
+from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import Place, member_row
 from evenkeel.api.octavia.changes import batch_rows, member_changes
 from evenkeel.api.octavia.resources import MEMBERS, POOLS, changed, everything, object_id, one, written
@@ -29,14 +29,14 @@ async def create(services: Services, call: Call, body: requests.MemberNewBody) -
     return one(MEMBERS, await written(services, call, MEMBERS, accepted, row.id, pool.id), 201)
 
 
-async def change(services: Services, call: Call, body: requests.MemberChangeBody) -> Answer:
+async def change(services: Services, call: Call, body: change_requests.MemberChangeBody) -> Answer:
     """200."""
     pool_id = object_id(call, POOLS.title, "pool_id")
     changes = member_changes(body.member)
     return await changed(services, call, MEMBERS, object_id(call, MEMBERS.title), changes, pool_id)
 
 
-async def replace(services: Services, call: Call, body: requests.MemberBatchBody) -> Answer:
+async def replace(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
     """202: the pool's members become those of the body; with ``additive_only`` none is removed."""
     additive_only = call.flag("additive_only")
     pool = await _pool(services, call)

@@ -5,7 +5,7 @@ from msgspec import structs
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import unknown_input
-from evenkeel.api.octavia import requests
+from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import Place, monitor_row, pool_rows
 from evenkeel.api.octavia.changes import monitor_changes, pool_changes
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, object_id, one, written
@@ -44,7 +44,7 @@ async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) ->
     return Place(root.id, root.project_id)
 
 
-async def change(services: Services, call: Call, body: requests.PoolChangeBody) -> Answer:
+async def change(services: Services, call: Call, body: change_requests.PoolChangeBody) -> Answer:
     """200."""
     pool_id = object_id(call, POOLS.title)
     changes = pool_changes(body.pool)
@@ -66,7 +66,7 @@ async def create_monitor(services: Services, call: Call, body: requests.HealthMo
     return one(HEALTH_MONITORS, await written(services, call, HEALTH_MONITORS, accepted, row.id), 201)
 
 
-async def change_monitor(services: Services, call: Call, body: requests.HealthMonitorChangeBody) -> Answer:
+async def change_monitor(services: Services, call: Call, body: change_requests.HealthMonitorChangeBody) -> Answer:
     """200. The result is checked as a whole, so the monitor is read first."""
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     current: HealthMonitor = await services.store.get(HealthMonitor, monitor_id, project_id=call.caller.scope)

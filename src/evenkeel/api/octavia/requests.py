@@ -1,13 +1,12 @@
-"""What clients may send, as types. Attribute names and bounds are Octavia's.
+"""What clients may send to make things, as types. Attribute names and bounds are Octavia's; null means the default.
 
 An attribute whose feature is not built stands here too, so that its null or empty default is accepted, as clients
-send it, and anything else is refused by name. In changes (PUT) an absent attribute is left alone, and null means the
-default.
+send it, and anything else is refused by name.
 """
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from evenkeel.api.bodies import Request
 from evenkeel.api.fields import (
@@ -18,16 +17,13 @@ from evenkeel.api.fields import (
     ConnectionLimit,
     DomainName,
     EmptyList,
-    EmptyListChange,
     ExpectedCodes,
     HttpMethod,
     HttpVersion,
     MonitorRetries,
     MonitorSeconds,
     NotBuilt,
-    NotBuiltChange,
     NotTrue,
-    NotTrueChange,
     ObjectId,
     Port,
     ProjectId,
@@ -89,36 +85,6 @@ class MemberNew(Request):
     request_sriov: NotTrue = None
 
 
-class MemberBatchItem(Request):
-    """One server of a pool as it is to be: what is absent keeps the value of the member that is there."""
-
-    address: Address
-    protocol_port: Port
-    name: Text | UnsetType | None = UNSET
-    admin_state_up: bool | UnsetType | None = UNSET
-    weight: Weight | UnsetType | None = UNSET
-    backup: bool | UnsetType | None = UNSET
-    subnet_id: ObjectId | UnsetType | None = UNSET
-    monitor_address: Address | UnsetType | None = UNSET
-    monitor_port: Port | UnsetType | None = UNSET
-    tags: Tags | UnsetType | None = UNSET
-    project_id: ProjectId | UnsetType | None = UNSET
-    tenant_id: ProjectId | UnsetType | None = UNSET
-    request_sriov: NotTrueChange = UNSET
-
-
-class MemberChange(Request):
-    """What can be changed of a member."""
-
-    name: Text | UnsetType | None = UNSET
-    admin_state_up: bool | UnsetType | None = UNSET
-    weight: Weight | UnsetType | None = UNSET
-    backup: bool | UnsetType | None = UNSET
-    monitor_address: Address | UnsetType | None = UNSET
-    monitor_port: Port | UnsetType | None = UNSET
-    tags: Tags | UnsetType | None = UNSET
-
-
 # -- health monitors
 
 
@@ -146,23 +112,6 @@ class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
     """How the members of a pool are to be checked."""
 
     pool_id: ObjectId
-
-
-class HealthMonitorChange(Request):
-    """What can be changed of a health monitor."""
-
-    name: Text | UnsetType | None = UNSET
-    delay: MonitorSeconds | UnsetType = UNSET
-    timeout: MonitorSeconds | UnsetType = UNSET
-    max_retries: MonitorRetries | UnsetType = UNSET
-    max_retries_down: MonitorRetries | UnsetType | None = UNSET
-    http_method: HttpMethod | UnsetType | None = UNSET
-    url_path: UrlPath | UnsetType | None = UNSET
-    expected_codes: ExpectedCodes | UnsetType | None = UNSET
-    http_version: HttpVersion | UnsetType | None = UNSET
-    domain_name: DomainName | UnsetType | None = UNSET
-    admin_state_up: bool | UnsetType | None = UNSET
-    tags: Tags | UnsetType | None = UNSET
 
 
 # -- pools
@@ -208,24 +157,6 @@ class PoolNew(NestedPool):
 
     loadbalancer_id: ObjectId | None = None
     listener_id: ObjectId | None = None
-
-
-class PoolChange(Request):
-    """What can be changed of a pool."""
-
-    name: Text | UnsetType | None = UNSET
-    description: Text | UnsetType | None = UNSET
-    admin_state_up: bool | UnsetType | None = UNSET
-    lb_algorithm: LbAlgorithm | UnsetType = UNSET
-    session_persistence: Persistence | UnsetType | None = UNSET
-    tags: Tags | UnsetType | None = UNSET
-    tls_container_ref: NotBuiltChange = UNSET
-    ca_tls_container_ref: NotBuiltChange = UNSET
-    crl_container_ref: NotBuiltChange = UNSET
-    tls_enabled: NotTrueChange = UNSET
-    tls_ciphers: NotBuiltChange = UNSET
-    tls_versions: EmptyListChange = UNSET
-    alpn_protocols: EmptyListChange = UNSET
 
 
 # -- listeners
@@ -278,34 +209,6 @@ class ListenerNew(ListenerParts, kw_only=True):
     default_pool: NotBuilt = None
 
 
-class ListenerChange(Request):
-    """What can be changed of a listener."""
-
-    name: Text | UnsetType | None = UNSET
-    description: Text | UnsetType | None = UNSET
-    admin_state_up: bool | UnsetType | None = UNSET
-    connection_limit: ConnectionLimit | UnsetType | None = UNSET
-    default_pool_id: ObjectId | UnsetType | None = UNSET
-    insert_headers: InsertHeaders | UnsetType | None = UNSET
-    timeout_client_data: TimeoutMilliseconds | UnsetType | None = UNSET
-    timeout_member_connect: TimeoutMilliseconds | UnsetType | None = UNSET
-    timeout_member_data: TimeoutMilliseconds | UnsetType | None = UNSET
-    timeout_tcp_inspect: TimeoutMilliseconds | UnsetType | None = UNSET
-    tags: Tags | UnsetType | None = UNSET
-    default_tls_container_ref: NotBuiltChange = UNSET
-    sni_container_refs: EmptyListChange = UNSET
-    client_ca_tls_container_ref: NotBuiltChange = UNSET
-    client_authentication: NoClientAuthentication | UnsetType | None = UNSET
-    client_crl_container_ref: NotBuiltChange = UNSET
-    allowed_cidrs: EmptyListChange = UNSET
-    tls_ciphers: NotBuiltChange = UNSET
-    tls_versions: EmptyListChange = UNSET
-    alpn_protocols: EmptyListChange = UNSET
-    hsts_max_age: NotBuiltChange = UNSET
-    hsts_include_subdomains: NotTrueChange = UNSET
-    hsts_preload: NotTrueChange = UNSET
-
-
 # -- load balancers
 
 
@@ -332,17 +235,6 @@ class LoadBalancerNew(Request):
     availability_zone: NotBuilt = None
 
 
-class LoadBalancerChange(Request):
-    """What can be changed of a load balancer."""
-
-    name: Text | UnsetType | None = UNSET
-    description: Text | UnsetType | None = UNSET
-    admin_state_up: bool | UnsetType | None = UNSET
-    tags: Tags | UnsetType | None = UNSET
-    vip_qos_policy_id: NotBuiltChange = UNSET
-    vip_sg_ids: EmptyListChange = UNSET
-
-
 # -- bodies: each wraps its object in one attribute
 
 
@@ -352,22 +244,10 @@ class LoadBalancerNewBody(Request):
     loadbalancer: LoadBalancerNew
 
 
-class LoadBalancerChangeBody(Request):
-    """Body of PUT /loadbalancers/{id}."""
-
-    loadbalancer: LoadBalancerChange
-
-
 class ListenerNewBody(Request):
     """Body of POST /listeners."""
 
     listener: ListenerNew
-
-
-class ListenerChangeBody(Request):
-    """Body of PUT /listeners/{id}."""
-
-    listener: ListenerChange
 
 
 class PoolNewBody(Request):
@@ -376,37 +256,13 @@ class PoolNewBody(Request):
     pool: PoolNew
 
 
-class PoolChangeBody(Request):
-    """Body of PUT /pools/{id}."""
-
-    pool: PoolChange
-
-
 class MemberNewBody(Request):
     """Body of POST /pools/{id}/members."""
 
     member: MemberNew
 
 
-class MemberChangeBody(Request):
-    """Body of PUT /pools/{id}/members/{id}."""
-
-    member: MemberChange
-
-
-class MemberBatchBody(Request):
-    """Body of PUT /pools/{id}/members."""
-
-    members: Annotated[list[MemberBatchItem], Meta(max_length=MAX_MEMBERS)]
-
-
 class HealthMonitorNewBody(Request):
     """Body of POST /healthmonitors."""
 
     healthmonitor: HealthMonitorNew
-
-
-class HealthMonitorChangeBody(Request):
-    """Body of PUT /healthmonitors/{id}."""
-
-    healthmonitor: HealthMonitorChange

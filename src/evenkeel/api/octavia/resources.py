@@ -7,7 +7,7 @@ from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.errors import BadList
 from evenkeel.api.lists import Filters, as_integer, as_number, as_text, chosen, links, parse_list
-from evenkeel.api.octavia import views
+from evenkeel.api.octavia import showing
 from evenkeel.api.routing import Handler
 from evenkeel.core.control import Change, ListQuery, Page
 from evenkeel.core.errors import Invalid, NotFound
@@ -55,7 +55,7 @@ LOAD_BALANCERS = Resource(
             "vip_port_id": as_text,
         }
     ),
-    view=views.load_balancer_view,
+    view=showing.load_balancer_view,
 )
 LISTENERS = Resource(
     kind=Listener,
@@ -77,7 +77,7 @@ LISTENERS = Resource(
         },
         aliases=_CHILD_ALIASES,
     ),
-    view=views.listener_view,
+    view=showing.listener_view,
 )
 POOLS = Resource(
     kind=Pool,
@@ -88,7 +88,7 @@ POOLS = Resource(
         parsers={**_CHILD, "description": as_text, "protocol": as_text, "lb_algorithm": as_text},
         aliases=_CHILD_ALIASES,
     ),
-    view=views.pool_view,
+    view=showing.pool_view,
 )
 MEMBERS = Resource(
     kind=Member,
@@ -107,7 +107,7 @@ MEMBERS = Resource(
             "monitor_port": as_integer,
         }
     ),
-    view=views.member_view,
+    view=showing.member_view,
 )
 HEALTH_MONITORS = Resource(
     kind=HealthMonitor,
@@ -131,7 +131,7 @@ HEALTH_MONITORS = Resource(
         },
         aliases=_CHILD_ALIASES,
     ),
-    view=views.health_monitor_view,
+    view=showing.health_monitor_view,
 )
 
 

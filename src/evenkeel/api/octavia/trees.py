@@ -5,13 +5,8 @@ from typing import Any
 
 import msgspec
 
-from evenkeel.api.octavia.views import (
-    FullLoadBalancerView,
-    View,
-    full_pool_view,
-    listener_view,
-    load_balancer_view,
-)
+from evenkeel.api.octavia.showing import full_pool_view, listener_view, load_balancer_view
+from evenkeel.api.octavia.views import FullLoadBalancerView, View
 from evenkeel.core.model import HealthMonitor, LoadBalancerTree, Member, Pool
 
 

@@ -53,6 +53,7 @@ class IControl:
         self.host = host
         self._options = options
         self._http: aiohttp.ClientSession | None = None
+        self._turns = asyncio.Semaphore(CONNECTIONS_MAX)
         self._token = ""
         self._login_lock = asyncio.Lock()
 
@@ -208,6 +209,7 @@ class IControl:
         url = URL(f"https://{self.host}{path}", encoded=True)
         try:
             async with (
+                self._turns,  # waiting for a connection is not the device's fault, so it does not count
                 asyncio.timeout(timeout_seconds),
                 self._session().request(
                     method,

@@ -43,9 +43,11 @@ class PartitionRules(TypeRules):
 
 class FolderRules(TypeRules):
     def name(self, ctx: Context, parent: Obj | None, body: dict[str, Any]) -> None:
-        if body.get("partition") == "/":
-            body["name"] = f"/{str(body.get('name', '')).strip('/')}"
-            del body["partition"]
+        own = str(body.get("name", "")).strip("/")
+        if "/" in (body.get("partition"), body.get("subPath")) and body.get("partition") in (None, "", "/", own):
+            body["name"] = f"/{own}"
+            body.pop("partition", None)
+            body.pop("subPath", None)
 
     def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         above = obj.key.path.rpartition("/")[0]

@@ -1,0 +1,175 @@
+"""From core values to what Octavia shows of them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from evenkeel.api.octavia.views import (
+    FullPoolView,
+    HealthMonitorView,
+    IdRef,
+    ListenerView,
+    LoadBalancerView,
+    MemberView,
+    PersistenceView,
+    PoolView,
+    StatisticsView,
+)
+from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.core.model import HealthMonitor, Listener, ListenerStatistics, LoadBalancer, Member, Pool
+
+
+def refs(ids: Iterable[str]) -> list[IdRef]:
+    """Pointers to objects."""
+    return [IdRef(id=item) for item in ids]
+
+
+def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
+    """A load balancer, with the ids of what is below it."""
+    vip = row.vip
+    return LoadBalancerView(
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        provisioning_status=row.provisioning_status,
+        operating_status=row.operating_status,
+        admin_state_up=row.admin_state_up,
+        project_id=row.project_id,
+        tenant_id=row.project_id,
+        created_at=timestamp(row.created_at),
+        updated_at=timestamp_or_none(row.updated_at),
+        vip_address=vip.address,
+        vip_port_id=vip.port_id,
+        vip_subnet_id=vip.subnet_id,
+        vip_network_id=vip.network_id,
+        listeners=refs(row.listener_ids),
+        pools=refs(row.pool_ids),
+        provider=row.provider,
+        tags=row.tags,
+    )
+
+
+def listener_view(row: Listener) -> ListenerView:
+    """A listener."""
+    return ListenerView(
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        provisioning_status=row.provisioning_status,
+        operating_status=row.operating_status,
+        admin_state_up=row.admin_state_up,
+        protocol=row.protocol,
+        protocol_port=row.protocol_port,
+        connection_limit=row.connection_limit,
+        project_id=row.project_id,
+        tenant_id=row.project_id,
+        default_pool_id=row.default_pool_id,
+        insert_headers=row.insert_headers,
+        created_at=timestamp(row.created_at),
+        updated_at=timestamp_or_none(row.updated_at),
+        loadbalancers=[IdRef(id=row.load_balancer_id)],
+        timeout_client_data=row.timeout_client_data,
+        timeout_member_connect=row.timeout_member_connect,
+        timeout_member_data=row.timeout_member_data,
+        timeout_tcp_inspect=row.timeout_tcp_inspect,
+        tags=row.tags,
+    )
+
+
+def _pool_attributes(row: Pool) -> dict[str, Any]:
+    persistence = row.session_persistence
+    return {
+        "id": row.id,
+        "name": row.name,
+        "description": row.description,
+        "provisioning_status": row.provisioning_status,
+        "operating_status": row.operating_status,
+        "admin_state_up": row.admin_state_up,
+        "protocol": row.protocol,
+        "lb_algorithm": row.lb_algorithm,
+        "session_persistence": None
+        if persistence is None
+        else PersistenceView(type=persistence.type, cookie_name=persistence.cookie_name),
+        "project_id": row.project_id,
+        "tenant_id": row.project_id,
+        "loadbalancers": [IdRef(id=row.load_balancer_id)],
+        "listeners": refs(row.listener_ids),
+        "created_at": timestamp(row.created_at),
+        "updated_at": timestamp_or_none(row.updated_at),
+        "tags": row.tags,
+    }
+
+
+def pool_view(row: Pool) -> PoolView:
+    """A pool, with the ids of what is below it."""
+    return PoolView(**_pool_attributes(row), healthmonitor_id=row.health_monitor_id, members=refs(row.member_ids))
+
+
+def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor | None) -> FullPoolView:
+    """A pool with what is below it."""
+    return FullPoolView(
+        **_pool_attributes(row),
+        healthmonitor_id=None if monitor is None else monitor.id,
+        members=[member_view(member) for member in members],
+        healthmonitor=None if monitor is None else health_monitor_view(monitor),
+    )
+
+
+def member_view(row: Member) -> MemberView:
+    """A member."""
+    return MemberView(
+        id=row.id,
+        name=row.name,
+        operating_status=row.operating_status,
+        provisioning_status=row.provisioning_status,
+        admin_state_up=row.admin_state_up,
+        address=row.address,
+        protocol_port=row.protocol_port,
+        weight=row.weight,
+        backup=row.backup,
+        subnet_id=row.subnet_id,
+        project_id=row.project_id,
+        tenant_id=row.project_id,
+        created_at=timestamp(row.created_at),
+        updated_at=timestamp_or_none(row.updated_at),
+        monitor_address=row.monitor_address,
+        monitor_port=row.monitor_port,
+        tags=row.tags,
+    )
+
+
+def health_monitor_view(row: HealthMonitor) -> HealthMonitorView:
+    """A health monitor."""
+    return HealthMonitorView(
+        id=row.id,
+        name=row.name,
+        type=row.type,
+        delay=row.delay,
+        timeout=row.timeout,
+        max_retries=row.max_retries,
+        max_retries_down=row.max_retries_down,
+        http_method=row.http_method,
+        url_path=row.url_path,
+        expected_codes=row.expected_codes,
+        admin_state_up=row.admin_state_up,
+        project_id=row.project_id,
+        tenant_id=row.project_id,
+        pools=[IdRef(id=row.pool_id)],
+        provisioning_status=row.provisioning_status,
+        operating_status=row.operating_status,
+        created_at=timestamp(row.created_at),
+        updated_at=timestamp_or_none(row.updated_at),
+        tags=row.tags,
+        http_version=row.http_version,
+        domain_name=row.domain_name,
+    )
+
+
+def statistics_view(statistics: ListenerStatistics) -> StatisticsView:
+    """Totals."""
+    return StatisticsView(
+        bytes_in=statistics.bytes_in,
+        bytes_out=statistics.bytes_out,
+        active_connections=statistics.active_connections,
+        total_connections=statistics.total_connections,
+        request_errors=statistics.request_errors,
+    )

@@ -1,0 +1,158 @@
+"""Controllers and agents in one event loop: the real code on an in-memory bus, a database file and no-op devices."""
+
+import asyncio
+import random
+import uuid
+from pathlib import Path
+
+from evenkeel.agent.service import Agent
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.bus.memory import MemoryBus, MemoryHub
+from evenkeel.cmd.runtime import SystemClock
+from evenkeel.controller.service import Controller
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.control import Environment, VipPlan
+from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.devices.noop import NoopGroup, NoopMemory
+from evenkeel.store.part import StoreOptions
+from evenkeel.store.sql_store import SqlStore, open_store
+from tests.waiting import eventually
+
+ENVIRONMENT = "sys"
+
+
+class World:
+    """Start parts by name, take them away without a word, look at database and device."""
+
+    def __init__(self, directory: Path, *, pending_deadline_seconds: float = 300.0) -> None:
+        self.hub = MemoryHub()
+        self.memory = NoopMemory()
+        self.store: SqlStore = open_store(
+            f"sqlite:///{directory}/world.db", StoreOptions(pending_deadline_seconds=pending_deadline_seconds)
+        )
+        self.controllers: dict[str, Controller] = {}
+        self.agents: dict[str, Agent] = {}
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+        self._buses: list[MemoryBus] = []
+        self._addresses = iter(range(1, 250))
+
+    async def start(self, *, controllers: int = 2, agents: int = 2) -> None:
+        """The database, and this many of each."""
+        await self.store.start()
+        await self.store.add_environment(Environment(name=ENVIRONMENT, device_driver="noop"))
+        for number in range(controllers):
+            await self.start_controller(f"c{number}")
+        for number in range(agents):
+            await self.start_agent(f"h{number}")
+
+    async def _bus(self, name: str) -> MemoryBus:
+        bus = MemoryBus(self.hub, name=name)
+        await bus.start()
+        self._buses.append(bus)
+        return bus
+
+    async def start_controller(self, name: str) -> None:
+        """A controller without its API."""
+        settings = ControllerSettings(
+            session_ttl_seconds=1.0,
+            schedule_interval_seconds=0.05,
+            sweep_interval_seconds=0.1,
+            settle_seconds=0.3,
+        )
+        controller = self.controllers[name] = Controller(
+            store=self.store,
+            bus=await self._bus(name),
+            clock=SystemClock(),
+            settings=settings,
+            rng=random.Random(name),
+        )
+        await controller.start()
+
+    async def start_agent(self, host: str) -> None:
+        """An agent of group 1, and wait until it is alive."""
+        settings = AgentSettings(
+            agent_id=str(uuid.uuid5(uuid.NAMESPACE_URL, host)),
+            environment=ENVIRONMENT,
+            group_number=1,
+            host=host,
+            report_interval_seconds=0.5,
+            keepalive_interval_seconds=0.1,
+            call_timeout_seconds=2.0,
+            status_interval_seconds=0.5,
+            write_budget_seconds=0.2,
+            retry_min_seconds=0.05,
+            retry_max_seconds=0.5,
+            duplicate_patience_seconds=5.0,
+        )
+        agent = self.agents[host] = Agent(
+            bus=await self._bus(host),
+            device=NoopGroup(self.memory),
+            clock=SystemClock(),
+            settings=settings,
+            new_id=lambda: str(uuid.uuid4()),
+            rng=random.Random(host),
+        )
+        self.tasks[host] = asyncio.create_task(agent.run(), name=host)
+        await eventually(lambda: self.alive(host))
+
+    async def alive(self, host: str) -> bool:
+        """Is its session live?"""
+        return any(agent.host == host and agent.alive for agent in await self.store.agents())
+
+    async def vanish(self, host: str) -> None:
+        """End an agent in the middle of whatever it does, without a good-bye."""
+        task = self.tasks.pop(host)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def create(self, project_id: str) -> str:
+        """A load balancer, accepted as the API would."""
+        load_balancer_id = str(uuid.uuid4())
+        address = f"192.0.2.{next(self._addresses)}"
+        vip = Vip(address=address, subnet_id="s", network_id="n", port_id=str(uuid.uuid4()))
+        root = LoadBalancer(id=load_balancer_id, project_id=project_id, vip=vip, provider=ENVIRONMENT)
+        plan = VipPlan(subnet_id="s", network_id="n", port_id=vip.port_id, address=address)
+        change = await self.store.create_load_balancer(LoadBalancerTree(load_balancer=root), plan)
+        for controller in list(self.controllers.values())[:1]:
+            await controller.driver.accepted(change)
+        return load_balancer_id
+
+    async def rename(self, load_balancer_id: str, name: str) -> int:
+        """A change; returns its revision."""
+        change = await self.store.update_load_balancer(load_balancer_id, {"name": name}, project_id=None)
+        for controller in list(self.controllers.values())[:1]:
+            await controller.driver.accepted(change)
+        return change.revision
+
+    async def root(self, load_balancer_id: str) -> LoadBalancer:
+        """As stored."""
+        found: LoadBalancer = await self.store.get(LoadBalancer, load_balancer_id, project_id=None)
+        return found
+
+    async def active(self, load_balancer_id: str) -> bool:
+        """Confirmed at its newest revision."""
+        root = await self.root(load_balancer_id)
+        return root.provisioning_status == "ACTIVE" and root.applied_revision == root.revision
+
+    async def acting(self, load_balancer_id: str) -> str:
+        """The host that serves it now; empty if none does."""
+        shard = await self.store.hosting(load_balancer_id)
+        if shard is None or shard.acting_agent_id is None:
+            return ""
+        agent = await self.store.agent(shard.acting_agent_id)
+        return agent.host if agent.alive else ""
+
+    def on_device(self, project_id: str) -> dict[str, str]:
+        """Load balancer id -> name, as the device holds them."""
+        partition = self.memory.partitions.get(project_id)
+        return {} if partition is None else {lb: service.name for lb, service in partition.holds.items()}
+
+    async def close(self) -> None:
+        """End everything."""
+        for host in list(self.tasks):
+            await self.vanish(host)
+        for controller in self.controllers.values():
+            await controller.stop()
+        for bus in self._buses:
+            await bus.close()
+        await self.store.close()
