@@ -44,6 +44,7 @@ async def serve(database: str, port: int) -> None:
     import uvicorn
 
     from evenkeel.api.app import create_app
+    from evenkeel.cmd.runtime import tune_collector
     from evenkeel.core.control import Change, Environment
     from evenkeel.core.model import Subnet
     from evenkeel.network.builtin import BuiltinNetwork
@@ -69,6 +70,7 @@ async def serve(database: str, port: int) -> None:
         )
     )
     app = create_app(store=store, network=BuiltinNetwork(store), driver=Nobody(), default_provider="bench")
+    tune_collector()
     config = uvicorn.Config(app, port=port, access_log=False, log_level="warning", lifespan="off")
     await uvicorn.Server(config).serve()
 

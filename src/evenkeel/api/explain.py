@@ -121,7 +121,7 @@ def _bad_value(path: list[Step], body: Any, kind: type[Any]) -> RequestError:
 def _admits_something(node: inspect.Type) -> bool:
     if isinstance(node, inspect.ListType):
         return node.max_length != 0
-    return not (isinstance(node, inspect.LiteralType) and node.values == ("NONE",))
+    return not (isinstance(node, inspect.LiteralType) and len(node.values) == 1)
 
 
 def _shown(value: Any) -> str:

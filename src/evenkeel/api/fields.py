@@ -68,6 +68,10 @@ DomainName = Annotated[
     ),
 ]
 
+UsualMemberConnect = Literal[5000]
+UsualTcpInspect = Literal[0]
+"""Milliseconds. The only values that every device type can do."""
+
 NotBuilt: TypeAlias = None
 """An attribute whose feature is not built: only null is accepted."""
 EmptyList: TypeAlias = Annotated[list[Any], Meta(max_length=0)] | None

@@ -15,7 +15,7 @@ from oslo_config import cfg
 from evenkeel.api.app import create_app
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import options
-from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs
+from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, tune_collector
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
@@ -87,6 +87,7 @@ async def serve(
         default_provider=conf.default_provider or (environments[0].name if environments else ""),
         max_body_bytes=conf.api.max_body_bytes,
     )
+    tune_collector()
     server = Server(uvicorn.Config(app, access_log=False, log_level="warning", lifespan="off"))
     try:
         host, port = listening.getsockname()[:2]

@@ -107,9 +107,9 @@ def listener_row(
         default_pool_id=default_pool_id,
         insert_headers=body.insert_headers.as_dict() if body.insert_headers else {},
         timeout_client_data=50_000 if body.timeout_client_data is None else body.timeout_client_data,
-        timeout_member_connect=5_000 if body.timeout_member_connect is None else body.timeout_member_connect,
+        timeout_member_connect=5_000,
         timeout_member_data=50_000 if body.timeout_member_data is None else body.timeout_member_data,
-        timeout_tcp_inspect=body.timeout_tcp_inspect or 0,
+        timeout_tcp_inspect=0,
         tags=tags_of(body.tags),
     )
     check_listener(row, row.insert_headers)
@@ -120,7 +120,6 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
     """A checked member."""
     check_project(body, place)
     refuse_true(body, "request_sriov")
-    monitor_address = body.monitor_address
     return Member(
         id=new_id(),
         pool_id=pool_id,
@@ -133,8 +132,6 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
         weight=1 if body.weight is None else body.weight,
         backup=body.backup or False,
         subnet_id=body.subnet_id,
-        monitor_address=member_address("monitor_address", monitor_address) if monitor_address else None,
-        monitor_port=body.monitor_port,
         tags=tags_of(body.tags),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
     )

@@ -29,6 +29,8 @@ from evenkeel.api.fields import (
     Text,
     TimeoutMilliseconds,
     UrlPath,
+    UsualMemberConnect,
+    UsualTcpInspect,
     Weight,
 )
 from evenkeel.api.octavia.requests import InsertHeaders, NoClientAuthentication, Persistence
@@ -45,8 +47,8 @@ class MemberBatchItem(Request):
     weight: Weight | UnsetType | None = UNSET
     backup: bool | UnsetType | None = UNSET
     subnet_id: ObjectId | UnsetType | None = UNSET
-    monitor_address: Address | UnsetType | None = UNSET
-    monitor_port: Port | UnsetType | None = UNSET
+    monitor_address: NotBuiltChange = UNSET
+    monitor_port: NotBuiltChange = UNSET
     tags: Tags | UnsetType | None = UNSET
     project_id: ProjectId | UnsetType | None = UNSET
     tenant_id: ProjectId | UnsetType | None = UNSET
@@ -60,8 +62,8 @@ class MemberChange(Request):
     admin_state_up: bool | UnsetType | None = UNSET
     weight: Weight | UnsetType | None = UNSET
     backup: bool | UnsetType | None = UNSET
-    monitor_address: Address | UnsetType | None = UNSET
-    monitor_port: Port | UnsetType | None = UNSET
+    monitor_address: NotBuiltChange = UNSET
+    monitor_port: NotBuiltChange = UNSET
     tags: Tags | UnsetType | None = UNSET
 
 
@@ -110,9 +112,9 @@ class ListenerChange(Request):
     default_pool_id: ObjectId | UnsetType | None = UNSET
     insert_headers: InsertHeaders | UnsetType | None = UNSET
     timeout_client_data: TimeoutMilliseconds | UnsetType | None = UNSET
-    timeout_member_connect: TimeoutMilliseconds | UnsetType | None = UNSET
+    timeout_member_connect: UsualMemberConnect | UnsetType | None = UNSET
     timeout_member_data: TimeoutMilliseconds | UnsetType | None = UNSET
-    timeout_tcp_inspect: TimeoutMilliseconds | UnsetType | None = UNSET
+    timeout_tcp_inspect: UsualTcpInspect | UnsetType | None = UNSET
     tags: Tags | UnsetType | None = UNSET
     default_tls_container_ref: NotBuiltChange = UNSET
     sni_container_refs: EmptyListChange = UNSET

@@ -93,10 +93,7 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
 
 def member_changes(body: change_requests.MemberChange | change_requests.MemberBatchItem) -> Changes:
     """What is to change of a member."""
-    changes = given(body, MEMBER_DEFAULTS)
-    if changes.get("monitor_address") is not None:
-        changes["monitor_address"] = member_address("monitor_address", changes["monitor_address"])
-    return changes
+    return given(body, MEMBER_DEFAULTS)
 
 
 def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:

@@ -32,6 +32,8 @@ from evenkeel.api.fields import (
     Text,
     TimeoutMilliseconds,
     UrlPath,
+    UsualMemberConnect,
+    UsualTcpInspect,
     Weight,
 )
 from evenkeel.core.model import HealthMonitorType, LbAlgorithm, ListenerProtocol, PersistenceType, PoolProtocol
@@ -77,8 +79,8 @@ class MemberNew(Request):
     weight: Weight | None = None
     backup: bool | None = None
     subnet_id: ObjectId | None = None
-    monitor_address: Address | None = None
-    monitor_port: Port | None = None
+    monitor_address: NotBuilt = None
+    monitor_port: NotBuilt = None
     tags: Tags | None = None
     project_id: ProjectId | None = None
     tenant_id: ProjectId | None = None
@@ -173,9 +175,9 @@ class ListenerParts(Request):
     connection_limit: ConnectionLimit | None = None
     insert_headers: InsertHeaders | None = None
     timeout_client_data: TimeoutMilliseconds | None = None
-    timeout_member_connect: TimeoutMilliseconds | None = None
+    timeout_member_connect: UsualMemberConnect | None = None
     timeout_member_data: TimeoutMilliseconds | None = None
-    timeout_tcp_inspect: TimeoutMilliseconds | None = None
+    timeout_tcp_inspect: UsualTcpInspect | None = None
     tags: Tags | None = None
     project_id: ProjectId | None = None
     tenant_id: ProjectId | None = None

@@ -15,6 +15,7 @@ import aio_pika
 import structlog
 from aio_pika.abc import AbstractConnection
 from aio_pika.exceptions import AMQPError, ChannelInvalidStateError
+from yarl import URL
 
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.core.errors import BusUnavailable
@@ -108,11 +109,13 @@ class Link(Generic[S]):
     async def _serve(self, node: Node) -> None:
         """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it never stood."""
         self._lost.clear()
-        connection: AbstractConnection | None = None
+        # made before it is connected, so that it is closed whatever happens: the library would do that when the
+        # object is collected, perhaps in a loop that has ended
+        connection = aio_pika.Connection(URL(node.url(self._name)))
         try:
             with translated("connecting"):
                 async with asyncio.timeout(CONNECT_SECONDS):
-                    connection = await aio_pika.connect(node.url(self._name))
+                    await connection.connect()
                 connection.close_callbacks.add(lambda *_: self._lost.set())
                 async with asyncio.timeout(SETUP_SECONDS):
                     self._session = await self._open_session(connection)
@@ -123,8 +126,7 @@ class Link(Generic[S]):
             self._session = None
             self._up.clear()
             self._on_down()
-            if connection is not None:
-                await _close(connection)
+            await _close(connection)
 
 
 def _quieten_library() -> None:
