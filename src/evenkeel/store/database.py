@@ -34,7 +34,7 @@ Op = Callable[[Connection], T]
 
 BUSY_TIMEOUT_SECONDS = 30.0
 """SQLite's write lock is unfair between processes: waits of a second occur under load."""
-READER_THREADS = 3
+READER_THREADS = 1
 ATTEMPTS = 8
 RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
 """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
