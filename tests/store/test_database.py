@@ -1,4 +1,5 @@
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from sqlalchemy import Connection, event, text
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Invalid, StoreUnavailable
 from evenkeel.core.model import LoadBalancer
+from evenkeel.store import database as database_module
 from evenkeel.store.database import open_database
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.postgres import PostgreSQL
@@ -67,6 +69,22 @@ async def test_an_sqlite_read_sees_one_moment(tmp_path: Path) -> None:
 
     assert await store.database.read(op) == (0, 0)
     assert await store.database.read(count) == 1
+    await store.close()
+
+
+async def test_a_busy_sqlite_file_is_told_and_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_SECONDS", 0.01)
+    store = open_store(f"sqlite:///{tmp_path}/store.db")
+    await store.start()
+    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreUnavailable):
+        await store.add_environment(Environment(name="prod", device_driver="noop"))
+
+    other.close()
+    await store.add_environment(Environment(name="prod", device_driver="noop"))
+    assert [row.name for row in await store.environments()] == ["prod"]
     await store.close()
 
 

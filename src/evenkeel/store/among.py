@@ -44,14 +44,18 @@ class _Among(FunctionElement[bool]):
     inherit_cache = True
     name = "among"
 
+    def self_group(self, against: Any = None) -> Any:
+        """As it is: SQLAlchemy would add ``= 1`` for SQLite, which then uses no index for it."""
+        return self
+
 
 @compiles(_Among, "postgresql")
 def _postgresql(element: _Among, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
-    return f"{compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)})"
+    return f"({compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)}))"
 
 
 @compiles(_Among, "sqlite")
 def _sqlite(element: _Among, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
-    return f"{compiler.process(column, **kw)} IN (SELECT value FROM json_each({compiler.process(values, **kw)}))"
+    return f"({compiler.process(column, **kw)} IN (SELECT value FROM json_each({compiler.process(values, **kw)})))"

@@ -1,10 +1,12 @@
 """One way to run SQL on every database: operations are plain functions over a Connection.
 
 ``write(op)`` runs ``op`` in one transaction, again if the database asks for it (deadlock, serialization failure);
-``read(op)`` runs it in a read transaction. An op has no effect but its SQL, so running it twice is harmless.
+``read(op)`` runs it in a read transaction; ``query(op)`` runs one that is a single SELECT, which needs none: its
+BEGIN and COMMIT would cost more than itself. An op has no effect but its SQL, so running it twice is harmless.
 
 SQLite: one writer thread with one connection and BEGIN IMMEDIATE (a plain BEGIN that reads, then writes fails at
-once when another process writes), and a few reader threads. PostgreSQL: asyncpg under SQLAlchemy's greenlet bridge.
+once when another process writes), and one reader thread, which never waits for the writer. More readers are slower:
+they hand the interpreter's lock to each other at every row. PostgreSQL: asyncpg under SQLAlchemy's greenlet bridge.
 
 What a value cannot be is left to the callers' validation; what slips through is :class:`Invalid` on PostgreSQL.
 
@@ -15,7 +17,7 @@ unknown: :class:`StoreUnavailable`, and the caller looks what is there.
 
 import asyncio
 import random
-import threading
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -34,7 +36,6 @@ Op = Callable[[Connection], T]
 
 BUSY_TIMEOUT_SECONDS = 30.0
 """SQLite's write lock is unfair between processes: waits of a second occur under load."""
-READER_THREADS = 1
 ATTEMPTS = 8
 RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
 """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
@@ -53,6 +54,10 @@ class Database:
 
     async def read(self, op: Op[T]) -> T:
         """Run ``op`` on a consistent snapshot where the database has one. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def query(self, op: Op[T]) -> T:
+        """As :meth:`read`, for an ``op`` that is a single SELECT. Raises :class:`StoreUnavailable`."""
         raise NotImplementedError
 
     async def close(self) -> None:
@@ -80,13 +85,13 @@ class SqliteDatabase(Database):
     def __init__(self, url: URL) -> None:
         self._url = url
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
-        self._readers = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="sqlite-reader")
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
         self._write_engine = self._engine("BEGIN IMMEDIATE")
-        self._read_engines = threading.local()
-        self._opened: list[Engine] = [self._write_engine]
-        self.hooks: list[Callable[[Engine], None]] = []
+        self._read_engine = self._engine("BEGIN")
+        self._query_engine = self._engine("")
 
     def _engine(self, begin: str) -> Engine:
+        """An engine of one connection, which opens each transaction with ``begin``."""
         engine = create_engine(
             self._url,
             poolclass=StaticPool,
@@ -101,30 +106,26 @@ class SqliteDatabase(Database):
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA foreign_keys=ON")
 
-        @event.listens_for(engine, "begin")
         def start(connection: Connection) -> None:
-            connection.exec_driver_sql(begin)
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            raw.execute(begin)  # not by SQLAlchemy, in which it costs as much as a query
 
+        if begin:
+            event.listen(engine, "begin", start)
         return engine
 
     def sync_engines(self) -> tuple[Engine, ...]:
-        return tuple(self._opened)
+        return (self._write_engine, self._read_engine, self._query_engine)
 
     async def write(self, op: Op[T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._writer, self._run, self._write_engine, op)
 
     async def read(self, op: Op[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, op)
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._run, self._read_engine, op)
 
-    def _read(self, op: Op[T]) -> T:
-        engine: Engine | None = getattr(self._read_engines, "engine", None)
-        if engine is None:
-            engine = self._engine("BEGIN")
-            self._read_engines.engine = engine
-            self._opened.append(engine)
-            for hook in self.hooks:
-                hook(engine)
-        return self._run(engine, op)
+    async def query(self, op: Op[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._run, self._query_engine, op)
 
     @staticmethod
     def _run(engine: Engine, op: Op[T]) -> T:
@@ -133,17 +134,17 @@ class SqliteDatabase(Database):
                 return op(connection)
         except IntegrityError:
             raise
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             raise StoreUnavailable("the database is busy, out of reach or refused the operation") from error
 
     async def close(self) -> None:
         def dispose() -> None:
-            for engine in self._opened:
+            for engine in self.sync_engines():
                 engine.dispose()
 
         await asyncio.get_running_loop().run_in_executor(self._writer, dispose)
         self._writer.shutdown(wait=True)
-        self._readers.shutdown(wait=True)
+        self._reader.shutdown(wait=True)
 
 
 class _CommitLost(Exception):
@@ -164,6 +165,7 @@ class AsyncDatabase(Database):
         )
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
         self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._query_engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
 
     def sync_engines(self) -> tuple[Engine, ...]:
         return (self._engine.sync_engine,)
@@ -173,6 +175,9 @@ class AsyncDatabase(Database):
 
     async def read(self, op: Op[T]) -> T:
         return await self._run(self._read_engine, op)
+
+    async def query(self, op: Op[T]) -> T:
+        return await self._run(self._query_engine, op)
 
     async def _run(self, engine: AsyncEngine, op: Op[T]) -> T:
         replaced = False

@@ -24,7 +24,7 @@ class SqlStore(TenantPart, OperatorPart, OwnershipPart):
 
     async def ping(self) -> None:
         """Raises :class:`StoreUnavailable` unless the database answers."""
-        await self._db.read(lambda connection: connection.scalar(text("SELECT 1")))
+        await self._db.query(lambda connection: connection.scalar(text("SELECT 1")))
 
     async def close(self) -> None:
         """Disconnect."""

@@ -1,10 +1,10 @@
-"""Making load balancers: the hottest write, so one query to look around, one for an address, one insert a table."""
+"""Making load balancers: the hottest write, so one query to look around, then one insert a table."""
 
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Select, and_, bindparam, select
+from sqlalchemy import Connection, Select, and_, bindparam, case, func, select
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner, VipPlan
@@ -61,8 +61,11 @@ class TenantCreate(Part):
 
 def _create(connection: Connection, tree: LoadBalancerTree, plan: VipPlan, random: Random, deadline: float) -> Change:
     root = tree.load_balancer
-    now, owner, shard_id = _look_around(connection, root)
-    stored = _as_new(tree, _vip(connection, plan, random), shard_id, now)
+    some = candidates(plan, random) if plan.address is None else []
+    now, owner, shard_id, held = _look_around(connection, root, plan, some)
+    address = plan.address or _free_address(connection, plan, some, held, random)
+    vip = Vip(address=address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
+    stored = _as_new(tree, vip, shard_id, now)
     row = row_of(stored.load_balancer) | {"pending_deadline": None if shard_id is None else now + deadline}
     insert_all(connection, _root, [row])
     for values in (stored.listeners, stored.pools, stored.members, stored.health_monitors):
@@ -79,6 +82,11 @@ def _create(connection: Connection, tree: LoadBalancerTree, plan: VipPlan, rando
     )
 
 
+_TAKEN = select(_root.c.vip_address).where(_root.c.vip_network_id == bindparam("network_id"))
+_TAKEN_OF_SOME = _TAKEN.where(among_given(_root.c.vip_address, "some")).subquery()
+_HELD = select(func.aggregate_strings(_TAKEN_OF_SOME.c.vip_address, ",")).scalar_subquery()
+
+
 def _around() -> Select[Any]:
     environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
     roomy = and_(
@@ -87,51 +95,52 @@ def _around() -> Select[Any]:
         group.c.capacity_score < FULL_SCORE,
     )
     tenants = and_(shard.c.environment == environment.c.name, shard.c.project_id == bindparam("project_id"))
+    has_room = group.c.number.is_not(None)
+    shard_id = case((has_room, shard.c.id)).label("id")
+    # joined one by one: a nested join would make SQLite go through all shards
+    sources = environment.outerjoin(shard, tenants).outerjoin(group, roomy)
     return (
-        select(db_now().label("now"), shard.c.id, shard.c.group_number, agent.c.host)
-        .select_from(
-            environment.outerjoin(shard.join(group, roomy), tenants).outerjoin(
-                agent, agent.c.id == shard.c.acting_agent_id
-            )
-        )
+        select(db_now().label("now"), shard_id, shard.c.group_number, agent.c.host, _HELD.label("held"))
+        .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))
         .where(environment.c.name == bindparam("provider"))
-        .order_by(group.c.capacity_score, shard.c.id)
+        .order_by(case((has_room, 0), else_=1), group.c.capacity_score, shard.c.id)
         .limit(1)
     )
 
 
 _AROUND = _around()
-_TAKEN = select(_root.c.vip_address).where(_root.c.vip_network_id == bindparam("network_id"))
-_TAKEN_OF_SOME = _TAKEN.where(among_given(_root.c.vip_address, "some"))
 
 
-def _look_around(connection: Connection, root: LoadBalancer) -> tuple[float, ShardOwner | None, str | None]:
-    """The time, and the shard with room that the project has in this environment, with who acts for it.
+class _Around(NamedTuple):
+    """What there is to know before a load balancer is made."""
 
-    One query. Raises :class:`Invalid` if there is no such environment.
-    """
-    row = connection.execute(_AROUND, {"provider": root.provider, "project_id": root.project_id}).first()
+    now: float
+    owner: ShardOwner | None
+    """Who acts for the shard."""
+    shard_id: str | None
+    """The shard with room that the project has in this environment."""
+    held: frozenset[str]
+    """Those addresses, of the ones asked about, that are taken."""
+
+
+def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan, some: list[str]) -> _Around:
+    """One query. Raises :class:`Invalid` if there is no such environment."""
+    parameters = {"provider": root.provider, "project_id": root.project_id}
+    row = connection.execute(_AROUND, parameters | {"network_id": plan.network_id, "some": some}).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
+    held = frozenset((row.held or "").split(","))
     if row.id is None or row.host is None:
-        return row.now, None, row.id
+        return _Around(row.now, None, row.id, held)
     owner = ShardOwner(shard_id=row.id, environment=root.provider, group_number=row.group_number, host=row.host)
-    return row.now, owner, row.id
+    return _Around(row.now, owner, row.id, held)
 
 
-def _vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:
-    address = plan.address or _free_address(connection, plan, random)
-    return Vip(address=address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
-
-
-def _free_address(connection: Connection, plan: VipPlan, random: Random) -> str:
-    network = {"network_id": plan.network_id}
-    some = candidates(plan, random)
-    held = set(connection.scalars(_TAKEN_OF_SOME, network | {"some": some}))
+def _free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
     for address in some:
         if address not in held:
             return address
-    free = any_free(plan, connection.scalars(_TAKEN, network), random)
+    free = any_free(plan, connection.scalars(_TAKEN, {"network_id": plan.network_id}), random)
     if free is None:
         raise _exhausted(plan)
     return free

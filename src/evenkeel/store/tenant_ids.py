@@ -1,69 +1,71 @@
-"""The ids of what is below load balancers and pools: what their values carry besides their own rows."""
+"""The ids of what is below load balancers and pools: what their values carry besides their own rows.
 
-from collections.abc import Sequence
+They are read by the same query as the row, one column for each kind of children: the ids joined by commas, in the
+order the children were made. Children marked deleted are included: they are there until the device has let go of
+them. Of a pool's monitors the live one is last.
+"""
+
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Column, CompoundSelect, Connection, Select, false, literal_column, select, union_all
+from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, func, select
 
-from evenkeel.core.model import Pool
+from evenkeel.core.model import LoadBalancer, Pool
 from evenkeel.store import schema
-from evenkeel.store.among import among_given
 from evenkeel.store.rows import LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
 
-_NONE: Sequence[str] = ()
 _PARENTS: dict[Kind, tuple[Column[Any], ...]] = {
     LOAD_BALANCER: (schema.listener.c.load_balancer_id, schema.pool.c.load_balancer_id),
     POOL: (schema.listener.c.default_pool_id, schema.member.c.pool_id, schema.health_monitor.c.pool_id),
 }
 
 
-def build_all(connection: Connection, kind: Kind, rows: Sequence[Any]) -> list[Any]:
-    """Values of rows that begin with the kind's columns; one more query if the kind carries ids of children."""
-    if kind not in _PARENTS:
-        return [kind.build(row) for row in rows]
-    ids = _ids_below(connection, kind, [row[0] for row in rows])
+@cache
+def whole_columns(kind: Kind) -> tuple[ColumnElement[Any], ...]:
+    """What to select so that :func:`build` can make values of the kind: its columns, then the ids below it."""
+    return (*kind.columns, *(_ids(kind, parent) for parent in _PARENTS.get(kind, ())))
+
+
+def build(kind: Kind, row: Any) -> Any:
+    """The value of a row of :func:`whole_columns`."""
     if kind is LOAD_BALANCER:
-        return [load_balancer_of(row, *below) for row, below in zip(rows, ids, strict=True)]
-    return [_pool(row, *below) for row, below in zip(rows, ids, strict=True)]
+        return _load_balancer(row)
+    return _pool(row) if kind is POOL else kind.build(row)
 
 
 def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
-    """The value of one row that begins with the kind's columns."""
-    return build_all(connection, kind, [row[: len(kind.columns)]])[0]
+    """The value of a row that begins with the kind's columns; one query if the kind carries ids of children."""
+    own = row[: len(kind.columns)]
+    if kind not in _PARENTS:
+        return kind.build(own)
+    return build(kind, (*own, *connection.execute(_ids_of_one(kind), {"parent_id": row.id}).one()))
 
 
-def _pool(row: Any, listener_ids: Sequence[str], member_ids: Sequence[str], monitor_ids: Sequence[str]) -> Pool:
-    return pool_of(row, listener_ids, member_ids, monitor_ids[-1] if monitor_ids else None)
+def _load_balancer(row: Any) -> LoadBalancer:
+    *own, listener_ids, pool_ids = row
+    return load_balancer_of(own, _split(listener_ids), _split(pool_ids))
 
 
-def _ids_below(connection: Connection, kind: Kind, object_ids: list[str]) -> list[list[Sequence[str]]]:
-    """For each object a list of ids for each part of its kind, in the order the children were made.
+def _pool(row: Any) -> Pool:
+    *own, listener_ids, member_ids, monitor_ids = row
+    return pool_of(own, _split(listener_ids), _split(member_ids), monitor_ids and _split(monitor_ids)[-1])
 
-    Those marked deleted are included: they are there until the device has let go of them. Of a pool's monitors the
-    live one is last.
-    """
-    if not object_ids:
-        return []
-    found: list[dict[str, list[str]]] = [{} for _ in _PARENTS[kind]]
-    for parent, id_, part, _, _ in connection.execute(_below(kind), {"parents": object_ids}):
-        found[part].setdefault(parent, []).append(id_)
-    return [[part.get(id_, _NONE) for part in found] for id_ in object_ids]
+
+def _split(ids: str | None) -> tuple[str, ...]:
+    return tuple(ids.split(",")) if ids else ()
+
+
+def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
+    table = parent.table
+    order: list[ColumnElement[Any]] = [table.c.created_at, table.c.id]
+    if table is schema.health_monitor:
+        order.insert(0, table.c.deleted.desc())
+    # an aggregate takes its rows in the order of the subquery (both databases); SQLite before 3.44 knows no other way
+    children = select(table.c.id).where(parent == kind.table.c.id).order_by(*order).correlate(kind.table).subquery()
+    return select(func.aggregate_strings(children.c.id, ",")).correlate(kind.table).scalar_subquery()
 
 
 @cache
-def _below(kind: Kind) -> CompoundSelect[Any]:
-    branches = [_branch(part, parent) for part, parent in enumerate(_PARENTS[kind])]
-    return union_all(*branches).order_by("part", literal_column("gone").desc(), "created_at", "id")
-
-
-def _branch(part: int, parent: Column[Any]) -> Select[Any]:
-    table = parent.table
-    gone = table.c.deleted if table is schema.health_monitor else false()
-    return select(
-        parent.label("parent"),
-        table.c.id.label("id"),
-        literal_column(str(part)).label("part"),
-        gone.label("gone"),
-        table.c.created_at.label("created_at"),
-    ).where(among_given(parent, "parents"))
+def _ids_of_one(kind: Kind) -> Select[Any]:
+    ids: list[ColumnElement[Any]] = [_ids(kind, parent) for parent in _PARENTS[kind]]
+    return select(*ids).select_from(kind.table).where(kind.table.c.id == bindparam("parent_id"))

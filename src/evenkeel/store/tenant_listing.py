@@ -26,7 +26,7 @@ from sqlalchemy import (
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Invalid
 from evenkeel.store.rows import JSON_FIELDS, Kind
-from evenkeel.store.tenant_ids import build_all
+from evenkeel.store.tenant_ids import build, whole_columns
 from evenkeel.store.tenant_lock import storable
 
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
@@ -43,7 +43,7 @@ class SortKey(NamedTuple):
 def list_page(
     connection: Connection, kind: Kind, query: ListQuery, conditions: Sequence[ColumnElement[bool]] = ()
 ) -> Page:
-    """The page asked for; also ``conditions`` must hold. At most one query more than its kind needs.
+    """The page asked for; also ``conditions`` must hold. One query, and one for the marker.
 
     Raises :class:`Invalid` for an unknown filter, sort name or marker, or a filter value of the wrong type.
     """
@@ -54,7 +54,7 @@ def list_page(
     if query.marker is not None:
         wanted.append(_beyond_marker(connection, kind, query, keys))
     order = [part for key in keys for part in _order(key, reverse=query.page_reverse)]
-    statement = select(*kind.columns).where(*wanted).order_by(*order)
+    statement = select(*whole_columns(kind)).where(*wanted).order_by(*order)
     if query.limit is not None:
         statement = statement.limit(query.limit + 1)
     rows = connection.execute(statement).fetchall()
@@ -62,8 +62,8 @@ def list_page(
     rows = rows[: query.limit] if more else rows
     marked = query.marker is not None
     if query.page_reverse:
-        return Page(items=tuple(build_all(connection, kind, rows[::-1])), before=more, after=marked)
-    return Page(items=tuple(build_all(connection, kind, rows)), before=marked, after=more)
+        return Page(items=tuple([build(kind, row) for row in rows[::-1]]), before=more, after=marked)
+    return Page(items=tuple([build(kind, row) for row in rows]), before=marked, after=more)
 
 
 # -- filters

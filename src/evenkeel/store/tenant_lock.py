@@ -24,6 +24,8 @@ PENDING_CREATE = ProvisioningStatus.PENDING_CREATE.value
 PENDING_UPDATE = ProvisioningStatus.PENDING_UPDATE.value
 PENDING_DELETE = ProvisioningStatus.PENDING_DELETE.value
 
+Columns = tuple[ColumnElement[Any], ...]
+
 SHAPES = 256
 """Statements kept for the sets of attributes that updates name."""
 
@@ -148,9 +150,10 @@ def _refuse(connection: Connection, target: Target) -> NoReturn:
     raise immutable(LOAD_BALANCER, row.load_balancer_id) if root_deleted else immutable(target.kind, target.id)
 
 
-def read_any(connection: Connection, target: Target) -> Any:
-    """The target's row, marked deleted or not. Raises :class:`NotFound`."""
-    statement = _read(target.kind, target.project_id is not None, target.parent_id is not None)
+def read_any(connection: Connection, target: Target, columns: Columns | None = None) -> Any:
+    """The target's row (these ``columns``, else its kind's), marked deleted or not. Raises :class:`NotFound`."""
+    columns = columns or target.kind.columns
+    statement = _read(target.kind, target.project_id is not None, target.parent_id is not None, columns)
     row = connection.execute(statement, _parameters(target)).first()
     if row is None:
         raise NotFound(target.kind.title, target.id)
@@ -158,8 +161,8 @@ def read_any(connection: Connection, target: Target) -> Any:
 
 
 @cache
-def _read(kind: Kind, scoped: bool, parented: bool) -> Select[Any]:
-    statement = select(*kind.columns).where(*_is_target(kind, parented))
+def _read(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[Any]:
+    statement = select(*columns).where(*_is_target(kind, parented))
     if scoped:
         statement = statement.where(kind.table.c.project_id == bindparam("target_project_id"))
     return statement

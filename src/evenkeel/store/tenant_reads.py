@@ -11,7 +11,7 @@ from evenkeel.store import schema
 from evenkeel.store.loading import load_trees
 from evenkeel.store.part import Part
 from evenkeel.store.rows import KINDS, LOAD_BALANCER, POOL
-from evenkeel.store.tenant_ids import build_one
+from evenkeel.store.tenant_ids import build, whole_columns
 from evenkeel.store.tenant_listing import list_page
 from evenkeel.store.tenant_lock import Target, read_any, storable
 
@@ -24,9 +24,10 @@ class TenantReads(Part):
     async def get(
         self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: str | None
     ) -> Any:
-        """One object with its ids of children; at most two queries. Raises :class:`NotFound`."""
+        """One object with its ids of children; one query. Raises :class:`NotFound`."""
         target = Target(KINDS[kind], object_id, project_id, parent_id)
-        return await self._db.read(lambda connection: build_one(connection, target.kind, read_any(connection, target)))
+        columns = whole_columns(target.kind)
+        return build(target.kind, await self._db.query(lambda connection: read_any(connection, target, columns)))
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
         """A page of objects; ``parent_id`` is the pool of members.
@@ -44,7 +45,8 @@ class TenantReads(Part):
                 read_any(connection, Target(POOL, parent_id, query.project_id))
             return page
 
-        return await self._db.read(op)
+        alone = query.marker is None and parent_id is None
+        return await (self._db.query(op) if alone else self._db.read(op))
 
     async def tree(self, load_balancer_id: str, *, project_id: str | None) -> LoadBalancerTree:
         """Everything of one load balancer, those marked deleted included. Raises :class:`NotFound`."""
