@@ -53,3 +53,43 @@ def test_the_password_may_come_from_a_file(tmp_path: Path) -> None:
 def test_a_malformed_environment_is_refused(item: str) -> None:
     with pytest.raises(ValueError, match=r"^environments: "):
         parse_environment(item)
+
+
+def run(module: str, *arguments: str) -> tuple[int, str]:
+    """Exit code and what was said."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], check=False, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("module", ["evenkeel.cmd.agent", "evenkeel.cmd.controller"])
+def test_a_missing_file_is_one_line_and_exit_code_2(module: str) -> None:
+    code, said = run(module, "--config-file", "/nonexistent.ini")
+    assert code == 2
+    assert "/nonexistent.ini: no such file" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[DEFAULT]\nenvironment_group_number = one\n", "environment_group_number"),
+        ("[bigip]\nf5_ha_type = triple\n", "bigip.f5_ha_type"),
+        ("[DEFAULT]\nreport_interval = 0\n", "report_interval"),
+    ],
+)
+def test_a_bad_value_is_refused_by_the_options_name(tmp_path: Path, text: str, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}: "):
+        load(tmp_path, text)
+
+
+def test_a_default_provider_that_is_no_environment_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "controller.ini"
+    file.write_text(
+        f"[DEFAULT]\ntransport_url = embedded://{tmp_path}/bus.db\nenvironments = a:noop\ndefault_provider = b\n"
+        f"[database]\nconnection = sqlite:///{tmp_path}/db\n[api]\nbind_port = 0\n"
+    )
+    code, said = run("evenkeel.cmd.controller", "--config-file", str(file))
+    assert code == 2
+    assert "default_provider" in said

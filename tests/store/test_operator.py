@@ -141,7 +141,7 @@ async def test_a_home_of_load_balancers_stays_and_says_what_to_do(store: SqlStor
     await create(store, bare())
     await create(store, bare())
 
-    with pytest.raises(Conflict, match=r"is home to 2 load balancers: drain it or rebind them"):
+    with pytest.raises(Conflict, match=r"is home to 2 load balancers: delete them, or start"):
         await store.delete_agent(AGENT)
 
 

@@ -48,7 +48,11 @@ class Session:
                 self._renewed(asked_at, await self._controllers.register(self._registration()))
                 return
             except BusUnavailable as error:
-                log.warning("controllers out of reach; trying again", error=str(error))
+                log.warning(
+                    "no controller answers for this environment; is its name right, and does a controller run?",
+                    environment=self._settings.environment,
+                    error=str(error),
+                )
             except CallRefused as error:
                 if error.code != DUPLICATE or self._clock.monotonic() > give_way_at:
                     raise

@@ -38,7 +38,7 @@ def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any]) -> Re
 
 def unsupported(field: str, feature: str) -> Unsupported:
     """The option exists in Octavia and is not built here."""
-    return Unsupported(f"Provider does not support a requested option: {field}: {feature} not built yet.")
+    return Unsupported(f"Provider does not support a requested option: {field}: not built yet: {feature}.")
 
 
 def _path(text: str) -> list[Step]:

@@ -25,12 +25,16 @@ AGENT_IDS = uuid.UUID("6c0f2a5e-5d5b-4f0e-9a57-0e0b5a9d7c11")
 
 def main() -> int:
     """Entry point. Exit codes: 2 configuration refused, 3 refused by the controllers or devices unfit."""
-    conf = options.load(
-        "evenkeel-agent",
-        sys.argv[1:],
-        groups={None: options.COMMON + options.AGENT, "bigip": options.BIGIP},
-    )
-    set_up_logs(debug=conf.debug, name=f"agent {conf.host}")
+    try:
+        conf = options.load(
+            "evenkeel-agent",
+            sys.argv[1:],
+            groups={None: options.COMMON + options.AGENT, "bigip": options.BIGIP},
+        )
+    except ValueError as error:
+        print(f"evenkeel-agent: configuration refused: {error}", file=sys.stderr)
+        return 2
+    set_up_logs(debug=conf.debug, name=f"agent {conf.host or 'without a host'}")
     try:
         asyncio.run(run(conf))
     except ValueError as error:

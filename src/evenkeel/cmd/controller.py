@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 import uvicorn
 from oslo_config import cfg
+from sqlalchemy.engine import make_url
 
 from evenkeel.api.app import create_app
 from evenkeel.bus.factory import open_bus
@@ -32,15 +33,19 @@ NEIGHBOUR_RETRY_SECONDS = 1.0
 
 def main() -> int:
     """Entry point."""
-    conf = options.load(
-        "evenkeel-controller",
-        sys.argv[1:],
-        groups={
-            None: options.COMMON + options.CONTROLLER,
-            "database": options.DATABASE,
-            "api": options.API,
-        },
-    )
+    try:
+        conf = options.load(
+            "evenkeel-controller",
+            sys.argv[1:],
+            groups={
+                None: options.COMMON + options.CONTROLLER,
+                "database": options.DATABASE,
+                "api": options.API,
+            },
+        )
+    except ValueError as error:
+        print(f"evenkeel-controller: configuration refused: {error}", file=sys.stderr)
+        return 2
     set_up_logs(debug=conf.debug, name="controller")
     try:
         asyncio.run(run(conf))
@@ -76,7 +81,7 @@ async def serve(
     conf: cfg.ConfigOpts, store: Store, bus: Bus, environments: list[Environment], listening: socket.socket
 ) -> None:
     """Start store and bus as soon as they answer, then serve until cancelled."""
-    await start_store(store, environments)
+    await start_store(store, environments, conf)
     await start_bus(bus)
     controller = Controller(store=store, bus=bus, clock=SystemClock(), settings=settings(conf))
     await controller.start()
@@ -113,19 +118,36 @@ class Server(uvicorn.Server):
         yield
 
 
-async def start_store(store: Store, environments: list[Environment]) -> None:
-    """Wait for the database, and see that the environments are there. Raises :class:`ValueError` if one differs."""
+async def start_store(store: Store, environments: list[Environment], conf: cfg.ConfigOpts) -> None:
+    """Wait for the database, and see that the environments are there.
+
+    Raises :class:`ValueError` if one differs, or if the default provider is none of them.
+    """
     while True:
         try:
             await store.start()
             for environment in environments:
                 await store.add_environment(environment)
+            known = [environment.name for environment in await store.environments()]
+            if conf.default_provider and conf.default_provider not in known:
+                raise ValueError(f"default_provider: {conf.default_provider!r} is not one of {known}")
             return
         except Conflict as error:
             raise ValueError(f"environments: {error}") from error
         except StoreUnavailable as error:
-            log.warning("database out of reach; trying again", error=str(error))
+            log.warning(
+                "database out of reach; trying again",
+                database=make_url(conf.database.connection).render_as_string(hide_password=True),
+                error=str(error),
+                cause=_first_line(error.__cause__),
+            )
             await asyncio.sleep(NEIGHBOUR_RETRY_SECONDS)
+
+
+def _first_line(cause: BaseException | None) -> str:
+    """What the database's client said; the rest may be a whole statement."""
+    original = getattr(cause, "orig", None) or cause
+    return str(original).partition("\n")[0][:300]
 
 
 async def start_bus(bus: Bus) -> None:

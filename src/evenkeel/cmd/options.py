@@ -86,9 +86,27 @@ BIGIP = [
 
 
 def load(name: str, arguments: Sequence[str], *, groups: Mapping[str | None, Sequence[cfg.Opt]]) -> cfg.ConfigOpts:
-    """Read ``--config-file``s (and ``--debug``-like flags of the common options). Exits with usage on bad input."""
+    """Read the ``--config-file``s. Raises :class:`ValueError` naming the file or option; exits on bad arguments."""
     conf = cfg.ConfigOpts()
     for group, options in groups.items():
         conf.register_opts(options, group=group)
-    conf(list(arguments), project="evenkeel", prog=name, default_config_files=None)
+    try:
+        conf(list(arguments), project="evenkeel", prog=name, default_config_files=None)
+    except cfg.ConfigFilesNotFoundError as error:
+        raise ValueError(f"--config-file: {', '.join(error.config_files)}: no such file") from error
+    except cfg.Error as error:
+        raise ValueError(f"--config-file: {error}") from error
+    for group, options in groups.items():
+        for option in options:
+            _check(conf, group, option)
     return conf
+
+
+def _check(conf: cfg.ConfigOpts, group: str | None, option: cfg.Opt) -> None:
+    """Read it once, so that a bad value is found at start. The value is told unless it is a secret."""
+    try:
+        getattr(conf[group] if group else conf, option.name)
+    except (cfg.Error, ValueError) as error:
+        name = f"{group}.{option.name}" if group else option.name
+        reason = "a value that is not allowed" if option.secret else str(error).rpartition(": ")[2]
+        raise ValueError(f"{name}: {reason}; {option.help}") from error

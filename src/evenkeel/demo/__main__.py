@@ -117,6 +117,7 @@ Try, from another terminal with .venv/bin in its PATH:
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
   export OS_AUTH_TYPE=none OS_ENDPOINT={cluster.url(1)}
   openstack loadbalancer list      (needs python-octaviaclient; scripts/test installs it)
+  the other controller, if you kill this one: OS_ENDPOINT={cluster.url(2)}
   members for load balancers of your own: {backends}
 """
 

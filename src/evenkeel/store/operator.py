@@ -224,7 +224,7 @@ def _delete_agent(connection: Connection, agent_id: str) -> None:
     if agent.load_balancers:
         raise Conflict(
             f"Agent {agent_id} is home to {agent.load_balancers} load balancer"
-            f"{'' if agent.load_balancers == 1 else 's'}: drain it or rebind them to another agent first."
+            f"{'' if agent.load_balancers == 1 else 's'}: delete them, or start the agent again."
         )
     _leave_shards(connection, agent)
     connection.execute(delete(_agent).where(_agent.c.id == agent_id))

@@ -22,7 +22,14 @@ EnvironmentName = Annotated[
     ),
 ]
 DriverName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_-]*" + END)]
-Cidr = Annotated[str, Meta(max_length=49, pattern=r"^[0-9A-Fa-f.:]+/[0-9]{1,3}" + END)]
+Cidr = Annotated[
+    str,
+    Meta(
+        max_length=49,
+        pattern=r"^[0-9A-Fa-f.:]+/[0-9]{1,3}" + END,
+        extra_json_schema={"description": "a network like 10.0.0.0/24"},
+    ),
+]
 SubnetName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 
 
