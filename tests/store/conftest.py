@@ -2,13 +2,13 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, event
 
 from evenkeel.core.control import Environment
 from evenkeel.store import schema
@@ -92,23 +92,16 @@ async def other_store(store: SqlStore, database_url: str) -> AsyncIterator[SqlSt
 def statements_of(database: Database) -> Iterator[list[str]]:
     """The SQL that runs inside, without BEGIN."""
     seen: list[str] = []
-    watched: list[Engine] = []
 
     def record(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         if not statement.startswith("BEGIN"):
             seen.append(statement)
 
-    def watch(engine: Engine) -> None:
-        watched.append(engine)
+    engines = database.sync_engines()
+    for engine in engines:
         event.listen(engine, "before_cursor_execute", record)
-
-    for engine in database.sync_engines():
-        watch(engine)
-    later: list[Callable[[Engine], None]] = getattr(database, "hooks", [])
-    later.append(watch)
     try:
         yield seen
     finally:
-        later.remove(watch)
-        for engine in watched:
+        for engine in engines:
             event.remove(engine, "before_cursor_execute", record)

@@ -8,8 +8,6 @@ from evenkeel.core.ports import Bus
 
 R = TypeVar("R", bound=m.Reply)
 
-SESSION_LOST = "session_lost"
-
 
 class Controllers:
     """All controllers of an environment, behind their shared queue.
@@ -27,7 +25,7 @@ class Controllers:
         if isinstance(reply, expected):
             return reply
         if isinstance(reply, m.Refused):
-            if reply.code == SESSION_LOST:
+            if reply.code == m.SESSION_LOST:
                 raise SessionLost(reply.reason)
             raise CallRefused(reply.code, reply.reason, retry_after_seconds=reply.retry_after_seconds)
         raise CallRefused("unexpected", f"answer of type {type(reply).__name__}")

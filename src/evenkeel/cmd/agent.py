@@ -13,8 +13,7 @@ from evenkeel.agent.service import Agent, AgentRefused
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import options
-from evenkeel.cmd.controller import start_bus
-from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs
+from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, start_bus
 from evenkeel.core.ports import Bus, Device
 
 log = structlog.get_logger(__name__)

@@ -16,19 +16,25 @@ from sqlalchemy.engine import make_url
 from evenkeel.api.app import create_app
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import options
-from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, tune_collector
+from evenkeel.cmd.runtime import (
+    NEIGHBOUR_RETRY_SECONDS,
+    SystemClock,
+    new_id,
+    on_stop_signal,
+    set_up_logs,
+    start_bus,
+    tune_collector,
+)
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
-from evenkeel.core.errors import BusUnavailable, Conflict, StoreUnavailable
+from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.ports import Bus, Store
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.part import StoreOptions
 from evenkeel.store.sql_store import open_store
 
 log = structlog.get_logger(__name__)
-
-NEIGHBOUR_RETRY_SECONDS = 1.0
 
 
 def main() -> int:
@@ -148,17 +154,6 @@ def _first_line(cause: BaseException | None) -> str:
     """What the database's client said; the rest may be a whole statement."""
     original = getattr(cause, "orig", None) or cause
     return str(original).partition("\n")[0][:300]
-
-
-async def start_bus(bus: Bus) -> None:
-    """Wait for the message bus."""
-    while True:
-        try:
-            await bus.start()
-            return
-        except BusUnavailable as error:
-            log.warning("message bus out of reach; trying again", error=str(error))
-            await asyncio.sleep(NEIGHBOUR_RETRY_SECONDS)
 
 
 def settings(conf: cfg.ConfigOpts) -> ControllerSettings:

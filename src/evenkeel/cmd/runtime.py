@@ -11,6 +11,14 @@ from collections.abc import Callable
 
 import structlog
 
+from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.ports import Bus
+
+log = structlog.get_logger(__name__)
+
+NEIGHBOUR_RETRY_SECONDS = 1.0
+"""Between two tries to reach a neighbour at start."""
+
 
 class SystemClock:
     """The real monotonic clock."""
@@ -65,3 +73,14 @@ def on_stop_signal(stop: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
+
+
+async def start_bus(bus: Bus) -> None:
+    """Wait for the message bus."""
+    while True:
+        try:
+            await bus.start()
+            return
+        except BusUnavailable as error:
+            log.warning("message bus out of reach; trying again", error=str(error))
+            await asyncio.sleep(NEIGHBOUR_RETRY_SECONDS)

@@ -17,7 +17,6 @@ from evenkeel.core.service import ServiceDefinition
 
 log = structlog.get_logger(__name__)
 
-SESSION_LOST = "session_lost"
 MAX_SERVICES_PER_ANSWER = 200
 
 
@@ -34,7 +33,7 @@ class Callbacks:
         try:
             return await self._answer(message)
         except SessionLost as error:
-            return m.Refused(code=SESSION_LOST, reason=str(error))
+            return m.Refused(code=m.SESSION_LOST, reason=str(error))
         except CallRefused as error:
             return m.Refused(code=error.code, reason=str(error), retry_after_seconds=error.retry_after_seconds)
 
@@ -93,7 +92,7 @@ class Callbacks:
     async def _raise_epoch(self, call: m.RaiseEpoch) -> m.AnyReply:
         if await self._store.raise_epoch(call.agent_id, call.shard_id, call.epoch, call.seen_epoch):
             return m.Done()
-        return m.Refused(code=SESSION_LOST, reason=f"shard {call.shard_id} is not owned at epoch {call.epoch}")
+        return m.Refused(code=m.SESSION_LOST, reason=f"shard {call.shard_id} is not owned at epoch {call.epoch}")
 
 
 def fitting(services: Sequence[ServiceDefinition], members: int) -> tuple[ServiceDefinition, ...]:

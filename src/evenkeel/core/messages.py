@@ -15,6 +15,9 @@ from evenkeel.core.values import Wire
 
 MESSAGE_VERSION = 1
 
+SESSION_LOST = "session_lost"
+"""The ``Refused`` code that ends a session: the agent owns nothing any more."""
+
 
 class Message(Wire):
     """Base of all messages."""

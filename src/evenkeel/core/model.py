@@ -6,8 +6,6 @@ epoch by the database's clock. ``revision`` is the load balancer revision at whi
 
 from typing import Literal
 
-import msgspec
-
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Value, Wire
 
@@ -215,8 +213,3 @@ class Subnet(Value):
     gateway_ip: str | None = None
     project_id: str | None = None
     """None: every project may use it."""
-
-
-def to_json(value: object) -> bytes:
-    """The value as JSON, for columns and messages."""
-    return msgspec.json.encode(value)
