@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.services import mariadb as maria
 from tests.services import postgres
 from tests.services import rabbitmq as rabbit
 
@@ -36,3 +37,22 @@ def postgresql_database(postgresql: postgres.PostgreSQL) -> Iterator[str]:
     url = postgresql.create_database()
     yield url
     postgresql.drop_database(url)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[maria.MariaDB]:
+    """A running MariaDB. A test that stops it must start it again."""
+    if reason := maria.missing():
+        pytest.skip(reason)
+    server = maria.MariaDB()
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def mariadb_database(mariadb: maria.MariaDB) -> Iterator[str]:
+    """The URL of an empty database of the test's own."""
+    url = mariadb.create_database()
+    yield url
+    mariadb.drop_database(url)

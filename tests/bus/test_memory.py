@@ -63,3 +63,60 @@ async def test_an_hour_of_waiting_takes_no_time_under_a_virtual_clock() -> None:
     with pytest.raises(CallTimeout):
         await asyncio.wait_for(call, 3600)
     await bus.close()
+
+
+async def test_nothing_is_said_in_an_outage_and_afterwards_only_of_names_seen_since() -> None:
+    hub = MemoryHub()
+    announcer, watcher = MemoryBus(hub), MemoryBus(hub)
+    announcement = await announcer.announce("n")
+    assert await watcher.present("n") is True
+    hub.outage = True
+    assert await watcher.present("n") is None
+    with pytest.raises(BusUnavailable):
+        await watcher.announce("m")
+    hub.outage = False
+    await announcement.close()
+    assert await watcher.present("n") is None
+    assert await watcher.present("m") is None
+
+
+async def test_an_abandoned_bus_is_like_a_killed_process() -> None:
+    hub = MemoryHub()
+    killed, heir, recorder = MemoryBus(hub), MemoryBus(hub), Recorder()
+    started = asyncio.Event()
+    finished: list[object] = []
+
+    async def hold_out(message: object) -> Done:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            finished.append(message)  # and does not let itself be cancelled
+        return Done()
+
+    await killed.start()
+    await killed.announce("n")
+    assert await heir.present("n") is True
+    await killed.consume("q", hold_out, concurrency=2)
+    await heir.send("q", hint(1))
+    call = asyncio.create_task(heir.call("q", CALL, timeout_seconds=60))
+    await eventually(started.is_set)
+    killed.abandon()
+    assert await heir.present("n") is False
+    await eventually(lambda: len(finished) == 2)
+    assert not call.done()
+    for use in (
+        killed.start(),
+        killed.send("q", HINT),
+        killed.announce("n"),
+        killed.consume("q", recorder, concurrency=1),
+    ):
+        with pytest.raises(BusUnavailable):
+            await use
+    assert await killed.present("n") is None
+    served = Recorder(Done())
+    await heir.consume("q", served, concurrency=1)
+    assert await call == Done()
+    assert served.got == [hint(1), CALL]
+    await killed.close()
+    await heir.close()

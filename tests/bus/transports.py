@@ -41,6 +41,10 @@ class Transport:
         self._buses.append(bus)
         return bus
 
+    def name(self, number: int = 0) -> str:
+        """A name to announce that no other test has."""
+        return f"presence_{self.queue}-{number}"
+
     async def put_raw(self, raw: bytes) -> None:
         """Put bytes that no bus of ours would send on the queue."""
         raise NotImplementedError

@@ -8,13 +8,17 @@ from hypothesis import strategies as st
 
 from evenkeel.core.placement import (
     AgentView,
+    GroupSnapshot,
     GroupView,
     ShardView,
     assign_unserved,
     choose_group,
     choose_home,
+    fit_agents,
     plan_handback,
+    plan_leaving,
 )
+from evenkeel.core.statuses import FailbackMode, RescheduleMode
 
 T = TypeVar("T")
 
@@ -23,8 +27,40 @@ def first(equals: Sequence[T]) -> T:
     return equals[0]
 
 
-def agent(name: str, *, live: bool = True, settled: bool = True, shards: int = 0, homed: int = 0) -> AgentView:
-    return AgentView(id=name, live=live, settled=settled, shards=shards, homed=homed)
+def agent(
+    name: str,
+    *,
+    live: bool = True,
+    up: bool = True,
+    dead_host: bool = False,
+    settled: bool = True,
+    asked: bool = False,
+    sight: int | None = None,
+    sight_since: float = 5.0,
+    shards: int = 0,
+    homed: int = 0,
+) -> AgentView:
+    return AgentView(
+        id=name,
+        live=live,
+        admin_state_up=up,
+        forced_down=dead_host,
+        settled=settled,
+        failback_asked=asked,
+        sight=sight,
+        sight_since=sight_since,
+        sight_at=10.0,
+        shards=shards,
+        homed=homed,
+    )
+
+
+def shard(name: str = "s", *, home: str = "h", acting: str | None = None, to: str | None = None) -> ShardView:
+    return ShardView(id=name, home=home, acting=acting, epoch=4, handover_to=to)
+
+
+def takers(group: GroupSnapshot) -> list[str]:
+    return [step.agent_id for step in assign_unserved(group, first)]
 
 
 def group(number: int, score: float = 0.0, *, tenant: bool = False, live: bool = True) -> GroupView:
@@ -56,24 +92,104 @@ def test_a_new_shard_prefers_the_agent_that_is_home_to_the_fewest() -> None:
 
 
 def test_a_dead_agents_shards_spread_over_the_live_ones() -> None:
-    shards = [ShardView(id=str(n), home="dead", acting="dead", epoch=1) for n in range(6)]
-    plan = assign_unserved(shards, [agent("dead", live=False), agent("a"), agent("b"), agent("c")], first)
-    assert sorted(step.agent_id for step in plan) == ["a", "a", "b", "b", "c", "c"]
+    shards = tuple(shard(str(n), home="dead", acting="dead") for n in range(6))
+    agents = (agent("dead", live=False), agent("a"), agent("b"), agent("c"))
+    assert sorted(takers(GroupSnapshot(shards=shards, agents=agents))) == ["a", "a", "b", "b", "c", "c"]
 
 
 def test_an_unserved_shard_goes_home_if_home_is_up() -> None:
-    shards = [ShardView(id="s", home="h", acting=None, epoch=4)]
-    plan = assign_unserved(shards, [agent("h", shards=50), agent("a")], first)
-    assert [(step.agent_id, step.seen_epoch) for step in plan] == [("h", 4)]
+    group = GroupSnapshot(shards=(shard(),), agents=(agent("h", shards=50), agent("a")))
+    plan = assign_unserved(group, first)
+    assert [(step.agent_id, step.seen_epoch, step.rebind) for step in plan] == [("h", 4, False)]
 
 
 def test_handback_waits_for_home_to_settle_and_goes_a_few_at_a_time() -> None:
-    shards = [ShardView(id=str(n), home="h", acting="a", epoch=2) for n in range(5)]
-    assert plan_handback(shards, [agent("h", settled=False), agent("a")], at_once=2) == []
-    plan = plan_handback(shards, [agent("h"), agent("a")], at_once=2)
+    shards = tuple(shard(str(n), acting="a") for n in range(5))
+    unsettled = GroupSnapshot(shards=shards, agents=(agent("h", settled=False), agent("a")))
+    assert plan_handback(unsettled, at_once=2) == []
+    agents = (agent("h"), agent("a"))
+    plan = plan_handback(GroupSnapshot(shards=shards, agents=agents), at_once=2)
     assert [move.shard_id for move in plan] == ["0", "1"]
-    under_way = [ShardView(id="9", home="h", acting="a", epoch=2, handover_to="h"), *shards]
-    assert len(plan_handback(under_way, [agent("h"), agent("a")], at_once=2)) == 1
+    under_way = (shard("9", acting="a", to="h"), *shards)
+    assert len(plan_handback(GroupSnapshot(shards=under_way, agents=agents), at_once=2)) == 1
+
+
+def test_handback_by_mode() -> None:
+    def moves(failback: FailbackMode, *, asked: bool) -> int:
+        agents = (agent("h", asked=asked), agent("a"))
+        group = GroupSnapshot(shards=(shard(acting="a"),), agents=agents, failback=failback)
+        return len(plan_handback(group, at_once=2))
+
+    assert moves(FailbackMode.AUTO, asked=False) == 1
+    assert moves(FailbackMode.MANUAL, asked=False) == 0
+    assert moves(FailbackMode.MANUAL, asked=True) == 1
+    assert moves(FailbackMode.NEVER, asked=True) == 0
+
+
+def test_a_drained_agents_shards_are_handed_over_not_taken() -> None:
+    shards = tuple(shard(str(n), home="h", acting="h") for n in range(4))
+    group = GroupSnapshot(shards=shards, agents=(agent("h", up=False, shards=4), agent("a"), agent("b")))
+    assert takers(group) == []
+    assert [move.agent_id for move in plan_leaving(group, first, at_once=3)] == ["a", "b", "a"]
+
+
+def test_a_drained_agent_keeps_its_shards_if_nobody_else_can_take_them() -> None:
+    group = GroupSnapshot(shards=(shard(acting="h"),), agents=(agent("h", up=False), agent("a", live=False)))
+    assert takers(group) == []
+    assert plan_leaving(group, first, at_once=3) == []
+
+
+def test_an_agent_that_reaches_fewer_devices_than_another_gives_its_shards_up() -> None:
+    blind, seeing = agent("h", sight=0), agent("a", sight=2)
+    group = GroupSnapshot(shards=(shard(acting="h"),), agents=(blind, seeing))
+    assert [move.agent_id for move in plan_leaving(group, first, at_once=3)] == ["a"]
+    assert takers(GroupSnapshot(shards=(shard(),), agents=(blind, seeing))) == ["a"]
+    assert plan_handback(GroupSnapshot(shards=(shard(acting="a"),), agents=(blind, seeing)), at_once=3) == []
+
+
+def test_nothing_moves_when_no_agent_reaches_the_devices() -> None:
+    group = GroupSnapshot(shards=(shard(acting="h"),), agents=(agent("h", sight=0), agent("a", sight=0)))
+    assert plan_leaving(group, first, at_once=3) == []
+    assert fit_agents([agent("new"), agent("old", sight=2)]) == [agent("new"), agent("old", sight=2)]
+
+
+def test_what_another_said_before_this_one_lost_sight_does_not_count() -> None:
+    lost_sight = agent("h", sight=0, sight_since=10.5)
+    assert fit_agents([lost_sight, agent("a", sight=2)]) == [lost_sight, agent("a", sight=2)]
+
+
+def test_a_handover_that_is_not_released_is_taken_in_the_end() -> None:
+    stuck = ShardView(id="s", home="h", acting="h", epoch=4, handover_to="b", overdue=True)
+    agents = (agent("h", up=False), agent("a"), agent("b", shards=9))
+    assert takers(GroupSnapshot(shards=(stuck,), agents=agents)) == ["b"]
+
+
+def test_while_halted_only_home_takes_what_nobody_serves() -> None:
+    agents = (agent("h"), agent("dead", live=False), agent("a", up=False))
+    shards = (shard("1", acting="dead"), shard("2", home="dead", acting="dead"), shard("3", home="h", acting="a"))
+    group = GroupSnapshot(shards=shards, agents=agents, halted=True)
+    assert [(step.shard_id, step.agent_id) for step in assign_unserved(group, first)] == [("1", "h")]
+    assert plan_leaving(group, first, at_once=9) == []
+    assert plan_handback(group, at_once=9) == []
+
+
+def test_what_is_bound_to_its_host_waits_for_it() -> None:
+    for mode in (RescheduleMode.NEVER, RescheduleMode.RELOCATE):
+        away = GroupSnapshot(shards=(shard(acting="h"),), agents=(agent("h", live=False), agent("a")), reschedule=mode)
+        assert takers(away) == []
+        back = GroupSnapshot(shards=(shard(),), agents=(agent("h"), agent("a")), reschedule=mode)
+        assert takers(back) == ["h"]
+
+
+def test_a_host_declared_dead_is_replaced_for_good_where_that_is_possible() -> None:
+    agents = (agent("h", live=False, dead_host=True), agent("a"))
+    for mode, expected in (
+        (RescheduleMode.NEVER, []),
+        (RescheduleMode.RELOCATE, [("a", True)]),
+        (RescheduleMode.CONTROL, [("a", False)]),
+    ):
+        group = GroupSnapshot(shards=(shard(acting="h"),), agents=agents, reschedule=mode)
+        assert [(step.agent_id, step.rebind) for step in assign_unserved(group, first)] == expected
 
 
 agents_st = st.lists(
@@ -81,7 +197,13 @@ agents_st = st.lists(
         AgentView,
         id=st.sampled_from("abcdef"),
         live=st.booleans(),
+        admin_state_up=st.booleans(),
+        forced_down=st.booleans(),
         settled=st.booleans(),
+        failback_asked=st.booleans(),
+        sight=st.none() | st.integers(0, 2),
+        sight_since=st.integers(0, 3),
+        sight_at=st.integers(0, 3),
         shards=st.integers(0, 20),
         homed=st.integers(0, 20),
     ),
@@ -96,45 +218,71 @@ shards_st = st.lists(
         acting=st.none() | st.sampled_from("abcdef"),
         epoch=st.integers(1, 99),
         handover_to=st.none() | st.sampled_from("abcdef"),
+        overdue=st.booleans(),
     ),
     unique_by=lambda view: view.id,
     max_size=30,
 )
+groups_st = st.builds(
+    GroupSnapshot,
+    shards=shards_st.map(tuple),
+    agents=agents_st.map(tuple),
+    reschedule=st.sampled_from(RescheduleMode),
+    failback=st.sampled_from(FailbackMode),
+    halted=st.booleans(),
+)
 
 
-@given(agents_st, shards_st)
-def test_exactly_the_unserved_shards_are_assigned_and_only_to_live_agents(
-    agents: list[AgentView], shards: list[ShardView]
-) -> None:
-    live = {view.id for view in agents if view.live}
-    plan = assign_unserved(shards, agents, first)
-    assert all(step.agent_id in live for step in plan)
-    unserved = {shard.id for shard in shards if shard.acting not in live}
-    assert {step.shard_id for step in plan} == (unserved if live else set())
+def served(group: GroupSnapshot, view: ShardView) -> bool:
+    return any(each.id == view.acting and each.acts for each in group.agents)
+
+
+@given(groups_st)
+def test_only_eligible_agents_take_and_only_what_is_unserved_or_overdue(group: GroupSnapshot) -> None:
+    eligible = {view.id for view in group.agents if view.eligible}
+    by_shard = {view.id: view for view in group.shards}
+    plan = assign_unserved(group, first)
+    assert len({step.shard_id for step in plan}) == len(plan)
+    for step in plan:
+        view = by_shard[step.shard_id]
+        assert step.agent_id in eligible
+        assert step.seen_epoch == view.epoch
+        assert not served(group, view) or view.overdue
+        if group.halted or group.reschedule is RescheduleMode.NEVER:
+            assert step.agent_id == view.home
+
+
+@given(groups_st)
+def test_where_any_agent_may_take_over_no_shard_is_left_unserved(group: GroupSnapshot) -> None:
+    if group.halted or group.reschedule is not RescheduleMode.CONTROL or not fit_agents(group.agents):
+        return
+    taken = {step.shard_id for step in assign_unserved(group, first)}
+    assert {view.id for view in group.shards if not served(group, view)} <= taken
 
 
 @given(agents_st, st.integers(1, 40))
 def test_spreading_leaves_no_agent_more_than_one_above_what_it_had_to_take(agents: list[AgentView], count: int) -> None:
-    shards = [ShardView(id=str(n), home="gone", acting=None, epoch=1) for n in range(count)]
-    load = {view.id: view.shards for view in agents if view.live}
-    for step in assign_unserved(shards, agents, first):
+    shards = tuple(shard(str(n), home="gone") for n in range(count))
+    load = {view.id: view.shards for view in fit_agents(agents)}
+    for step in assign_unserved(GroupSnapshot(shards=shards, agents=tuple(agents)), first):
         assert load[step.agent_id] == min(load.values())
         load[step.agent_id] += 1
 
 
-@given(agents_st, shards_st, st.integers(0, 5))
-def test_handback_moves_only_from_a_live_agent_to_a_live_settled_home(
-    agents: list[AgentView], shards: list[ShardView], at_once: int
-) -> None:
-    by_id = {view.id: view for view in agents}
-    by_shard = {view.id: view for view in shards}
-    plan = plan_handback(shards, agents, at_once=at_once)
-    assert len(plan) <= at_once
-    for move in plan:
-        shard = by_shard[move.shard_id]
-        assert move.agent_id == shard.home
-        assert by_id[shard.home].live
-        assert by_id[shard.home].settled
-        assert shard.acting is not None
-        assert by_id[shard.acting].live
-        assert shard.acting != shard.home
+@given(groups_st, st.integers(0, 5))
+def test_handovers_go_from_one_that_serves_to_another_that_is_fit(group: GroupSnapshot, at_once: int) -> None:
+    by_shard = {view.id: view for view in group.shards}
+    by_agent = {view.id: view for view in group.agents}
+    fit = {view.id for view in fit_agents(group.agents)}
+    leaving, home = plan_leaving(group, first, at_once=at_once), plan_handback(group, at_once=at_once)
+    assert len(leaving) <= at_once and len(home) <= at_once
+    for move in [*leaving, *home]:
+        view = by_shard[move.shard_id]
+        assert not group.halted
+        assert served(group, view)
+        assert view.handover_to is None
+        assert move.agent_id in fit - {view.acting}
+    for move in home:
+        assert move.agent_id == by_shard[move.shard_id].home
+        assert by_agent[move.agent_id].settled
+    assert not {move.shard_id for move in leaving} & {move.shard_id for move in home}

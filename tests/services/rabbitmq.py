@@ -1,9 +1,12 @@
-"""A RabbitMQ of our own: one node, its own epmd, no plugins; nothing of the machine's own installation is touched."""
+"""A RabbitMQ of our own, one node or a cluster: its own epmd, no plugins; nothing of the machine's own installation is
+touched."""
 
 import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.services.process import (
@@ -16,6 +19,7 @@ from tests.services.process import (
 )
 
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 START_SECONDS = 90.0
 STOP_SECONDS = 30.0
 
@@ -27,26 +31,66 @@ def missing() -> str:
     return ""
 
 
+class Epmd:
+    """Erlang's port mapper, for one node or a cluster. Started by us: the one that Erlang would start detaches itself
+    and would outlive the tests."""
+
+    def __init__(self) -> None:
+        self._home = temporary_home("evenkeel-epmd-")
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start; nothing to do if it runs."""
+        if self._process is None or self._process.poll() is not None:
+            log = self._home / "epmd.log"
+            command = ["epmd", "-address", "127.0.0.1", "-port", str(self.port)]
+            self._process = spawn(command, log=log, env={"PATH": PATH, "HOME": str(self._home)}, cwd=self._home)
+            wait_until_ready(lambda: _connects(self.port), self._process, log=log, timeout_seconds=10.0)
+
+    def close(self) -> None:
+        """Stop for good."""
+        if self._process is not None:
+            kill_group(self._process)
+        shutil.rmtree(self._home, ignore_errors=True)
+
+
 class RabbitMQ:
     """One broker node. ``url`` stays the same over restarts; durable content survives them, unless wiped."""
 
-    def __init__(self) -> None:
+    def __init__(self, epmd: Epmd | None = None) -> None:
         self._home = temporary_home("evenkeel-rabbitmq-")
         self.port = free_port()
-        self._epmd_port = free_port()
+        self.node_name = f"test{self.port}@localhost"
         self._dist_port = free_port()
         self._log = self._home / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
-        self._epmd: subprocess.Popen[bytes] | None = None
+        self._epmd = epmd if epmd is not None else Epmd()
         (self._home / "enabled_plugins").write_text("[].\n")
-        (self._home / "rabbitmq.conf").write_text(
-            f"listeners.tcp.1 = 127.0.0.1:{self.port}\n"
-            "vm_memory_high_watermark.absolute = 1GB\n"
-            "disk_free_limit.absolute = 10MB\n"
-            "raft.wal_max_size_bytes = 16777216\n"
-            "log.console = true\nlog.console.level = warning\nlog.file = false\n"
-        )
         (self._home / "env.conf").write_text("")
+        self.configure({})
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Settings of rabbitmq.conf beyond our own, from the next start on."""
+        lines = [f"{name} = {value}\n" for name, value in {**self._settings(), **settings}.items()]
+        (self._home / "rabbitmq.conf").write_text("".join(lines))
+
+    def share_cookie(self, cookie: str) -> None:
+        """Nodes with the same cookie may form a cluster."""
+        path = self._home / ".erlang.cookie"
+        path.write_text(cookie)
+        path.chmod(0o400)
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "listeners.tcp.1": f"127.0.0.1:{self.port}",
+            "vm_memory_high_watermark.absolute": "1GB",
+            "disk_free_limit.absolute": "10MB",
+            "raft.wal_max_size_bytes": "16777216",
+            "log.console": "true",
+            "log.console.level": "warning",
+            "log.file": "false",
+        }
 
     @property
     def url(self) -> str:
@@ -62,7 +106,7 @@ class RabbitMQ:
         """Start and wait until clients are served; nothing to do if it runs."""
         if self.running:
             return
-        self._start_epmd()
+        self._epmd.start()
         self._process = spawn([SERVER], log=self._log, env=self._environment(), cwd=self._home)
         wait_until_ready(self._serves, self._process, log=self._log, timeout_seconds=START_SECONDS)
 
@@ -99,27 +143,19 @@ class RabbitMQ:
     def close(self) -> None:
         """Stop for good."""
         self.kill()
-        if self._epmd is not None:
-            kill_group(self._epmd)
+        self._epmd.close()
         shutil.rmtree(self._home, ignore_errors=True)
-
-    def _start_epmd(self) -> None:
-        # started by us: the one that Erlang would start detaches itself and would outlive the tests
-        if self._epmd is None or self._epmd.poll() is not None:
-            command = ["epmd", "-address", "127.0.0.1", "-port", str(self._epmd_port)]
-            self._epmd = spawn(command, log=self._log, env=self._environment(), cwd=self._home)
-            wait_until_ready(self._epmd_listens, self._epmd, log=self._log, timeout_seconds=10.0)
 
     def _environment(self) -> dict[str, str]:
         home = str(self._home)
         return {
             "HOME": home,
-            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "PATH": PATH,
             "LANG": "C.UTF-8",
             "RUNNING_UNDER_SYSTEMD": "true",  # exec Erlang instead of keeping a shell in front of it
-            "ERL_EPMD_PORT": str(self._epmd_port),
+            "ERL_EPMD_PORT": str(self._epmd.port),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "RABBITMQ_NODENAME": f"test{self.port}@localhost",
+            "RABBITMQ_NODENAME": self.node_name,
             "RABBITMQ_DIST_PORT": str(self._dist_port),
             "RABBITMQ_CONF_ENV_FILE": f"{home}/env.conf",
             "RABBITMQ_CONFIG_FILE": f"{home}/rabbitmq.conf",
@@ -131,9 +167,6 @@ class RabbitMQ:
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none",
         }
 
-    def _epmd_listens(self) -> bool:
-        return _connects(self._epmd_port)
-
     def _serves(self) -> bool:
         """Does it answer the AMQP 0-9-1 protocol header?"""
         try:
@@ -142,6 +175,43 @@ class RabbitMQ:
                 return client.recv(1) == b"\x01"
         except OSError:
             return False
+
+
+class RabbitCluster:
+    """Nodes that form one cluster by themselves when they are first started. Some 130 MB of memory for each."""
+
+    def __init__(self, size: int = 3) -> None:
+        self._epmd = Epmd()
+        self.nodes = [RabbitMQ(self._epmd) for _ in range(size)]
+        members = {
+            f"cluster_formation.classic_config.nodes.{number}": node.node_name
+            for number, node in enumerate(self.nodes, start=1)
+        }
+        for node in self.nodes:
+            node.share_cookie("EVENKEELTESTS")
+            node.configure(
+                {
+                    "cluster_formation.peer_discovery_backend": "classic_config",
+                    "cluster_partition_handling": "pause_minority",
+                    **members,
+                }
+            )
+
+    @property
+    def url(self) -> str:
+        """All nodes."""
+        return f"amqp://guest:guest@{','.join(f'127.0.0.1:{node.port}' for node in self.nodes)}/"
+
+    def start(self) -> None:
+        """Start what does not run, and wait until all serve clients."""
+        self._epmd.start()
+        with ThreadPoolExecutor(len(self.nodes)) as threads:
+            list(threads.map(RabbitMQ.start, self.nodes))
+
+    def close(self) -> None:
+        """Stop for good."""
+        for node in self.nodes:
+            node.close()
 
 
 def _connects(port: int) -> bool:

@@ -123,6 +123,7 @@ async def add_agent(
             "session_id": new_id(),
             "session_started_at": db_now(),
             "session_expires_at": db_now() + ttl_seconds,
+            "session_ttl_seconds": abs(ttl_seconds),
         }
     group_row = {
         "environment": "prod",

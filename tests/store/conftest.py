@@ -1,4 +1,4 @@
-"""Every test of the store runs on SQLite and on a real PostgreSQL."""
+"""Every test of the store runs on SQLite, on a real PostgreSQL and on a real MariaDB."""
 
 import asyncio
 import shutil
@@ -14,10 +14,13 @@ from evenkeel.core.control import Environment
 from evenkeel.store import schema
 from evenkeel.store.database import Database
 from evenkeel.store.sql_store import SqlStore, open_store
+from tests.services.mariadb import MariaDB
 from tests.services.postgres import PostgreSQL
 
+SERVERS = ("postgresql", "mariadb")
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
+
+@pytest.fixture(params=["sqlite", *(pytest.param(name, marks=pytest.mark.services) for name in SERVERS)])
 def backend(request: pytest.FixtureRequest) -> str:
     """Which database."""
     kind: str = request.param
@@ -29,7 +32,7 @@ def empty_database(backend: str, request: pytest.FixtureRequest, tmp_path: Path)
     """The URL of an empty database of the test's own."""
     if backend == "sqlite":
         return f"sqlite:///{tmp_path}/empty.db"
-    url: str = request.getfixturevalue("postgresql_database")
+    url: str = request.getfixturevalue(f"{backend}_database")
     return url
 
 
@@ -49,6 +52,14 @@ def postgresql_template(postgresql: PostgreSQL) -> str:
     return url
 
 
+@pytest.fixture(scope="session")
+def mariadb_template(mariadb: MariaDB) -> str:
+    """As :func:`postgresql_template`."""
+    url = mariadb.create_database()
+    asyncio.run(make_tables(url))
+    return url
+
+
 async def make_tables(url: str) -> None:
     opened = open_store(url)
     await opened.start()
@@ -61,7 +72,7 @@ def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -
     if backend == "sqlite":
         shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "store.db")
         return f"sqlite:///{tmp_path}/store.db"
-    url: str = request.getfixturevalue("postgresql_template")
+    url: str = request.getfixturevalue(f"{backend}_template")
     return url
 
 

@@ -19,6 +19,7 @@ from evenkeel.core.statuses import HaType, ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.database import Database, open_database
+from evenkeel.store.operator import OperatorPart
 from evenkeel.store.ownership import OwnershipPart
 from evenkeel.store.part import StoreOptions
 from evenkeel.store.rows import row_of
@@ -58,6 +59,15 @@ class World:
         database = open_database(self.url)
         self._others.append(database)
         return OwnershipPart(database, StoreOptions(pending_deadline_seconds=100.0))
+
+    @property
+    def operator(self) -> OperatorPart:
+        """What operators see, on the same database."""
+        return OperatorPart(self.db, StoreOptions())
+
+    async def live(self, agent_id: str) -> bool:
+        """The agent's session stands."""
+        return agent_id in {session.agent_id for session in await self.store.sessions()}
 
     # -- scenes
 
@@ -116,6 +126,11 @@ class World:
             ),
         )
         return ids
+
+    async def now(self) -> float:
+        """The database's time."""
+        stock = await self.store.take_stock(settle_seconds=0.0, breaker_window_seconds=0.0, homes=False)
+        return stock.now_seconds
 
     async def change(self, table: Any, id_: str, **values: Any) -> None:
         await self.db.write(lambda c: c.execute(update(table).where(table.c.id == id_).values(**values)))

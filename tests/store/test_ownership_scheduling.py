@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import ReportState
-from evenkeel.core.placement import AgentView, assign_unserved, plan_handback
+from evenkeel.core.placement import AgentView, Assign, GroupSnapshot, assign_unserved, plan_handback, plan_leaving
 from evenkeel.store import schema
 from tests.store.ownership_world import (
     World,
@@ -23,10 +23,16 @@ from tests.waiting import eventually
 __all__ = ["server_world_fixture", "world_fixture"]
 
 SETTLE = 60.0
+WINDOW = 30.0
 
 
 async def due(world: World) -> tuple[tuple[str, int], ...]:
-    return await world.store.groups_to_schedule(settle_seconds=SETTLE)
+    stock = await world.store.take_stock(settle_seconds=SETTLE, breaker_window_seconds=WINDOW, homes=True)
+    return stock.groups
+
+
+async def snapshot(world: World) -> GroupSnapshot:
+    return await world.store.group_snapshot("east", 1, settle_seconds=SETTLE)
 
 
 # -- placing
@@ -138,7 +144,7 @@ async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> N
     assert (first.number, first.holds_tenant, first.capacity_score) == (1, True, 0.0)
     assert first.agents == (
         AgentView(id="a1", live=True, settled=True, shards=2, homed=2),
-        AgentView(id="a2", live=False, settled=False, shards=0, homed=0),
+        AgentView(id="a2", live=True, admin_state_up=False, settled=False, shards=0, homed=0),
     )
     assert (second.number, second.holds_tenant, second.capacity_score) == (2, False, 0.5)
     assert second.agents == (AgentView(id="a3", live=True, settled=False, shards=1, homed=1),)
@@ -157,23 +163,23 @@ async def test_nothing_is_due_while_all_are_at_home(world: World) -> None:
     await world.tenant()
     with watched() as seen:
         assert await due(world) == ()
-    assert len(seen.sent) == 1 and "load_balancer" not in seen.sent[0]
+    assert len(seen.sent) == 3 and not any("load_balancer" in statement for statement in seen.sent)
 
 
-@pytest.mark.parametrize("fault", ["dead", "administratively down", "free"])
+@pytest.mark.parametrize("fault", ["dead", "drained", "free"])
 async def test_unserved_shard_is_due(world: World, fault: str) -> None:
     await world.agent("a1")
     await world.agent("a2")
     owner = await world.tenant()
     if fault == "dead":
         await world.expire("a1")
-    elif fault == "administratively down":
+    elif fault == "drained":
         await world.change(schema.agent, "a1", admin_state_up=False)
     else:
         await world.store.release("a1", owner.shard_id, 1)
     assert await due(world) == (("east", 1),)
-    shards, _ = await world.store.group_shards("east", 1, settle_seconds=SETTLE)
-    assert owner.shard_id in {each.id for each in shards}
+    group = await snapshot(world)
+    assert owner.shard_id in {each.id for each in group.shards}
 
 
 async def test_shard_of_an_agent_that_was_removed_is_due(world: World) -> None:
@@ -200,9 +206,9 @@ async def test_shard_away_from_home_is_due_once_its_home_has_settled(world: Worl
     assert await due(world) == ()
     await world.settle("a1")
     assert await due(world) == (("east", 1),)
-    shards, agents = await world.store.group_shards("east", 1, settle_seconds=SETTLE)
-    assert [each.id for each in shards] == [shard_id]
-    assert [(each.id, each.live, each.settled) for each in agents] == [("a1", True, True), ("a2", True, False)]
+    group = await snapshot(world)
+    assert [each.id for each in group.shards] == [shard_id]
+    assert [(each.id, each.live, each.settled) for each in group.agents] == [("a1", True, True), ("a2", True, False)]
 
 
 async def test_handover_under_way_is_not_due_but_shown(world: World) -> None:
@@ -210,9 +216,9 @@ async def test_handover_under_way_is_not_due_but_shown(world: World) -> None:
     await world.settle("a1")
     await world.store.start_handover(shard_id, 2, "a1")
     assert await due(world) == ()
-    shards, agents = await world.store.group_shards("east", 1, settle_seconds=SETTLE)
-    assert [(each.id, each.handover_to) for each in shards] == [(shard_id, "a1")]
-    assert plan_handback(shards, agents, at_once=5) == []
+    group = await snapshot(world)
+    assert [(each.id, each.handover_to) for each in group.shards] == [(shard_id, "a1")]
+    assert plan_handback(group, at_once=5) == []
 
 
 async def test_handover_to_an_agent_that_died_is_ended(world: World) -> None:
@@ -221,8 +227,7 @@ async def test_handover_to_an_agent_that_died_is_ended(world: World) -> None:
     await world.expire("a1")
     assert await due(world) == (("east", 1),)
     before = await world.assignments_revision("a2")
-    shards, _ = await world.store.group_shards("east", 1, settle_seconds=SETTLE)
-    assert shards == ()
+    assert (await snapshot(world)).shards == ()
     row = await world.shard(shard_id)
     assert (row.acting_agent_id, row.epoch, row.handover_to) == ("a2", 2, None)
     assert await world.assignments_revision("a2") == before + 1
@@ -234,8 +239,8 @@ async def test_other_groups_shards_are_not_shown(world: World) -> None:
     await world.agent("a3", group_number=2)
     await world.expire("a1")
     await world.expire("a3")
-    shards, agents = await world.store.group_shards("east", 1, settle_seconds=SETTLE)
-    assert len(shards) == 1 and [each.id for each in agents] == ["a1"]
+    group = await snapshot(world)
+    assert len(group.shards) == 1 and [each.id for each in group.agents] == ["a1"]
 
 
 # -- takeover
@@ -286,12 +291,46 @@ async def test_takeover_fails_when_what_it_saw_is_not_so(world: World, obstacle:
     assert await world.events("shard_taken_over", "shard_assigned") == []
 
 
-async def test_shards_leave_an_agent_that_is_administratively_down(world: World) -> None:
+async def test_a_drained_agents_shards_are_handed_over_and_not_taken(world: World) -> None:
     await world.agent("a1")
     await world.agent("a2")
     owner = await world.tenant()
     await world.change(schema.agent, "a1", admin_state_up=False)
+    assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
+    moves = plan_leaving(await snapshot(world), random.Random(1).choice, at_once=5)
+    assert {move.agent_id for move in moves} == {"a2"} and owner.shard_id in {move.shard_id for move in moves}
+
+
+async def test_a_host_declared_dead_loses_its_shards_at_once(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("a2")
+    owner = await world.tenant()
+    await world.change(schema.agent, "a1", forced_down=True)
+    assert await due(world) == (("east", 1),)
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
+
+
+async def test_what_is_rebuilt_elsewhere_has_its_home_there(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("a2")
+    owner = await world.tenant()
+    await world.change(schema.agent, "a1", forced_down=True)
+    step = Assign(shard_id=owner.shard_id, seen_epoch=1, agent_id="a2", rebind=True)
+    assert len(await world.store.assign([step])) == 1
+    row = await world.shard(owner.shard_id)
+    assert (row.home_agent_id, row.acting_agent_id) == ("a2", "a2")
+
+
+async def test_a_shard_that_is_not_released_is_taken_in_the_end(world: World) -> None:
+    shard_id = await away_from_home(world)
+    await world.settle("a1")
+    await world.store.start_handover(shard_id, 2, "a1")
+    assert await assign_one(world.store, shard_id, 2, "a1") is None
+    long_ago = schema.shard.update().where(schema.shard.c.id == shard_id).values(handover_at=1.0)
+    await world.db.write(lambda connection: connection.execute(long_ago))
+    (view,) = (await snapshot(world)).shards
+    assert view.overdue
+    assert await assign_one(world.store, shard_id, 2, "a1") is not None
 
 
 async def test_of_controllers_that_take_over_at_once_one_wins(world: World) -> None:
@@ -334,8 +373,7 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
         await world.tenant(f"p{number}")
     await world.expire("a1")
     tie = random.Random(1).choice
-    shards, agents = await world.store.group_shards("east", 1, settle_seconds=SETTLE)
-    for step in assign_unserved(shards, agents, tie):
+    for step in assign_unserved(await snapshot(world), tie):
         assert await assign_one(world.store, step.shard_id, step.seen_epoch, step.agent_id)
     acting = [row.acting_agent_id for row in await world.rows(schema.shard)]
     assert {agent_id: acting.count(agent_id) for agent_id in ("a1", "a2", "a3")} == {"a1": 0, "a2": 4, "a3": 3} or {
@@ -346,8 +384,7 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
     for _ in range(10):
         if not await due(world):
             break
-        shards, agents = await world.store.group_shards("east", 1, settle_seconds=SETTLE)
-        for move in plan_handback(shards, agents, at_once=2):
+        for move in plan_handback(await snapshot(world), at_once=2):
             assert await world.store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
             row = await world.shard(move.shard_id)
             assert await world.store.release(row.acting_agent_id, row.id, row.epoch)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from evenkeel.core.control import SessionRef
 from evenkeel.core.errors import CallRefused, SessionLost
 from evenkeel.core.messages import DeviceState, ReportState, SessionState, ShardEpoch
 from evenkeel.core.statuses import HaType
@@ -205,11 +206,51 @@ async def test_keepalive_renews_with_one_statement(world: World) -> None:
     assert (await world.row(schema.agent, "a1")).session_expires_at >= before + 59
 
 
-async def test_expired_session_cannot_be_kept_alive(world: World) -> None:
+async def test_expired_session_is_revived_by_a_keepalive_and_has_to_settle_again(world: World) -> None:
     await world.agent("a1")
+    owner = await world.tenant()
+    await world.settle("a1")
     await world.expire("a1")
-    with pytest.raises(SessionLost):
-        await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    assert not await world.live("a1")
+    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    agent = await world.operator.agent("a1")
+    assert agent.alive
+    assert agent.session_started_at is not None and agent.session_expires_at is not None
+    assert agent.session_expires_at - agent.session_started_at == pytest.approx(TTL_SECONDS, abs=1.0)
+    assert (await world.shard(owner.shard_id)).acting_agent_id == "a1"
+
+
+async def test_revived_session_does_not_own_what_was_taken_from_it(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("a2")
+    owner = await world.tenant()
+    await world.expire("a1")
+    assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
+    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    found = await world.store.assignments("a1", "session-of-a1", work_limit=10)
+    assert owner.shard_id not in {shard.shard_id for shard in found.shards}
+
+
+async def test_session_kept_alive_before_the_databases_clock_was_set_back_is_not_live(world: World) -> None:
+    await world.agent("a1")
+    await world.change(schema.agent, "a1", session_expires_at=(await world.now()) + 3600.0)
+    assert not await world.live("a1")
+    assert await world.store.sessions() == ()
+    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    assert await world.live("a1")
+
+
+async def test_suspected_session_ends_now_and_is_revived_if_that_was_wrong(world: World) -> None:
+    await world.agent("a1")
+    (session,) = await world.store.sessions()
+    former = SessionRef(agent_id="a1", session_id="former", environment="east")
+    assert await world.store.suspect([former]) == 0
+    assert await world.store.suspect([session]) == 1
+    assert await world.store.suspect([session]) == 0
+    assert not await world.live("a1")
+    assert len(await world.events("agent_vanished")) == 1
+    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    assert await world.live("a1")
 
 
 async def test_replaced_session_cannot_be_kept_alive(world: World) -> None:
@@ -239,7 +280,7 @@ async def test_takeover_waits_for_a_keepalive_under_way_and_then_yields(server_w
 
 
 @pytest.mark.services
-async def test_keepalive_that_waits_beyond_its_expiry_is_refused_after_a_takeover(server_world: World) -> None:
+async def test_keepalive_that_waits_beyond_its_expiry_revives_and_no_takeover_follows(server_world: World) -> None:
     world = server_world
     await world.agent("a1")
     await world.agent("a2")
@@ -250,9 +291,8 @@ async def test_keepalive_that_waits_beyond_its_expiry_is_refused_after_a_takeove
         await run(lambda connection: connection.execute(expiry))
         keepalive = asyncio.create_task(world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS))
         await eventually(world.somebody_waits_for_a_lock)
-    with pytest.raises(SessionLost):
-        await keepalive
-    assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
+    await keepalive
+    assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
 
 
 # -- reporting
@@ -291,7 +331,7 @@ async def test_group_is_as_full_as_its_fullest_live_agent_says(world: World) -> 
 
 async def test_state_report_of_an_ended_session_is_refused(world: World) -> None:
     await world.agent("a1")
-    await world.expire("a1")
+    await world.store.end_session("a1", "session-of-a1")
     with pytest.raises(SessionLost):
         await world.store.record_state(ReportState(agent_id="a1", session_id="session-of-a1"))
 

@@ -59,9 +59,9 @@ async def test_failed_load_balancers_do_not_hide_pending_ones(world: World) -> N
     assert seen == {pending.id, *(each.id for each in failed)}
 
 
-async def test_assignments_of_an_expired_session_are_refused(world: World) -> None:
+async def test_assignments_of_an_ended_session_are_refused(world: World) -> None:
     await world.agent("a1")
-    await world.expire("a1")
+    await world.store.end_session("a1", "session-of-a1")
     with pytest.raises(SessionLost):
         await world.store.assignments("a1", "session-of-a1", work_limit=10)
     with pytest.raises(SessionLost):

@@ -56,11 +56,12 @@ class Storm:
     # -- what happens
 
     async def schedule(self, store: OwnershipPart) -> None:
-        for environment, number in await store.groups_to_schedule(settle_seconds=0.0):
-            shards, agents = await store.group_shards(environment, number, settle_seconds=0.0)
-            for step in assign_unserved(shards, agents, self.rng.choice):
+        stock = await store.take_stock(settle_seconds=0.0, breaker_window_seconds=0.0, homes=True)
+        for environment, number in stock.groups:
+            group = await store.group_snapshot(environment, number, settle_seconds=0.0)
+            for step in assign_unserved(group, self.rng.choice):
                 await assign_one(store, step.shard_id, step.seen_epoch, step.agent_id)
-            for move in plan_handback(shards, agents, at_once=2):
+            for move in plan_handback(group, at_once=2):
                 await store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
         await store.mark_overdue(limit=10)
 

@@ -91,13 +91,15 @@ async def count(store: SqlStore, case: Case, size: int) -> int:
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_the_number_of_statements_is_constant_and_small(store: SqlStore, name: str) -> None:
+async def test_the_number_of_statements_is_constant_and_small(store: SqlStore, name: str, backend: str) -> None:
     await placed(store)
+    # an UPDATE ... RETURNING is two statements there, and no operation has more than two of them
+    more = 2 if backend == "mariadb" else 0
 
     small = await count(store, CASES[name], SMALL)
     large = await count(store, CASES[name], LARGE)
 
-    assert small == large <= CASES[name].limit
+    assert small == large <= CASES[name].limit + more
 
 
 async def test_many_trees_cost_as_many_queries_as_one(store: SqlStore) -> None:

@@ -5,6 +5,8 @@ import random
 import uuid
 from pathlib import Path
 
+import msgspec
+
 from evenkeel.agent.service import Agent
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.memory import MemoryBus, MemoryHub
@@ -12,13 +14,54 @@ from evenkeel.cmd.runtime import SystemClock
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment, VipPlan
+from evenkeel.core.device import DeviceFacts, DeviceState
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.messages import presence_name
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.store.part import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.waiting import eventually
 
 ENVIRONMENT = "sys"
+
+
+class HostView(NoopGroup):
+    """The device group as one host sees it: it can be cut off, and be of another reschedule mode."""
+
+    def __init__(self, memory: NoopMemory, reschedule: RescheduleMode) -> None:
+        super().__init__(memory)
+        self.reschedule = reschedule
+        self.cut_off = False
+
+    @property
+    def facts(self) -> DeviceFacts:
+        return msgspec.structs.replace(super().facts, reschedule=self.reschedule)
+
+    async def check(self) -> tuple[DeviceState, ...]:
+        if self.cut_off:
+            return (DeviceState(name="noop", reachable=False, problem="cut off"),)
+        return await super().check()
+
+    def _reached(self) -> NoopMemory:
+        if self.cut_off:
+            raise DeviceUnavailable("noop", "cut off")
+        return super()._reached()
+
+
+class WatchedBus(MemoryBus):
+    """A bus that remembers which names it saw present."""
+
+    def __init__(self, hub: MemoryHub, name: str) -> None:
+        super().__init__(hub, name=name)
+        self.seen: set[str] = set()
+
+    async def present(self, name: str) -> bool | None:
+        answer = await super().present(name)
+        if answer:
+            self.seen.add(name)
+        return answer
 
 
 class World:
@@ -33,7 +76,17 @@ class World:
         self.controllers: dict[str, Controller] = {}
         self.agents: dict[str, Agent] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
-        self._buses: list[MemoryBus] = []
+        self.views: dict[str, HostView] = {}
+        self.reschedule = RescheduleMode.CONTROL
+        self.controller_settings = ControllerSettings(
+            session_ttl_seconds=1.0,
+            schedule_interval_seconds=0.05,
+            sweep_interval_seconds=0.1,
+            settle_seconds=0.3,
+            homes_interval_seconds=0.1,
+            suspicion_interval_seconds=0.05,
+        )
+        self._buses: dict[str, WatchedBus] = {}
         self._addresses = iter(range(1, 250))
 
     async def start(self, *, controllers: int = 2, agents: int = 2) -> None:
@@ -45,31 +98,26 @@ class World:
         for number in range(agents):
             await self.start_agent(f"h{number}")
 
-    async def _bus(self, name: str) -> MemoryBus:
-        bus = MemoryBus(self.hub, name=name)
+    async def _bus(self, name: str) -> WatchedBus:
+        bus = WatchedBus(self.hub, name)
         await bus.start()
-        self._buses.append(bus)
+        self._buses[name] = bus
         return bus
 
     async def start_controller(self, name: str) -> None:
         """A controller without its API."""
-        settings = ControllerSettings(
-            session_ttl_seconds=1.0,
-            schedule_interval_seconds=0.05,
-            sweep_interval_seconds=0.1,
-            settle_seconds=0.3,
-        )
         controller = self.controllers[name] = Controller(
             store=self.store,
             bus=await self._bus(name),
             clock=SystemClock(),
-            settings=settings,
+            settings=self.controller_settings,
             rng=random.Random(name),
         )
         await controller.start()
 
     async def start_agent(self, host: str) -> None:
         """An agent of group 1, and wait until it is alive."""
+        self.views[host] = HostView(self.memory, self.reschedule)
         settings = AgentSettings(
             agent_id=str(uuid.uuid5(uuid.NAMESPACE_URL, host)),
             environment=ENVIRONMENT,
@@ -86,7 +134,7 @@ class World:
         )
         agent = self.agents[host] = Agent(
             bus=await self._bus(host),
-            device=NoopGroup(self.memory),
+            device=self.views[host],
             clock=SystemClock(),
             settings=settings,
             new_id=lambda: str(uuid.uuid4()),
@@ -104,6 +152,14 @@ class World:
         task = self.tasks.pop(host)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+    async def kill(self, host: str) -> None:
+        """As ``kill -9``: its connection to the bus breaks at once, once every controller has seen it."""
+        (agent,) = [agent for agent in await self.store.agents() if agent.host == host]
+        name = presence_name(agent.session_id or "")
+        await eventually(lambda: all(name in self._buses[controller].seen for controller in self.controllers))
+        self._buses[host].abandon()
+        await self.vanish(host)
 
     async def create(self, project_id: str) -> str:
         """A load balancer, accepted as the API would."""
@@ -153,6 +209,6 @@ class World:
             await self.vanish(host)
         for controller in self.controllers.values():
             await controller.stop()
-        for bus in self._buses:
+        for bus in self._buses.values():
             await bus.close()
         await self.store.close()

@@ -1,7 +1,11 @@
-"""The common shard's worker: looks at the devices for the whole group and reports what changed."""
+"""The common shard's worker: looks at the devices for the whole group and reports what changed.
+
+A device that is out of reach leaves its group's load balancers served by the others, but no longer by all: they are
+DEGRADED and name it until it is back.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 
@@ -11,12 +15,31 @@ from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import DeviceUnavailable, EvenKeelError, SessionLost
 from evenkeel.core.ports import Clock, Device
+from evenkeel.core.statuses import OperatingStatus
 
 log = structlog.get_logger(__name__)
 
 STATUSES_PER_REPORT = 1000
+ALL = "*"
+"""Stands for every device of the group."""
 SAY_ALL_AGAIN_SECONDS = 300.0
 """Now and then everything is reported again: a status that a controller overwrote meanwhile is put right."""
+
+_SERVED = (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
+
+
+def with_devices(statuses: Iterable[m.ObservedStatus], devices: Iterable[DeviceState]) -> tuple[m.ObservedStatus, ...]:
+    """The statuses, with served load balancers DEGRADED while a device of the group is out of reach."""
+    away = sorted(device.name for device in devices if not device.reachable)
+    if not away:
+        return tuple(statuses)
+    reason = f"device {away[0]} is out of reach" if len(away) == 1 else f"devices {', '.join(away)} are out of reach"
+    return tuple(
+        m.ObservedStatus(kind=one.kind, id=one.id, status=OperatingStatus.DEGRADED, reason=reason)
+        if one.kind == "loadbalancer" and one.status in _SERVED
+        else one
+        for one in statuses
+    )
 
 
 class CommonWorker:
@@ -31,6 +54,7 @@ class CommonWorker:
         clock: Clock,
         settings: AgentSettings,
         on_device_trouble: Callable[[], None],
+        on_device_back: Callable[[], None] = lambda: None,
     ) -> None:
         self.shard_id = assignment.shard_id
         self.epoch = assignment.epoch
@@ -39,6 +63,8 @@ class CommonWorker:
         self._clock = clock
         self._settings = settings
         self._on_device_trouble = on_device_trouble
+        self._on_device_back = on_device_back
+        self._away: frozenset[str] = frozenset()
         self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
         self._statistics: dict[str, m.ObservedStatistics] = {}
         self._all_again_at = 0.0
@@ -60,7 +86,7 @@ class CommonWorker:
             except DeviceUnavailable as error:
                 log.warning("devices not observed", error=str(error))
                 self.devices = ()
-                self._on_device_trouble()
+                self._note_away(frozenset({ALL}))
             except EvenKeelError as error:
                 log.warning("devices not observed", error=str(error))
             except Exception:  # the group's statuses must not end with one strange answer of a device
@@ -74,17 +100,27 @@ class CommonWorker:
     async def _look(self) -> None:
         seen = await self._device.observe()
         self.devices = seen.devices
+        self._note_away(frozenset(device.name for device in seen.devices if not device.reachable))
+        found = with_devices(seen.statuses, seen.devices)
         now = self._clock.monotonic()
         if now >= self._all_again_at:
             self._statuses.clear()
             self._all_again_at = now + SAY_ALL_AGAIN_SECONDS
-        statuses = [s for s in seen.statuses if self._statuses.get((s.kind, s.id)) != s]
+        statuses = [s for s in found if self._statuses.get((s.kind, s.id)) != s]
         statistics = [s for s in seen.statistics if self._statistics.get(s.listener_id) != s]
         for start in range(0, max(len(statuses), len(statistics)), STATUSES_PER_REPORT):
             end = start + STATUSES_PER_REPORT
             await self._report(tuple(statuses[start:end]), tuple(statistics[start:end]))
-        self._statuses = {(s.kind, s.id): s for s in seen.statuses}
+        self._statuses = {(s.kind, s.id): s for s in found}
         self._statistics = {s.listener_id: s for s in seen.statistics}
+
+    def _note_away(self, away: frozenset[str]) -> None:
+        """Tell of every change in which devices are out of reach, also of the better."""
+        before, self._away = self._away, away
+        if away != before:
+            self._on_device_trouble()
+        if before - away:
+            self._on_device_back()
 
     async def _report(
         self, statuses: tuple[m.ObservedStatus, ...], statistics: tuple[m.ObservedStatistics, ...]

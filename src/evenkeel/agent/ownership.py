@@ -90,6 +90,7 @@ class Ownership:
                 clock=self._clock,
                 settings=self._settings,
                 on_device_trouble=self._on_device_trouble,
+                on_device_back=self._look_again,
             )
         else:
             worker = ShardWorker(
@@ -107,6 +108,12 @@ class Ownership:
         task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
         task.add_done_callback(partial(self._ended, _key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
+
+    def _look_again(self) -> None:
+        """A device is back that may have missed or lost anything: every shard served here looks at all of it."""
+        for worker, _ in self._workers.values():
+            if isinstance(worker, ShardWorker):
+                worker.look_again()
 
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
         """A worker that ended without being told to has lost its shard or met a bug: ask what is ours.

@@ -6,10 +6,11 @@ refusal that waiting cannot mend (wrong configuration, a live twin, unfit device
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 
 import structlog
 
+from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.agent.controllers import Controllers
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
@@ -41,6 +42,7 @@ class Agent:
         new_id: Callable[[], str],
         rng: random.Random | None = None,
         configurations: dict[str, str] | None = None,
+        capacity_policy: Mapping[str, float] | None = None,
     ) -> None:
         self._bus = bus
         self._device = device
@@ -52,9 +54,13 @@ class Agent:
         self._controllers = Controllers(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
         self._stop = asyncio.Event()
         self._ask = asyncio.Event()
+        self._tell = asyncio.Event()
         self._ownership: Ownership | None = None
         self._devices: tuple[DeviceState, ...] = ()
         self._devices_in_doubt = False
+        self._gauge = CapacityGauge(
+            capacity_policy or {}, device, clock, interval_seconds=settings.report_interval_seconds
+        )
 
     def stop(self) -> None:
         """End cleanly: finish the passes under way, release all shards, close the session."""
@@ -139,6 +145,7 @@ class Agent:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._end_on_stop(session, ownership))
+                group.create_task(self._be_present(session))
                 group.create_task(self._keep_alive(session, ownership, group))
                 group.create_task(self._sync(session, ownership))
                 group.create_task(self._report(session, ownership))
@@ -158,6 +165,20 @@ class Agent:
         except (BusUnavailable, CallRefused, SessionLost) as error:
             log.warning("could not say good-bye; the session will expire", error=str(error))
         raise _Stopped
+
+    async def _be_present(self, session: Session) -> None:
+        """Let controllers see at once if this process vanishes; without it they wait for the session's end."""
+        while True:
+            try:
+                presence = await self._bus.announce(m.presence_name(session.id))
+                break
+            except BusUnavailable as error:
+                log.info("presence not announced yet", reason=str(error))
+                await self._clock.sleep(self._settings.retry_min_seconds)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await presence.close()
 
     async def _keep_alive(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
         """A keepalive every interval, whatever became of the one before: one that a frozen controller swallowed
@@ -198,16 +219,21 @@ class Agent:
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 
     def _doubt_devices(self) -> None:
+        """Look at them again, and tell without waiting for the next report: others may reach them."""
         self._devices_in_doubt = True
+        self._tell.set()
 
-    async def _look_at_doubtful_devices(self) -> None:
-        if self._devices_in_doubt or any(state.problem for state in self._devices):
+    async def _look_at_devices(self) -> None:
+        """Before every report, unless they are being observed anyway: what one agent cannot reach, another may."""
+        ownership = self._ownership
+        if self._devices_in_doubt or ownership is None or ownership.observed_devices is None:
             self._devices_in_doubt = False
             self._devices = await self._device.check()
 
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
-            await self._look_at_doubtful_devices()
+            await self._look_at_devices()
+            capacity = await self._gauge.measure()
             try:
                 await self._controllers.report_state(
                     m.ReportState(
@@ -216,12 +242,22 @@ class Agent:
                         configurations=self._configurations,
                         devices=ownership.observed_devices or self._devices,
                         queue_depth=ownership.queue_depth,
+                        capacity_score=capacity.score,
+                        capacity=capacity.figures,
+                        capacity_measured_seconds_ago=capacity.seconds_ago,
+                        capacity_unknown=capacity.unknown,
                         serving=ownership.serving,
                     )
                 )
             except (BusUnavailable, CallRefused) as error:
                 log.warning("state not reported", error=str(error))
-            await self._clock.sleep(self._settings.report_interval_seconds)
+            await self._clock.sleep(self._settings.report_spacing_seconds)
+            try:
+                async with asyncio.timeout(self._settings.report_interval_seconds):
+                    await self._tell.wait()
+            except TimeoutError:
+                pass
+            self._tell.clear()
 
     async def _on_hint(self, message: m.AnyMessage) -> None:
         """A hint from a controller. It may be old, doubled, or for a session long gone."""

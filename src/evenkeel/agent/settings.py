@@ -11,6 +11,8 @@ class AgentSettings(Value):
     group_number: int
     host: str
     report_interval_seconds: float = 10.0
+    report_spacing_seconds: float = 0.5
+    """Between two state reports, however much there is to tell."""
     keepalive_interval_seconds: float = 1.0
     call_timeout_seconds: float = 5.0
     status_interval_seconds: float = 5.0
@@ -27,7 +29,8 @@ class AgentSettings(Value):
     """Between two questions for the assignments, however many hints come."""
     batch_load_balancers: int = 50
     """Load balancers reconciled in one pass of a shard."""
-    stop_timeout_seconds: float = 5.0
+    stop_timeout_seconds: float = 1.5
+    """How long a pass under way may take to end when the agent stops or gives a shard away; then it is dropped."""
     device_check_timeout_seconds: float = 120.0
     """How long devices may take at start to meet the minimum before the agent gives up."""
     duplicate_patience_seconds: float = 15.0

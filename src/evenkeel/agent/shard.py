@@ -64,6 +64,13 @@ class ShardWorker:
         self._turns = turns
         self._on_device_trouble = on_device_trouble
         self._dirty: set[str] = set(assignment.work)
+        self._unconfirmed: set[str] = set(assignment.work)
+        """What was asked of us and is not on the devices yet, as far as we were told."""
+        self._trying: tuple[ServiceDefinition, ...] = ()
+        self._told: dict[str, tuple[int, str]] = {}
+        """Revision and reason as last reported for what could not be tried."""
+        self._trouble: tuple[str, ...] = ()
+        """Devices that were out of reach when we last asked for them."""
         self._complete = True  # whoever was here before may have left anything
         self._guarded = False
         self._applied: dict[str, int] = {}
@@ -87,6 +94,7 @@ class ShardWorker:
     def add_work(self, load_balancer_ids: tuple[str, ...]) -> None:
         """There may be something newer for these; those that failed lately keep waiting for their retry."""
         now = self._clock.monotonic()
+        self._unconfirmed.update(load_balancer_ids)
         fresh = {lb for lb in load_balancer_ids if not self._retries.waiting(lb, now)}
         if fresh - self._dirty:
             self._dirty |= fresh
@@ -97,6 +105,12 @@ class ShardWorker:
         for load_balancer_id in load_balancer_ids:
             self._retries.succeeded(load_balancer_id)
         self._dirty.update(load_balancer_ids)
+        self._unconfirmed.update(load_balancer_ids)
+        self._wake.set()
+
+    def look_again(self) -> None:
+        """The devices may look otherwise than we left them: make a complete pass."""
+        self._complete = True
         self._wake.set()
 
     def finish(self) -> None:
@@ -149,6 +163,7 @@ class ShardWorker:
         complete, taken = self._take()
         if not complete and not taken:
             return
+        self._trying = ()
         try:
             async with self._turns:
                 await self._reconcile(complete, taken)
@@ -161,7 +176,9 @@ class ShardWorker:
             self._put_back(complete, taken)
             self._log.warning("pass failed; trying again", error=str(error), complete=complete, waiting=len(taken))
             if isinstance(error, DeviceUnavailable):
-                self._on_device_trouble()
+                self._note_trouble((error.device,))
+            if isinstance(error, DeviceUnavailable | DeviceRejected):
+                await self._report_waiting(str(error))
         except Exception:  # a bug that one load balancer brings out must not become a storm of restarts
             self._put_back(complete, taken)
             self._log.exception("pass failed on a bug; trying again", complete=complete, waiting=len(taken))
@@ -192,11 +209,11 @@ class ShardWorker:
             PartitionBatch(project_id=self.project_id, epoch=self.epoch, services=services, complete=complete)
         )
         self._note(outcome.outcomes)
+        self._note_trouble(outcome.lagging)
         if outcome.lagging:
             self._log.warning("devices lag behind", devices=outcome.lagging)
             self._applied.clear()
             self._retries.failed(COMPLETE, self._clock.monotonic())
-            self._on_device_trouble()
         elif complete:
             self._retries.succeeded(COMPLETE)
         await self._report(outcome.outcomes)
@@ -204,16 +221,19 @@ class ShardWorker:
     async def _prepare(self, complete: bool, taken: tuple[str, ...]) -> tuple[ServiceDefinition, ...]:
         """What is to be written now: the guard is ours, and the lease stood when this returned."""
         while True:
-            services = await self._fetch_fenced(None if complete else taken)
+            services = self._trying = await self._fetch_fenced(None if complete else taken)
             if not self._guarded:
                 await self._device.take_over(self.project_id, self.epoch)
                 self._guarded = True
             found = {service.load_balancer_id for service in services}
             if complete:
                 self._retries.keep(found | {COMPLETE})
+                self._unconfirmed &= found | self._dirty
             else:
                 for load_balancer_id in set(taken) - found:  # removed meanwhile: our report came through
                     self._retries.succeeded(load_balancer_id)
+                    self._unconfirmed.discard(load_balancer_id)
+                    self._told.pop(load_balancer_id, None)
                 services = await self._report_known(services)
             if not services or self._session.may_write():
                 return services
@@ -271,7 +291,38 @@ class ShardWorker:
                 self._log.warning("load balancer refused", load_balancer=outcome.load_balancer_id, error=outcome.error)
             else:
                 self._applied[outcome.load_balancer_id] = outcome.revision
+                self._unconfirmed.discard(outcome.load_balancer_id)
+                self._told.pop(outcome.load_balancer_id, None)
                 self._retries.succeeded(outcome.load_balancer_id)
+
+    def _note_trouble(self, devices: tuple[str, ...]) -> None:
+        """Tell of every change in which devices are out of reach, also of the better."""
+        if devices != self._trouble:
+            self._trouble = devices
+            self._on_device_trouble()
+
+    async def _report_waiting(self, reason: str) -> None:
+        """Say why what was taken is PENDING still: once for each revision and reason, not at every try."""
+        waiting = [
+            service
+            for service in self._trying
+            if service.load_balancer_id in self._unconfirmed
+            and self._told.get(service.load_balancer_id) != (service.revision, reason)
+        ]
+        try:
+            await self._report(
+                tuple(
+                    m.Applied(load_balancer_id=s.load_balancer_id, revision=s.revision, error=reason, waiting=True)
+                    for s in waiting
+                )
+            )
+        except SessionLost as error:
+            self._log.info("shard lost", reason=str(error))
+            self._lost = True
+        except (BusUnavailable, CallRefused) as error:
+            self._log.info("reason not reported", error=str(error))
+        else:
+            self._told.update((s.load_balancer_id, (s.revision, reason)) for s in waiting)
 
     async def _report(self, outcomes: tuple[m.Applied, ...]) -> None:
         for start in range(0, len(outcomes), OUTCOMES_PER_REPORT):

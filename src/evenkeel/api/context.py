@@ -1,5 +1,6 @@
 """What a handler is given: the services of this process, and the request at hand."""
 
+import asyncio
 import uuid
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl
@@ -19,6 +20,7 @@ Headers = Mapping[bytes, bytes]
 Query = list[tuple[str, str]]
 
 MAX_QUERY_PARAMETERS = 100
+PROVIDERS_REMEMBERED_SECONDS = 2.0
 
 
 class Limits(Value):
@@ -83,6 +85,7 @@ class Services:
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver
         self._providers: frozenset[str] = frozenset()
+        self._providers_until = 0.0
 
     async def accepted(self, change: Change) -> None:
         """Tell the driver; the write is committed, so nothing may go wrong any more."""
@@ -96,12 +99,18 @@ class Services:
                 exc_info=error,
             )
 
+    def forget_providers(self) -> None:
+        """An environment was removed."""
+        self._providers = frozenset()
+
     async def check_provider(self, name: str) -> None:
-        """Raises :class:`Invalid` unless an environment has that name. Environments are never removed, so known
-        ones are remembered."""
-        if name in self._providers:
+        """Raises :class:`Invalid` unless an environment has that name. Known ones are remembered for a while: a load
+        balancer accepted for one that another controller removed meanwhile waits, and says why."""
+        now = asyncio.get_running_loop().time()
+        if name in self._providers and now < self._providers_until:
             return
         self._providers = frozenset(row.name for row in await self.store.environments())
+        self._providers_until = now + PROVIDERS_REMEMBERED_SECONDS
         if name not in self._providers:
             known = ", ".join(sorted(self._providers)) or "none"
             raise Invalid(f"Provider '{name}' is not enabled. Enabled providers: {known}.")

@@ -6,11 +6,12 @@ bytes as the other transports, with no threads and no time but the event loop's.
 
 import asyncio
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
+from evenkeel.bus.presence import Sightings
 from evenkeel.bus.work import Calls, Workers, work
 from evenkeel.core.errors import BusUnavailable, CallTimeout
 from evenkeel.core.messages import AnyReply, Call, Hint
@@ -92,14 +93,31 @@ class MemoryHub:
         self.queues: dict[str, _Queue] = {}
         self.dead: deque[DeadMessage] = deque(maxlen=MAX_DEAD)
         """What was set aside, the newest last."""
-        self.outage = False
-        """While True, sends and calls raise BusUnavailable, as if the broker were gone."""
         self.callers: dict[str, Calls] = {}
+        self.announced: Counter[str] = Counter()
+        self.outages = 0
+        """How many there were so far."""
+        self._outage = False
         self._names: Iterator[int] = itertools.count(1)
+
+    @property
+    def outage(self) -> bool:
+        """While True, sends and calls raise BusUnavailable, as if the broker were gone."""
+        return self._outage
+
+    @outage.setter
+    def outage(self, outage: bool) -> None:
+        self.outages += outage and not self._outage
+        self._outage = outage
 
     def unique(self, prefix: str) -> str:
         """A name that this hub never gave before."""
         return f"{prefix}-{next(self._names)}"
+
+    def check(self) -> None:
+        """Raises :class:`BusUnavailable` in an outage."""
+        if self._outage:
+            raise BusUnavailable("the bus is out of reach")
 
     def queue(self, name: str) -> _Queue:
         """The queue, made on first use."""
@@ -107,8 +125,7 @@ class MemoryHub:
 
     def put(self, queue: str, raw: bytes, *, expires_at: float | None = None) -> None:
         """Add raw bytes to a queue. Raises :class:`BusUnavailable` in an outage or when the queue is full."""
-        if self.outage:
-            raise BusUnavailable("the bus is out of reach")
+        self.check()
         target = self.queue(queue)
         if len(target) >= MAX_QUEUED:
             raise BusUnavailable(f"queue {queue} is full")
@@ -134,17 +151,29 @@ class MemoryBus:
         self._address = self.hub.unique(name)
         self._calls = Calls()
         self._subscriptions: list[MemorySubscription] = []
+        self._announcements: list[MemoryAnnouncement] = []
+        self._sightings = Sightings()
+        self._outages_seen = self.hub.outages
+        self._closed = False
+        self._abandoned = False
 
     async def start(self) -> None:
+        self._check()
+        self._closed = False
         self.hub.callers[self._address] = self._calls
-        if self.hub.outage:
-            raise BusUnavailable("the bus is out of reach")
+
+    def _check(self) -> None:
+        if self._abandoned:
+            raise BusUnavailable("the bus was abandoned")
+        self.hub.check()
 
     async def send(self, queue: str, message: Hint) -> None:
+        self._check()
         raw = encode(message, message_id=self.hub.unique("m"), max_bytes=self._max_bytes)
         self.hub.put(queue, raw)
 
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
+        self._check()
         call_id = self.hub.unique("c")
         raw = encode(message, message_id=call_id, reply_to=self._address, max_bytes=self._max_bytes)
         self.hub.callers[self._address] = self._calls
@@ -160,15 +189,64 @@ class MemoryBus:
         return reply
 
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> "MemorySubscription":
+        if self._abandoned:
+            raise BusUnavailable("the bus was abandoned")
         subscription = MemorySubscription(self.hub, queue, handler, concurrency, self._max_bytes)
         self._subscriptions.append(subscription)
         return subscription
 
+    async def announce(self, name: str) -> "MemoryAnnouncement":
+        self._check()
+        if self._closed:
+            raise BusUnavailable("the bus is not open")
+        announcement = MemoryAnnouncement(self.hub, name)
+        self._announcements.append(announcement)
+        return announcement
+
+    async def present(self, name: str) -> bool | None:
+        if self._closed or self._abandoned or self.hub.outage:
+            return None
+        if self._outages_seen != self.hub.outages:
+            self._outages_seen = self.hub.outages
+            self._sightings.forget()
+        return self._sightings.judge(name, self.hub.announced[name] > 0)
+
+    def abandon(self) -> None:
+        """As if this process had been killed: at once, its names are gone, the messages it was working on are for
+        others, and nothing that its tasks still do comes out. Calls that wait are left to whoever ends the tasks."""
+        self._abandoned = True
+        for announcement in self._announcements:
+            announcement.withdraw()
+        for subscription in self._subscriptions:
+            subscription.abandon()
+        self.hub.callers.pop(self._address, None)
+
     async def close(self) -> None:
+        self._closed = True
+        for announcement in self._announcements:
+            await announcement.close()
         for subscription in self._subscriptions:
             await subscription.close()
         self._calls.fail_all("the bus was closed")
         self.hub.callers.pop(self._address, None)
+
+
+class MemoryAnnouncement:
+    """A name that is present."""
+
+    def __init__(self, hub: MemoryHub, name: str) -> None:
+        self._hub = hub
+        self._name: str | None = name
+        hub.announced[name] += 1
+
+    def withdraw(self) -> None:
+        """It is gone."""
+        if self._name is not None:
+            self._hub.announced -= Counter([self._name])  # which drops what is at zero
+            self._name = None
+
+    async def close(self) -> None:
+        self.withdraw()
 
 
 class MemorySubscription:
@@ -180,6 +258,8 @@ class MemorySubscription:
         self._handler = handler
         self._max_bytes = max_bytes
         self._workers = Workers(concurrency)
+        self._under_way: dict[_Item, None] = {}
+        self._abandoned = False
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
@@ -190,6 +270,7 @@ class MemorySubscription:
 
     async def _work(self, item: _Item) -> None:
         item.deliveries += 1
+        self._under_way[item] = None
         try:
             outcome = await work(
                 item.raw,
@@ -199,8 +280,13 @@ class MemorySubscription:
                 max_reply_bytes=self._max_bytes,
             )
         except asyncio.CancelledError:
-            self._hub.queue(self._queue).put_back(item)
+            if not self._abandoned:
+                self._hub.queue(self._queue).put_back(item)
             raise
+        finally:
+            self._under_way.pop(item, None)
+        if self._abandoned:
+            return  # a handler that held out against being cancelled
         if outcome.retry_seconds is not None:
             asyncio.get_running_loop().call_later(outcome.retry_seconds, self._hub.queue(self._queue).put, item)
         elif outcome.aside:
@@ -212,3 +298,12 @@ class MemorySubscription:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         await self._workers.drain()
+
+    def abandon(self) -> None:
+        """Give up at once, without waiting; what was being worked on is for others."""
+        self._abandoned = True
+        self._task.cancel()
+        self._workers.cancel()
+        for item in reversed(self._under_way):
+            self._hub.queue(self._queue).put_back(item)
+        self._under_way = {}

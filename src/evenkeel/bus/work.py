@@ -102,7 +102,7 @@ class Workers:
             raise ValueError("concurrency: at least 1")
         self._on_free = on_free
         self._concurrency = concurrency
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in order, so that a simulation repeats itself
         self._freed = asyncio.Event()
 
     @property
@@ -113,11 +113,11 @@ class Workers:
     def start(self, job: Coroutine[Any, Any, None]) -> None:
         """Run ``job`` in a task. It must not raise."""
         task = asyncio.get_running_loop().create_task(job)
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         self._freed.set()
         self._on_free()
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -139,11 +139,15 @@ class Workers:
                 raise
 
     async def abort(self) -> None:
-        """Cancel all under way."""
+        """Cancel all under way, and wait until they have ended."""
         tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
+        self.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def cancel(self) -> None:
+        """Cancel all under way."""
+        for task in self._tasks:
+            task.cancel()
 
 
 class Calls:

@@ -3,22 +3,24 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from evenkeel.cli.base import Lists, Shows, Speaks, find_agent
-from evenkeel.cli.client import API, segment
+from evenkeel.cli.base import Lists, Shows, Speaks, agent_path, find_agent, find_neighbour, warn_of_halted
+from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = (
-    "id",
     "host",
     "environment",
     "group_number",
+    "state",
     "alive",
-    "admin_state_up",
     "acting_shards",
     "home_shards",
+    "handing_over",
     "load_balancers",
     "queue_depth",
+    "id",
 )
+FILTERS = ("environment", "host", "state")
 
 
 def add_agent_argument(parser: ArgumentParser) -> None:
@@ -34,12 +36,15 @@ class ListAgents(Lists):
         parser = super().get_parser(prog_name)
         parser.add_argument("--environment", help="Only agents of this environment.")
         parser.add_argument("--host", help="Only agents on this host.")
+        parser.add_argument("--state", help="Only agents in this state, such as draining or silent.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
-        query = {name: getattr(parsed_args, name) for name in ("environment", "host") if getattr(parsed_args, name)}
-        return listed(LIST_COLUMNS, self.client.get(f"{API}/agents", query)["agents"])
+        query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
+        rows = self.client.get(f"{API}/agents", query)["agents"]
+        warn_of_halted(self, rows)
+        return listed(LIST_COLUMNS, rows)
 
 
 class ShowAgent(Shows):
@@ -53,11 +58,13 @@ class ShowAgent(Shows):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Ask and show."""
-        return shown(find_agent(self.client, parsed_args.agent))
+        agent = find_agent(self.client, parsed_args.agent)
+        warn_of_halted(self, [agent])
+        return shown(agent)
 
 
 class SetAgent(Shows):
-    """Take an agent out of service (its shards move to others) or back into it."""
+    """Take an agent out of service or back into it: other words for drain and undrain."""
 
     def get_parser(self, prog_name: str) -> Any:
         """The agent and what to do with it."""
@@ -72,19 +79,28 @@ class SetAgent(Shows):
         """Change and show."""
         agent = find_agent(self.client, parsed_args.agent)
         body = {"agent": {"admin_state_up": parsed_args.up}}
-        return shown(self.client.put(f"{API}/agents/{segment(agent['id'])}", body)["agent"])
+        return shown(self.client.put(agent_path(agent), body)["agent"])
 
 
 class DeleteAgent(Speaks):
-    """Forget an agent that is gone for good. Refused while it is alive, or home to load balancers."""
+    """Forget an agent that is gone for good. Refused while it is alive, or home to load balancers (see --rebind-to).
+
+    Where load balancers are bound to their host (modes relocate and never) they are built anew at their new home.
+    """
 
     def get_parser(self, prog_name: str) -> Any:
         """The agent."""
         parser = super().get_parser(prog_name)
         add_agent_argument(parser)
+        parser.add_argument(
+            "--rebind-to", metavar="AGENT", help="The agent of its group that becomes the home of its load balancers."
+        )
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         """Remove it."""
         agent = find_agent(self.client, parsed_args.agent)
-        self.client.delete(f"{API}/agents/{segment(agent['id'])}")
+        query = None
+        if parsed_args.rebind_to:
+            query = {"rebind_to": find_neighbour(self.client, agent, parsed_args.rebind_to)}
+        self.client.delete(agent_path(agent), query)

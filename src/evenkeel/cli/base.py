@@ -1,5 +1,6 @@
 """What all commands share: the client, and names for ids."""
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -49,6 +50,33 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
         which = ", ".join(f"{row['id']} ({row['environment']}, group {row['group_number']})" for row in found)
         raise Refused(409, f"several agents are on host {name!r}: {which}; name one by id")
     return found[0]
+
+
+def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
+    """The id of the agent with this id, or on this host in the device group of ``agent``.
+
+    A name that is neither is given back: the server knows what is allowed, and says so.
+    """
+    if is_id(name):
+        return name
+    place = {key: agent[key] for key in ("environment", "group_number")}
+    found = client.get(f"{API}/agents", {**place, "host": name})["agents"]
+    return str(found[0]["id"]) if found else name
+
+
+def agent_path(agent: Mapping[str, Any]) -> str:
+    """Where the agent is in the API."""
+    return f"{API}/agents/{segment(agent['id'])}"
+
+
+def warn_of_halted(command: "Speaks", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
+    """A line on standard error for each environment of ``rows`` whose circuit breaker is open."""
+    halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
+    for name, reason in halted.items():
+        command.app.stderr.write(
+            f"environment {name} is halted: {reason}. No shard moves until they are back or"
+            f" 'evenkeel environment resume {name}'\n"
+        )
 
 
 def is_id(name: str) -> bool:

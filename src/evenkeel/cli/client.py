@@ -46,6 +46,12 @@ class Unreachable(ClientError):
     exit_code = 3
 
 
+class Unfinished(ClientError):
+    """What was waited for did not come about in time; it is asked for all the same."""
+
+    exit_code = 4
+
+
 class _Down(Exception):
     """One endpoint did not answer. ``executed``: the request may have been carried out."""
 
@@ -71,13 +77,13 @@ class Client:
         """Make something."""
         return self.request("POST", path, body=body)
 
-    def put(self, path: str, body: Any) -> Any:
+    def put(self, path: str, body: Any = None) -> Any:
         """Change something."""
         return self.request("PUT", path, body=body)
 
-    def delete(self, path: str) -> None:
+    def delete(self, path: str, query: Mapping[str, Any] | None = None) -> None:
         """Remove something."""
-        self.request("DELETE", path)
+        self.request("DELETE", path, query=query)
 
     def request(self, method: str, path: str, *, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
         """The decoded answer; None if it has no body.

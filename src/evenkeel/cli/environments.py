@@ -1,13 +1,42 @@
 """``evenkeel environment …``"""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from evenkeel.cli.base import Lists, Shows
-from evenkeel.cli.client import API
+from evenkeel.cli.base import Lists, Shows, Speaks, warn_of_halted
+from evenkeel.cli.client import API, Usage, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
-LIST_COLUMNS = ("name", "device_driver", "description", "created_at")
+LIST_COLUMNS = ("name", "device_driver", "failback", "breaker_share", "breaker_agents", "halted", "description")
+CHANGEABLE = ("description", "failback", "breaker_share", "breaker_agents")
+
+
+def _add_name(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="Letters, digits, - and _, at most 64.")
+
+
+def _add_changeable(parser: ArgumentParser) -> None:
+    parser.add_argument("--description", help="For people.")
+    parser.add_argument(
+        "--failback",
+        choices=("auto", "manual", "never"),
+        help="Whether an agent that is back gets its shards back: by itself, when asked to, or never.",
+    )
+    parser.add_argument(
+        "--breaker-share",
+        type=float,
+        metavar="SHARE",
+        help="The circuit breaker opens when more than this share of the agents (0 to 1) falls silent at once…",
+    )
+    parser.add_argument("--breaker-agents", type=int, metavar="N", help="… and at least so many.")
+
+
+def _given(parsed_args: Namespace) -> dict[str, Any]:
+    return {name: getattr(parsed_args, name) for name in CHANGEABLE if getattr(parsed_args, name) is not None}
+
+
+def _path(parsed_args: Namespace) -> str:
+    return f"{API}/environments/{segment(parsed_args.name)}"
 
 
 class ListEnvironments(Lists):
@@ -15,7 +44,9 @@ class ListEnvironments(Lists):
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
-        return listed(LIST_COLUMNS, self.client.get(f"{API}/environments")["environments"])
+        rows = self.client.get(f"{API}/environments")["environments"]
+        warn_of_halted(self, rows, "name")
+        return listed(LIST_COLUMNS, rows)
 
 
 class CreateEnvironment(Shows):
@@ -24,16 +55,83 @@ class CreateEnvironment(Shows):
     def get_parser(self, prog_name: str) -> Any:
         """What it is."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("name", metavar="NAME", help="Letters, digits, - and _, at most 64.")
+        _add_name(parser)
         parser.add_argument("--device-driver", required=True, help="The only device driver whose agents may join.")
-        parser.add_argument("--description", default="", help="For people.")
+        _add_changeable(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Create and show."""
-        body = {
-            "name": parsed_args.name,
-            "device_driver": parsed_args.device_driver,
-            "description": parsed_args.description,
-        }
+        body = {"name": parsed_args.name, "device_driver": parsed_args.device_driver, **_given(parsed_args)}
         return shown(self.client.post(f"{API}/environments", {"environment": body})["environment"])
+
+
+class ShowsEnvironment(Shows):
+    """A command about one environment."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Its name."""
+        parser = super().get_parser(prog_name)
+        _add_name(parser)
+        return parser
+
+    def answer(self, parsed_args: Namespace) -> dict[str, Any]:
+        """Ask; the environment."""
+        raise NotImplementedError
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show."""
+        row = self.answer(parsed_args)
+        warn_of_halted(self, [row], "name")
+        return shown(row)
+
+
+class ShowEnvironment(ShowsEnvironment):
+    """Show an environment."""
+
+    def answer(self, parsed_args: Namespace) -> dict[str, Any]:
+        """As it is."""
+        row: dict[str, Any] = self.client.get(_path(parsed_args))["environment"]
+        return row
+
+
+class SetEnvironment(ShowsEnvironment):
+    """Change an environment; what is not said stays."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """What is to change."""
+        parser = super().get_parser(prog_name)
+        _add_changeable(parser)
+        return parser
+
+    def answer(self, parsed_args: Namespace) -> dict[str, Any]:
+        """As it is then."""
+        changes = _given(parsed_args)
+        if not changes:
+            options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
+            raise Usage(f"say what is to change: {options}")
+        row: dict[str, Any] = self.client.put(_path(parsed_args), {"environment": changes})["environment"]
+        return row
+
+
+class ResumeEnvironment(ShowsEnvironment):
+    """Close the circuit breaker: agents silent until now count as lost, and their shards move. Repeatable."""
+
+    def answer(self, parsed_args: Namespace) -> dict[str, Any]:
+        """As it is then."""
+        row: dict[str, Any] = self.client.put(f"{_path(parsed_args)}/resume")["environment"]
+        return row
+
+
+class DeleteEnvironment(Speaks):
+    """Delete an environment. Refused while it has agents or load balancers."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Its name."""
+        parser = super().get_parser(prog_name)
+        _add_name(parser)
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Remove it."""
+        self.client.delete(_path(parsed_args))

@@ -1,4 +1,5 @@
-"""Entry point of ``evenkeel``. Exit codes: 0 done, 1 refused, 2 usage, 3 no endpoint answers."""
+"""Entry point of ``evenkeel``. Exit codes: 0 done, 1 refused, 2 usage, 3 no endpoint answers, 4 asked for and
+not done yet."""
 
 import os
 import sys
@@ -11,7 +12,7 @@ from cliff.command import Command
 from cliff.commandmanager import CommandManager
 
 import evenkeel
-from evenkeel.cli import agents, environments, events, placement, status, subnets
+from evenkeel.cli import agent_moves, agents, environments, events, placement, status, subnets
 from evenkeel.cli.client import Client, ClientError, Usage
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
@@ -21,11 +22,20 @@ COMMANDS: dict[str, type[Command]] = {
     "agent list": agents.ListAgents,
     "agent show": agents.ShowAgent,
     "agent set": agents.SetAgent,
+    "agent drain": agent_moves.Drain,
+    "agent undrain": agent_moves.Undrain,
+    "agent failback": agent_moves.Failback,
+    "agent force-down": agent_moves.ForceDown,
+    "agent rebind": agent_moves.Rebind,
     "agent delete": agents.DeleteAgent,
     "loadbalancer list-on-agent": placement.ListOnAgent,
     "loadbalancer show-agent": placement.ShowAgentOfLoadBalancer,
     "environment list": environments.ListEnvironments,
+    "environment show": environments.ShowEnvironment,
     "environment create": environments.CreateEnvironment,
+    "environment set": environments.SetEnvironment,
+    "environment resume": environments.ResumeEnvironment,
+    "environment delete": environments.DeleteEnvironment,
     "subnet list": subnets.ListSubnets,
     "subnet create": subnets.CreateSubnet,
     "subnet delete": subnets.DeleteSubnet,

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
-from evenkeel.cli.base import Lists, Shows, all_pages, find_agent
+from evenkeel.cli.base import Lists, Shows, agent_path, all_pages, find_agent, warn_of_halted
 from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
@@ -23,7 +23,8 @@ class ListOnAgent(Lists):
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
         agent = find_agent(self.client, parsed_args.agent)
-        path = f"{API}/agents/{segment(agent['id'])}/loadbalancers"
+        warn_of_halted(self, [agent])
+        path = f"{agent_path(agent)}/loadbalancers"
         return listed(LIST_COLUMNS, all_pages(self.client, path, "loadbalancers"))
 
 
@@ -39,7 +40,9 @@ class ShowAgentOfLoadBalancer(Shows):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Ask and show."""
         hosting = self.client.get(f"{API}/loadbalancers/{segment(parsed_args.loadbalancer)}/agent")["hosting"]
-        return shown(flattened(hosting))
+        row = flattened(hosting)
+        warn_of_halted(self, [row])
+        return shown(row)
 
 
 def flattened(hosting: dict[str, Any]) -> dict[str, Any]:
@@ -52,11 +55,13 @@ def flattened(hosting: dict[str, Any]) -> dict[str, Any]:
         "acting_alive": acting.get("alive", False),
         "home_agent_id": home.get("id", ""),
         "home_host": home.get("host", ""),
-        "environment": shard.get("environment", ""),
+        "environment": hosting.get("environment") or shard.get("environment", ""),
         "group_number": shard.get("group_number", ""),
         "shard_id": shard.get("id", ""),
         "epoch": shard.get("epoch", ""),
         "revision": hosting["revision"],
         "applied_revision": hosting["applied_revision"],
         "status_reason": hosting["status_reason"],
+        "operating_status": hosting.get("operating_status", ""),
+        "operating_reason": hosting.get("operating_reason", ""),
     }

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import Shows
+from evenkeel.cli.base import Shows, warn_of_halted
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, shown
 
@@ -14,7 +14,11 @@ class Status(Shows):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Ask and show."""
-        return shown(flattened(self.client.get(f"{API}/status")["status"]))
+        status = dict(self.client.get(f"{API}/status")["status"])
+        halted = [{"environment": row["environment"], "halted": row["reason"]} for row in status.pop("halted", ())]
+        warn_of_halted(self, halted)
+        names = ", ".join(row["environment"] for row in halted)
+        return shown(flattened(status) | {"environments_halted": names})
 
 
 def flattened(status: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import options
 from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, start_bus
+from evenkeel.core.capacity import parse_policy
 from evenkeel.core.ports import Bus, Device
 
 log = structlog.get_logger(__name__)
@@ -48,6 +49,7 @@ def main() -> int:
 async def run(conf: cfg.ConfigOpts) -> None:
     """Wire everything, serve until told to stop."""
     settings = agent_settings(conf)
+    policy = parse_policy(conf.capacity_policy)
     device = open_device(conf, settings)
     bus = open_bus(conf.transport_url, name=f"agent-{settings.host}", max_message_bytes=conf.max_message_bytes)
     agent = Agent(
@@ -60,7 +62,9 @@ async def run(conf: cfg.ConfigOpts) -> None:
             "report_interval": str(conf.report_interval),
             "keepalive_interval": str(conf.keepalive_interval),
             "device_driver": conf.device_driver,
+            **({"capacity_policy": conf.capacity_policy} if policy else {}),
         },
+        capacity_policy=policy,
     )
     try:
         if await connected(bus, agent):

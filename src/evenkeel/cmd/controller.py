@@ -29,6 +29,7 @@ from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
+from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.ports import Bus, Store
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.part import StoreOptions
@@ -132,8 +133,11 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
     while True:
         try:
             await store.start()
+            there = {environment.name: environment.device_driver for environment in await store.environments()}
             for environment in environments:
-                await store.add_environment(environment)
+                # what operators set meanwhile stays; only the device driver is said here
+                if there.get(environment.name) != environment.device_driver:
+                    await store.add_environment(environment)
             known = [environment.name for environment in await store.environments()]
             if conf.default_provider and conf.default_provider not in known:
                 raise ValueError(f"default_provider: {conf.default_provider!r} is not one of {known}")
@@ -163,16 +167,16 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
         schedule_interval_seconds=conf.schedule_interval,
         settle_seconds=conf.settle_time,
         handbacks_at_once=conf.handbacks_at_once,
+        handovers_at_once=conf.handovers_at_once,
+        suspicion_interval_seconds=conf.suspicion_interval,
     )
 
 
 def parse_environment(item: str) -> Environment:
     """``name:device_driver``. Raises :class:`ValueError`."""
     name, _, driver = item.partition(":")
-    if not name or not driver or not name.replace("-", "").replace("_", "").isalnum() or len(name) > 64:
-        raise ValueError(
-            f"environments: {item!r} is not name:device_driver with a name of at most 64 letters, digits, - and _"
-        )
+    if not driver or not is_environment_name(name):
+        raise ValueError(f"environments: {item!r} is not name:device_driver with a name of {ENVIRONMENT_NAME_RULE}")
     return Environment(name=name, device_driver=driver)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from oslo_config import cfg
 
+from evenkeel.core.capacity import Metric
+
 COMMON = [
     cfg.BoolOpt("debug", default=False, help="Log at debug level."),
     cfg.StrOpt(
@@ -29,6 +31,13 @@ CONTROLLER = [
     cfg.FloatOpt("settle_time", default=15.0, min=0.0, help="Seconds a home agent must be up to get its shards back."),
     cfg.IntOpt("handbacks_at_once", default=4, min=1, help="Shards of a device group handed back at the same time."),
     cfg.FloatOpt("schedule_interval", default=0.5, min=0.05, help="Seconds between looks for unserved shards."),
+    cfg.FloatOpt(
+        "suspicion_interval",
+        default=0.4,
+        min=0.0,
+        help="Seconds between looks whether agents' processes are still on the message bus; 0: only session_ttl decides.",
+    ),
+    cfg.IntOpt("handovers_at_once", default=16, min=1, help="Shards of a device group leaving drained agents at once."),
     cfg.FloatOpt("pending_deadline", default=300.0, min=1.0, help="Seconds until something PENDING becomes ERROR."),
 ]
 
@@ -65,6 +74,12 @@ AGENT = [
     cfg.FloatOpt("service_resync_interval", default=300.0, min=1.0, help="Seconds between complete passes."),
     cfg.FloatOpt(
         "device_check_timeout", default=120.0, min=1.0, help="Seconds devices may take to become fit at start."
+    ),
+    cfg.StrOpt(
+        "capacity_policy",
+        default="",
+        help="metric:limit, metric:limit: a device group that reaches one takes no more load balancers. "
+        f"Metrics: {', '.join(Metric)}.",
     ),
     cfg.FloatOpt("write_budget", default=1.0, min=0.1, help="Seconds the lease must still stand to start a write."),
 ]

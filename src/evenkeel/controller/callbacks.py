@@ -4,7 +4,7 @@ A message is acknowledged after the answer, and an answer is made after the comm
 answered twice and changes nothing the second time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -23,10 +23,18 @@ MAX_SERVICES_PER_ANSWER = 200
 class Callbacks:
     """The handler of the callback queue."""
 
-    def __init__(self, store: OwnershipStore, hints: Hints, settings: ControllerSettings) -> None:
+    def __init__(
+        self,
+        store: OwnershipStore,
+        hints: Hints,
+        settings: ControllerSettings,
+        *,
+        on_unserved: Callable[[], None] = lambda: None,
+    ) -> None:
         self._store = store
         self._hints = hints
         self._settings = settings
+        self._on_unserved = on_unserved
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
         """Work on one message; raises only for what may succeed later (the store being out of reach)."""
@@ -56,7 +64,9 @@ class Callbacks:
                 await store.record_state(message)
                 return m.Done()
             case m.Register():
-                return await store.register(message, ttl_seconds=ttl)
+                opened = await store.register(message, ttl_seconds=ttl)
+                self._on_unserved()
+                return opened
             case m.ReleaseShards():
                 await self._release(message)
                 return m.Done()
@@ -64,6 +74,7 @@ class Callbacks:
                 return await self._raise_epoch(message)
             case m.EndSession():
                 await store.end_session(message.agent_id, message.session_id)
+                self._on_unserved()
                 return m.Done()
             case _:
                 log.warning("message is not for controllers", type=type(message).__name__)
@@ -88,6 +99,8 @@ class Callbacks:
             owner = await self._store.release(call.agent_id, shard.shard_id, shard.epoch)
             if owner is not None:
                 self._hints.assignments(owner)
+            else:
+                self._on_unserved()
 
     async def _raise_epoch(self, call: m.RaiseEpoch) -> m.AnyReply:
         if await self._store.raise_epoch(call.agent_id, call.shard_id, call.epoch, call.seen_epoch):

@@ -2,21 +2,35 @@
 decision with compare-and-set, and tells the agents. A decision that another controller made first is not an error.
 """
 
+import asyncio
 import random
 from collections.abc import Sequence
 from typing import TypeVar
 
 import structlog
 
+from evenkeel.controller.clockwatch import ClockWatch
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import ShardOwner
-from evenkeel.core.placement import FULL_SCORE, GroupView, assign_unserved, choose_group, choose_home, plan_handback
-from evenkeel.core.ports import OwnershipStore
+from evenkeel.core.control import ShardOwner, Stock
+from evenkeel.core.placement import (
+    FULL_SCORE,
+    GroupSnapshot,
+    GroupView,
+    Handover,
+    assign_unserved,
+    choose_group,
+    choose_home,
+    plan_handback,
+    plan_leaving,
+)
+from evenkeel.core.ports import Clock, OwnershipStore
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
+GROUPS_NAMED_MAX = 3
+"""Full device groups that a waiting load balancer's reason names."""
 ASSIGNS_PER_COMMIT = 50
 """Enough to make a mass takeover quick, few enough to hold nobody up for long."""
 
@@ -24,14 +38,38 @@ ASSIGNS_PER_COMMIT = 50
 class Scheduler:
     """Places load balancers and keeps every shard served."""
 
-    def __init__(self, store: OwnershipStore, hints: Hints, settings: ControllerSettings, rng: random.Random) -> None:
+    def __init__(
+        self, store: OwnershipStore, hints: Hints, settings: ControllerSettings, rng: random.Random, clock: Clock
+    ) -> None:
         self._store = store
         self._hints = hints
         self._settings = settings
         self._rng = rng
+        self._clock = clock
+        self._database_clock = ClockWatch(clock, hold_seconds=settings.session_ttl_seconds)
+        self._homes_at = 0.0
+        self._wake = asyncio.Event()
 
     def _tie(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
+
+    def wake(self) -> None:
+        """Something has just changed that the next tick would find: look now."""
+        self._wake.set()
+
+    async def pause(self, seconds: float) -> None:
+        """Until the next tick is due, or :meth:`wake`."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        self._wake.clear()
+
+    @property
+    def judging(self) -> bool:
+        """False for a while after the database's clock jumped: nobody's time is up by it now."""
+        return self._database_clock.trusted
 
     async def place(self, load_balancer_id: str, environment: str, project_id: str) -> None:
         """Give a load balancer to a device group; if none can take it now, the reason is written on it."""
@@ -56,8 +94,9 @@ class Scheduler:
 
     async def tick(self) -> None:
         """Look for anything unserved or out of place, once."""
-        for environment, number in await self._store.groups_to_schedule(settle_seconds=self._settings.settle_seconds):
-            await self._schedule_group(environment, number)
+        stock = await self._take_stock()
+        if self.judging:
+            await self._schedule(stock)
         waiting: dict[str, list[tuple[str, str]]] = {}
         for load_balancer_id, environment, project_id in await self._store.unplaced(
             limit=self._settings.placements_per_tick
@@ -65,6 +104,25 @@ class Scheduler:
             waiting.setdefault(environment, []).append((load_balancer_id, project_id))
         for environment, unplaced in waiting.items():
             await self._place_waiting(environment, unplaced)
+
+    async def _take_stock(self) -> Stock:
+        before = self._clock.monotonic()
+        homes = before >= self._homes_at
+        stock = await self._store.take_stock(
+            settle_seconds=self._settings.settle_seconds,
+            breaker_window_seconds=self._settings.breaker_window_seconds,
+            homes=homes,
+        )
+        if homes:
+            self._homes_at = before + self._settings.homes_interval_seconds
+        self._database_clock.saw(stock.now_seconds, asked_at_seconds=before)
+        return stock
+
+    async def _schedule(self, stock: Stock) -> None:
+        if stock.silence:
+            await self._store.note_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
+        for environment, number in stock.groups:
+            await self._schedule_group(environment, number)
 
     async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[str, str]]) -> None:
         for position, (load_balancer_id, project_id) in enumerate(unplaced):
@@ -75,28 +133,42 @@ class Scheduler:
                 return
 
     async def _schedule_group(self, environment: str, number: int) -> None:
-        shards, agents = await self._store.group_shards(
-            environment, number, settle_seconds=self._settings.settle_seconds
-        )
-        steps = assign_unserved(shards, agents, self._tie)
+        group = await self._store.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
+        await self._assign(group)
+        leaving = plan_leaving(group, self._tie, at_once=self._settings.handovers_at_once)
+        for move in leaving or plan_handback(group, at_once=self._settings.handbacks_at_once):
+            await self._start_handover(move)
+
+    async def _assign(self, group: GroupSnapshot) -> None:
+        steps = assign_unserved(group, self._tie)
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
             for taker in await self._store.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
                 log.info("shard assigned", shard=taker.shard_id, host=taker.host)
                 self._hints.assignments(taker)
-        for move in plan_handback(shards, agents, at_once=self._settings.handbacks_at_once):
-            owner = await self._store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
-            if owner is not None:
-                log.info("handover asked for", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)
-                self._hints.assignments(owner)
+
+    async def _start_handover(self, move: Handover) -> None:
+        owner = await self._store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
+        if owner is not None:
+            log.info("handover asked for", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)
+            self._hints.assignments(owner)
 
 
 def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
     """Why no group of the environment can take a load balancer now, for people."""
     if not groups:
         return f"waiting: no agent has registered in environment {environment}"
-    live = [group for group in groups if any(agent.live for agent in group.agents)]
+    live = [group for group in groups if any(agent.eligible for agent in group.agents)]
     if not live:
         return f"waiting: no agent of environment {environment} is up"
     if all(group.capacity_score >= FULL_SCORE for group in live):
-        return f"waiting: every device group of environment {environment} with a live agent is at capacity"
+        return f"waiting: {_what_is_full(environment, live)}"
     return f"waiting: no eligible device group in environment {environment}"
+
+
+def _what_is_full(environment: str, full: Sequence[GroupView]) -> str:
+    named = [
+        f"device group {environment}/{group.number} is at capacity"
+        + (f" ({', '.join(group.at_limit)})" if group.at_limit else "")
+        for group in full[:GROUPS_NAMED_MAX]
+    ]
+    return ", ".join([*named, *([f"{len(full) - len(named)} more too"] if len(full) > len(named) else [])])

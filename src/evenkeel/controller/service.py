@@ -14,6 +14,7 @@ from evenkeel.controller.driver import Driver
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.suspicion import Suspicion
 from evenkeel.core.errors import EvenKeelError, Unavailable
 from evenkeel.core.messages import callback_queue
 from evenkeel.core.ports import Bus, Clock, Store, Subscription
@@ -35,8 +36,9 @@ class Controller:
         self._settings = settings
         self._rng = rng or random.Random()
         self._hints = Hints(bus)
-        self._scheduler = Scheduler(store, self._hints, settings, self._rng)
-        self._callbacks = Callbacks(store, self._hints, settings)
+        self._scheduler = Scheduler(store, self._hints, settings, self._rng, clock)
+        self._suspicion = Suspicion(store, bus, settings, self._scheduler.wake)
+        self._callbacks = Callbacks(store, self._hints, settings, on_unserved=self._scheduler.wake)
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = Driver(self._scheduler, self._hints)
@@ -46,10 +48,12 @@ class Controller:
         settings = self._settings
         loops = [
             self._hints.run(),
-            self._every(settings.schedule_interval_seconds, self._scheduler.tick, "scheduler"),
-            self._every(settings.sweep_interval_seconds, self._sweep, "sweeper"),
-            self._every(2.0, self._consume_environments, "callback queues"),
+            self._every(self._until_next_tick, self._scheduler.tick, "scheduler"),
+            self._every(self._pause(lambda: settings.sweep_interval_seconds), self._sweep, "sweeper"),
+            self._every(self._pause(lambda: 2.0), self._consume_environments, "callback queues"),
         ]
+        if settings.suspicion_interval_seconds > 0:
+            loops.append(self._every(self._pause(self._suspicion.interval_seconds), self._suspicion.look, "suspicion"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
@@ -62,14 +66,28 @@ class Controller:
                 )
                 log.info("consuming", queue=callback_queue(environment.name))
 
+    def _jittered(self, seconds: float) -> float:
+        """Many controllers must not beat in step."""
+        return seconds * self._rng.uniform(0.8, 1.2)
+
+    async def _until_next_tick(self) -> None:
+        await self._scheduler.pause(self._jittered(self._settings.schedule_interval_seconds))
+
+    def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
+        return lambda: self._clock.sleep(self._jittered(seconds()))
+
     async def _sweep(self) -> None:
+        if not self._scheduler.judging:
+            return
         overdue = await self._store.mark_overdue(limit=OVERDUE_PER_SWEEP)
         if overdue:
             log.warning("pending load balancers are overdue", count=overdue)
         await self._store.trim_events(keep=self._settings.events_kept)
 
-    async def _every(self, seconds: float, work: Callable[[], Awaitable[None]], name: str) -> None:
-        """Repeat with jitter, so that many controllers do not beat in step."""
+    async def _every(
+        self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str
+    ) -> None:
+        """Work, pause, and again, whatever happens."""
         down = False
         while True:
             try:
@@ -85,7 +103,7 @@ class Controller:
                 log.exception("unexpected refusal", part=name)
             except Exception:  # a loop that dies silently would leave this controller half alive
                 log.exception("bug", part=name)
-            await self._clock.sleep(seconds * self._rng.uniform(0.8, 1.2))
+            await pause()
 
     async def stop(self) -> None:
         """Take no more messages, finish those being worked on if that is soon, end."""

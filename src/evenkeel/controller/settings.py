@@ -14,6 +14,14 @@ class ControllerSettings(Value):
     """How long a home agent must have been up before its shards are handed back."""
     handbacks_at_once: int = 4
     """Shards of one device group under way back to their home at any time."""
+    handovers_at_once: int = 16
+    """Shards of one device group under way from drained agents at any time."""
+    homes_interval_seconds: float = 3.0
+    """Between two looks for shards that are away from home."""
+    breaker_window_seconds: float = 30.0
+    """Agents that fall silent within it fall silent "at once"."""
+    suspicion_interval_seconds: float = 0.4
+    """Between two looks whether the agents' processes are still on the bus; 0: only the time-to-live decides."""
     placements_per_tick: int = 100
     callback_concurrency: int = 16
     """Messages of one environment worked on at a time."""

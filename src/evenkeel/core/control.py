@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from evenkeel.core.messages import DeviceState, ShardEpoch
+from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
+from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 
 
@@ -15,6 +16,14 @@ class Environment(Value):
     """The only device driver whose agents may join."""
     description: str = ""
     created_at: float = 0.0
+    failback: FailbackMode = FailbackMode.AUTO
+    breaker_share: float = 0.5
+    """The circuit breaker opens when more than this share of its agents fall silent at once; 1: never."""
+    breaker_agents: int = 3
+    """... and at least this many."""
+    halted_at: float | None = None
+    """The circuit breaker is open since then: no shard moves from one agent to another."""
+    halted_reason: str = ""
 
 
 class Agent(Value):
@@ -28,6 +37,15 @@ class Agent(Value):
     ha_type: str
     endpoints: tuple[str, ...] = ()
     admin_state_up: bool = True
+    """False: drained or being drained. It gets no shards, and those it serves are handed over."""
+    forced_down: bool = False
+    """An operator declared its host dead: whatever it served may be rebuilt elsewhere."""
+    failback_asked: bool = False
+    """An operator asked that its shards come home (``failback`` manual)."""
+    silent_since: float | None = None
+    """Its session ran out without being ended."""
+    reachable_devices: int | None = None
+    """By its last state report; None: it has not said yet."""
     session_id: str | None = None
     alive: bool = False
     """Its session had not expired when this was read."""
@@ -38,6 +56,8 @@ class Agent(Value):
     devices: tuple[DeviceState, ...] = ()
     queue_depth: int = 0
     capacity_score: float = 0.0
+    capacity: dict[str, CapacityFigure] = {}
+    """By metric of its ``capacity_policy``, as it measured last."""
     serving: tuple[ShardEpoch, ...] = ()
     """The shards the agent said it served in its last state report."""
     assignments_revision: int = 0
@@ -46,6 +66,22 @@ class Agent(Value):
     home_shards: int = 0
     load_balancers: int = 0
     """Load balancers whose shard has this agent as its home ("bound")."""
+    handing_over: int = 0
+    """Shards it acts for and was asked to release to another agent."""
+    away_shards: int = 0
+    """Shards it is home to and another agent acts for."""
+    unserved_shards: int = 0
+    """Shards it is home to and nobody acts for."""
+    fit: bool = False
+    """It may be given shards now."""
+    heirs: int = 0
+    """How many other agents of its group may be given shards now."""
+    reschedule: RescheduleMode = RescheduleMode.CONTROL
+    """How shards of its device group may move."""
+    failback: FailbackMode = FailbackMode.AUTO
+    """Its environment's."""
+    halted_reason: str = ""
+    """Why its environment's circuit breaker is open; empty: it is closed."""
 
 
 class Shard(Value):
@@ -69,6 +105,25 @@ class ShardOwner(Value):
     environment: str
     group_number: int
     host: str
+
+
+class SessionRef(Value):
+    """A session that stands now."""
+
+    agent_id: str
+    session_id: str
+    environment: str
+
+
+class Stock(Value):
+    """What the scheduler's tick finds."""
+
+    now_seconds: float
+    """The database's clock."""
+    groups: tuple[tuple[str, int], ...] = ()
+    """(environment, group number) of groups in which a decision on a shard is due."""
+    silence: bool = False
+    """An agent fell silent, or a circuit breaker is to open or close: ``note_silence`` has something to do."""
 
 
 class Change(Value):

@@ -71,6 +71,7 @@ class DeviceUnavailable(Unavailable):
     def __init__(self, device: str, reason: str) -> None:
         super().__init__(f"device {device}: {reason}")
         self.device = device
+        self.reason = reason
 
 
 # -- the rest ----------

@@ -59,8 +59,21 @@ class ReportState(Message, tag="report_state"):
     queue_depth: int = 0
     """Load balancers waiting in this agent to be reconciled."""
     capacity_score: float = 0.0
+    capacity: dict[str, "CapacityFigure"] = {}
+    """By metric of the agent's ``capacity_policy``, as measured on the devices."""
+    capacity_measured_seconds_ago: float = 0.0
+    """Age of ``capacity`` when the report was made."""
+    capacity_unknown: bool = False
+    """There is a policy, and nothing could be measured yet: what is known of the group stays."""
     serving: tuple["ShardEpoch", ...] = ()
     """What the agent believes to own, at most some hundreds: for people who compare views."""
+
+
+class CapacityFigure(Wire):
+    """How much of something is used, and how much of it there is by the operator's ``capacity_policy``."""
+
+    value: float
+    limit: float
 
 
 class DeviceState(Wire):
@@ -136,6 +149,8 @@ class Applied(Wire):
     load_balancer_id: str
     revision: int
     error: str = ""
+    waiting: bool = False
+    """Not tried yet because of ``error`` (say, no device answers): what is PENDING stays so, with the reason on it."""
 
 
 class ReportApplied(Message, tag="report_applied"):
@@ -154,6 +169,8 @@ class ObservedStatus(Wire):
     kind: str
     id: str
     status: OperatingStatus
+    reason: str = ""
+    """Of a load balancer: why it is not ONLINE, for people; names the device that is missing."""
 
 
 class ObservedStatistics(Wire):
@@ -270,6 +287,11 @@ AnyMessage = Call | Hint | AnyReply
 def callback_queue(environment: str) -> str:
     """The one queue of an environment that all controllers consume together."""
     return f"evenkeel-process-on-controller_{environment}"
+
+
+def presence_name(session_id: str) -> str:
+    """What an agent's process announces on the bus while it lives: see :meth:`evenkeel.core.ports.Bus.announce`."""
+    return f"evenkeel-presence_{session_id}"
 
 
 def agent_queue(environment: str, group_number: int, host: str) -> str:

@@ -55,6 +55,8 @@ class LoadBalancer(Value):
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
     status_reason: str = ""
     """Why it is PENDING or ERROR, for people; empty when all is well."""
+    operating_reason: str = ""
+    """Why it is DEGRADED on account of its devices, for people; names the device."""
     revision: int = 1
     applied_revision: int = 0
     deleted: bool = False

@@ -8,6 +8,7 @@ decide what "random" means.
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 
 T = TypeVar("T")
@@ -22,13 +23,35 @@ class AgentView(Value):
 
     id: str
     live: bool
-    """Session not expired and administratively up."""
+    """Its session stands."""
+    admin_state_up: bool = True
+    """False: it is being drained."""
+    forced_down: bool = False
+    """Its host was declared dead."""
     settled: bool = True
     """Live for long enough to get its shards back."""
+    failback_asked: bool = False
+    """An operator wants its shards to come home."""
+    sight: int | None = None
+    """How many devices of the group it reaches; None: it has not said yet."""
+    sight_since: float = 0.0
+    """When that changed last, by the database's clock."""
+    sight_at: float = 0.0
+    """When it said so last."""
     shards: int = 0
     """Shards it acts for."""
     homed: int = 0
     """Shards whose home it is."""
+
+    @property
+    def eligible(self) -> bool:
+        """May be given shards."""
+        return self.live and self.admin_state_up and not self.forced_down
+
+    @property
+    def acts(self) -> bool:
+        """What it acts for is served."""
+        return self.live and not self.forced_down
 
 
 class GroupView(Value):
@@ -38,11 +61,13 @@ class GroupView(Value):
     capacity_score: float
     agents: tuple[AgentView, ...]
     holds_tenant: bool = False
+    at_limit: tuple[str, ...] = ()
+    """The metrics of its capacity policy that are at their limit, for people."""
 
     @property
     def eligible(self) -> bool:
         """Can take a new load balancer now."""
-        return self.capacity_score < FULL_SCORE and any(agent.live for agent in self.agents)
+        return self.capacity_score < FULL_SCORE and any(agent.eligible for agent in self.agents)
 
 
 class ShardView(Value):
@@ -53,6 +78,19 @@ class ShardView(Value):
     acting: str | None
     epoch: int
     handover_to: str | None = None
+    overdue: bool = False
+    """Its handover was asked for so long ago that the acting agent may be taken for unable to release it."""
+
+
+class GroupSnapshot(Value):
+    """One device group as the scheduler sees it: shards that may need a decision, and all agents."""
+
+    shards: tuple[ShardView, ...] = ()
+    agents: tuple[AgentView, ...] = ()
+    reschedule: RescheduleMode = RescheduleMode.CONTROL
+    failback: FailbackMode = FailbackMode.AUTO
+    halted: bool = False
+    """The environment's circuit breaker is open."""
 
 
 class Assign(Value):
@@ -61,6 +99,8 @@ class Assign(Value):
     shard_id: str
     seen_epoch: int
     agent_id: str
+    rebind: bool = False
+    """It becomes the shard's home too: what is bound to a host is rebuilt there."""
 
 
 class Handover(Value):
@@ -69,6 +109,9 @@ class Handover(Value):
     shard_id: str
     seen_epoch: int
     agent_id: str
+
+
+# -- tenant -> device group
 
 
 def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView | None:
@@ -85,53 +128,135 @@ def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView 
 
 
 def choose_home(agents: Iterable[AgentView], tie: Tie[AgentView]) -> AgentView | None:
-    """The home of a new shard: the live agent that is home to the fewest; ties by what it serves now, then ``tie``."""
-    live = [agent for agent in agents if agent.live]
-    if not live:
+    """The home of a new shard: the fit agent that is home to the fewest; ties by what it serves now, then ``tie``."""
+    fit = fit_agents(agents)
+    if not fit:
         return None
-    least = min((agent.homed, agent.shards) for agent in live)
-    return tie([agent for agent in live if (agent.homed, agent.shards) == least])
+    least = min((agent.homed, agent.shards) for agent in fit)
+    return tie([agent for agent in fit if (agent.homed, agent.shards) == least])
 
 
-def assign_unserved(shards: Iterable[ShardView], agents: Sequence[AgentView], tie: Tie[AgentView]) -> list[Assign]:
-    """Give every shard without a live acting agent to its home if that is live, else spread over the live agents.
+# -- shard -> agent
 
-    Each decision counts towards the load seen by the next, so a dead agent's shards spread.
+
+def fit_agents(agents: Iterable[AgentView]) -> list[AgentView]:
+    """Eligible agents, without those that reach fewer devices than another one does.
+
+    What one said before another lost sight of a device proves nothing: it may have lost sight of it too. So with all
+    devices down nobody is better than another, and nothing moves for that reason.
     """
-    live = {agent.id: agent for agent in agents if agent.live}
-    load = {agent.id: agent.shards for agent in live.values()}
+    eligible = [agent for agent in agents if agent.eligible]
+    return [agent for agent in eligible if not any(_sees_more(other, agent) for other in eligible)]
+
+
+def _sees_more(other: AgentView, agent: AgentView) -> bool:
+    if other.sight is None or agent.sight is None:
+        return False
+    return other.sight > agent.sight and other.sight_at > agent.sight_since
+
+
+class _Loads:
+    """Fit agents by id with the shards they serve; each decision counts towards the next."""
+
+    def __init__(self, agents: Iterable[AgentView], tie: Tie[AgentView]) -> None:
+        self.fit = {agent.id: agent for agent in fit_agents(agents)}
+        self._load = {agent.id: agent.shards for agent in self.fit.values()}
+        self._tie = tie
+
+    def take(self, *preferred: str | None, other_than: str | None = None) -> str | None:
+        """The first preferred one that is fit, else the one with the fewest shards; None if there is none."""
+        chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ != other_than), None)
+        chosen = chosen or self._least(other_than)
+        if chosen is not None:
+            self._load[chosen] += 1
+        return chosen
+
+    def _least(self, other_than: str | None) -> str | None:
+        loads = {id_: shards for id_, shards in self._load.items() if id_ != other_than}
+        if not loads:
+            return None
+        least = min(loads.values())
+        return self._tie([self.fit[id_] for id_, shards in loads.items() if shards == least]).id
+
+
+def assign_unserved(group: GroupSnapshot, tie: Tie[AgentView]) -> list[Assign]:
+    """Every shard that nobody serves gets an agent: its home if that is fit, else they spread over the fit ones.
+
+    While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
+    declared dead is replaced in mode ``relocate``.
+    """
+    agents = {agent.id: agent for agent in group.agents}
+    loads = _Loads(group.agents, tie)
     plan: list[Assign] = []
-    if not live:
-        return plan
-    for shard in shards:
-        if shard.acting in live:
+    for shard in group.shards:
+        if shard.acting is not None and shard.acting in agents and agents[shard.acting].acts:
+            if shard.overdue and not group.halted and group.reschedule is RescheduleMode.CONTROL:
+                chosen = loads.take(shard.handover_to, shard.home, other_than=shard.acting)
+            else:
+                continue
+        elif (home := agents.get(shard.home)) is not None and home.eligible and _tied_to_home(group, home):
+            chosen = loads.take(home.id) if home.id in loads.fit else home.id
+        elif _tied_to_home(group, home):
             continue
-        chosen = shard.home if shard.home in live else _least_loaded(live, load, tie)
-        load[chosen] += 1
-        plan.append(Assign(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen))
+        else:
+            chosen = loads.take(shard.home)
+        if chosen is not None:
+            rebind = group.reschedule is RescheduleMode.RELOCATE and chosen != shard.home
+            plan.append(Assign(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen, rebind=rebind))
     return plan
 
 
-def _least_loaded(live: dict[str, AgentView], load: dict[str, int], tie: Tie[AgentView]) -> str:
-    least = min(load.values())
-    return tie([live[agent_id] for agent_id, shards in load.items() if shards == least]).id
+def _tied_to_home(group: GroupSnapshot, home: AgentView | None) -> bool:
+    """Nobody but home may take it."""
+    if group.halted or group.reschedule is RescheduleMode.NEVER:
+        return True
+    return group.reschedule is RescheduleMode.RELOCATE and home is not None and not home.forced_down
 
 
-def plan_handback(shards: Iterable[ShardView], agents: Sequence[AgentView], *, at_once: int) -> list[Handover]:
-    """Ask for shards to go back to their home once it has settled; at most ``at_once`` under way in the group."""
-    by_id = {agent.id: agent for agent in agents}
+def plan_leaving(group: GroupSnapshot, tie: Tie[AgentView], *, at_once: int) -> list[Handover]:
+    """Planned handovers away from agents that live and should not serve: drained ones, and such as reach fewer
+    devices than another one does. At most ``at_once`` under way in the group."""
+    if group.halted or group.reschedule is not RescheduleMode.CONTROL:
+        return []
+    agents = {agent.id: agent for agent in group.agents}
+    loads = _Loads(group.agents, tie)
+    room = at_once - sum(shard.handover_to is not None for shard in group.shards)
     plan: list[Handover] = []
-    under_way = 0
-    waiting: list[Handover] = []
-    for shard in shards:
-        if shard.handover_to is not None:
-            under_way += 1
+    for shard in group.shards:
+        acting = agents.get(shard.acting) if shard.acting else None
+        if acting is None or not acting.acts or shard.handover_to is not None or acting.id in loads.fit:
             continue
-        home = by_id.get(shard.home)
-        acting = by_id.get(shard.acting) if shard.acting else None
-        if home is None or acting is None or not acting.live or acting.id == home.id:
-            continue
-        if home.live and home.settled:
-            waiting.append(Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=home.id))
-    plan.extend(waiting[: max(0, at_once - under_way)])
+        if len(plan) >= room:
+            break
+        chosen = loads.take(shard.home, other_than=acting.id)
+        if chosen is not None:
+            plan.append(Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen))
     return plan
+
+
+def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
+    """Ask for shards to go back to their home once it has settled; at most ``at_once`` under way in the group.
+
+    What is bound to its host is at home already, or was rebuilt elsewhere for good.
+    """
+    if group.halted or group.reschedule is not RescheduleMode.CONTROL:
+        return []
+    fit = {agent.id: agent for agent in fit_agents(group.agents)}
+    room = at_once - sum(shard.handover_to is not None for shard in group.shards)
+    waiting = [
+        Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=shard.home)
+        for shard in group.shards
+        if shard.handover_to is None
+        and shard.acting in fit
+        and shard.acting != shard.home
+        and shard.home in fit
+        and wants_home(fit[shard.home], group.failback)
+    ]
+    return waiting[: max(0, room)]
+
+
+def wants_home(home: AgentView, failback: FailbackMode) -> bool:
+    """Its shards are to come home now."""
+    if failback is FailbackMode.NEVER or not home.settled:
+        return False
+    return failback is FailbackMode.AUTO or home.failback_asked

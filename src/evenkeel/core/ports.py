@@ -3,7 +3,7 @@
 Every method may raise the port's ``Unavailable`` error; callers decide whether to wait.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from evenkeel.core.control import (
@@ -13,8 +13,10 @@ from evenkeel.core.control import (
     Event,
     ListQuery,
     Page,
+    SessionRef,
     Shard,
     ShardOwner,
+    Stock,
     VipPlan,
 )
 from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
@@ -42,7 +44,7 @@ from evenkeel.core.model import (
     Pool,
     Subnet,
 )
-from evenkeel.core.placement import AgentView, Assign, GroupView, ShardView
+from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
 
 
 class Clock(Protocol):
@@ -95,6 +97,21 @@ class Bus(Protocol):
         """
         ...
 
+    async def announce(self, name: str) -> Subscription:
+        """Make ``name`` present until the subscription is closed or this process is gone, however it went.
+
+        It is announced again by itself after a lost connection. Raises :class:`BusUnavailable`.
+        """
+        ...
+
+    async def present(self, name: str) -> bool | None:
+        """Is an announced name there? None: cannot be said.
+
+        False is said only of a name that this bus saw present since its own connection was last made: a process that
+        visibly vanished, and not one that is a moment later than we are after the broker was restarted.
+        """
+        ...
+
     async def close(self) -> None:
         """Disconnect."""
         ...
@@ -132,6 +149,12 @@ class Device(Protocol):
 
     async def observe(self) -> Observation:
         """Statuses and statistics of everything that carries our mark, by a constant number of bulk reads."""
+        ...
+
+    async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
+        """How much is used of each of these :class:`~evenkeel.core.capacity.Metric`, on the fullest device; without
+        those that cannot be said (a rate needs two looks). A constant number of reads. Raises
+        :class:`DeviceUnavailable`."""
         ...
 
     def forget(self, project_id: str) -> None:
@@ -305,13 +328,44 @@ class OperatorStore(Protocol):
         """Raises :class:`NotFound`."""
         ...
 
+    async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
+        """Change ``description``, ``failback``, ``breaker_share``, ``breaker_agents``. Raises :class:`NotFound`,
+        :class:`Invalid`."""
+        ...
+
+    async def resume_environment(self, name: str) -> Environment:
+        """Close the circuit breaker: the agents silent until now count as lost for good, and their shards move.
+        Repeating it is harmless. Raises :class:`NotFound`."""
+        ...
+
+    async def delete_environment(self, name: str) -> None:
+        """Raises :class:`NotFound`; :class:`Conflict` while it has agents or load balancers."""
+        ...
+
     async def set_agent_admin_state(self, agent_id: str, up: bool) -> Agent:
-        """An agent that is administratively down gets no new shards, and its shards move. Raises
+        """Down is drained: it gets no new shards, and those it serves are handed over, release before acquire.
+        Repeating it is harmless. Raises :class:`NotFound`."""
+        ...
+
+    async def force_agent_down(self, agent_id: str, down: bool) -> Agent:
+        """Declare its host dead, or not: whatever it serves moves at once, also in mode ``relocate``. Raises
         :class:`NotFound`."""
         ...
 
-    async def delete_agent(self, agent_id: str) -> None:
-        """Raises :class:`NotFound`; :class:`Conflict` while it is alive or home to a shard with load balancers."""
+    async def ask_failback(self, agent_id: str) -> Agent:
+        """Have its shards handed back. Raises :class:`NotFound`; :class:`Conflict` where the environment's failback
+        is ``never``."""
+        ...
+
+    async def rebind_agent(self, agent_id: str, to_agent_id: str) -> int:
+        """Another agent of its group becomes the home of all its shards; how many. What it acts for moves by and by.
+
+        Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` (other group; same agent)."""
+        ...
+
+    async def delete_agent(self, agent_id: str, *, rebind_to: str | None = None) -> None:
+        """Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to a shard with load balancers
+        unless those are rebound in the same transaction."""
         ...
 
     async def load_balancers_on_agent(self, agent_id: str, query: ListQuery) -> Page:
@@ -347,7 +401,11 @@ class OwnershipStore(Protocol):
         ...
 
     async def keepalive(self, agent_id: str, session_id: str, *, ttl_seconds: float) -> SessionState:
-        """Renew, one row. Raises :class:`SessionLost` if it has expired or was replaced."""
+        """Renew, one row. Raises :class:`SessionLost` if it was ended or replaced.
+
+        One that has expired lives again: whatever was taken from it meanwhile has another epoch, and what was not
+        is still its own. So an outage of the bus or the database moves nothing by itself.
+        """
         ...
 
     async def record_state(self, call: ReportState) -> None:
@@ -412,28 +470,41 @@ class OwnershipStore(Protocol):
     ) -> ShardOwner | None:
         """Bind the load balancer to the tenant's shard on that group, which is made with that home, acting agent
         and epoch 1
-        if there is none. Returns the acting agent. None if the load balancer was placed or removed meanwhile."""
+        if there is none. Returns the acting agent. None if the load balancer was placed or removed meanwhile, or the
+        group is full by its agents' capacity policy: what the load balancer will need is reserved until measured."""
         ...
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[str], reason: str) -> None:
         """Write on them why they wait; no change if it is there already."""
         ...
 
-    async def groups_to_schedule(self, *, settle_seconds: float) -> tuple[tuple[str, int], ...]:
-        """(environment, group) of groups where a shard has no live acting agent, or one other than its live,
-        settled home.
-        Cheap when there is nothing to do."""
+    async def take_stock(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> Stock:
+        """Which groups have a shard without a live acting agent, with one that is to leave, with a handover to end,
+        or (only if ``homes``) away from a home that wants it; and whether an agent fell silent.
+        Two small queries and one that reads indexes when there is nothing to do."""
         ...
 
-    async def group_shards(
-        self, environment: str, group_number: int, *, settle_seconds: float
-    ) -> tuple[tuple[ShardView, ...], tuple[AgentView, ...]]:
-        """Snapshot of one group: shards that need a decision (see above), and all its agents."""
+    async def note_silence(self, *, breaker_window_seconds: float) -> None:
+        """Record agents that fell silent, once each, and open or close circuit breakers."""
+        ...
+
+    async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
+        """One group: shards that need a decision (see above), and all its agents."""
+        ...
+
+    async def sessions(self) -> tuple[SessionRef, ...]:
+        """The sessions that stand now."""
+        ...
+
+    async def suspect(self, sessions: Sequence[SessionRef]) -> int:
+        """Their processes visibly vanished: the sessions end now and not when their time is up; how many did.
+        A keepalive of one that was suspected wrongly revives it."""
         ...
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
         """Takeovers, in one transaction: acting agent = ``agent_id``, epoch + 1, each if its epoch is still the seen
-        one, its acting agent is still not live and the new one is. Returns the new owners of those that succeeded."""
+        one, its acting agent is still not live (or its handover long overdue) and the new one is eligible. Returns
+        the new owners of those that succeeded."""
         ...
 
     async def start_handover(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:

@@ -40,6 +40,14 @@ class RescheduleMode(StrEnum):
     NEVER = "never"  # bound to its host: changes wait until the agent is back
 
 
+class FailbackMode(StrEnum):
+    """What becomes of an agent's shards when it is back."""
+
+    AUTO = "auto"  # handed back when it has been up for the settling time
+    MANUAL = "manual"  # handed back when an operator asks for it
+    NEVER = "never"  # they stay where they are
+
+
 PENDING = frozenset(
     {ProvisioningStatus.PENDING_CREATE, ProvisioningStatus.PENDING_UPDATE, ProvisioningStatus.PENDING_DELETE}
 )

@@ -14,6 +14,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+MARIADB = ("mysql", "mariadb")
+"""SQLAlchemy's names of its dialects."""
+
 
 def among(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
     """The column's value, a text, is one of these."""
@@ -26,7 +29,8 @@ def among_given(column: Column[Any], name: str) -> ColumnElement[bool]:
 
 
 class _Texts(TypeDecorator[list[str]]):
-    """Texts as one parameter: an array where there are arrays, else JSON."""
+    """Texts as one parameter: an array where there are arrays, a list that its driver writes out on MariaDB (which
+    would use no index for what comes from JSON), else JSON."""
 
     impl = Text
     cache_ok = True
@@ -36,6 +40,8 @@ class _Texts(TypeDecorator[list[str]]):
 
     def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> Any:
         given = [text for text in value or () if "\x00" not in text]  # which nothing stored can be
+        if dialect.name in MARIADB:
+            return tuple(given) or ("\x00",)  # it knows no empty list
         return given if dialect.name == "postgresql" else msgspec.json.encode(given).decode()
 
 
@@ -59,3 +65,10 @@ def _postgresql(element: _Among, compiler: Any, **kw: Any) -> str:
 def _sqlite(element: _Among, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
     return f"({compiler.process(column, **kw)} IN (SELECT value FROM json_each({compiler.process(values, **kw)})))"
+
+
+@compiles(_Among, "mysql")
+@compiles(_Among, "mariadb")
+def _mariadb(element: _Among, compiler: Any, **kw: Any) -> str:
+    column, values = element.clauses
+    return f"({compiler.process(column, **kw)} IN {compiler.process(values, **kw)})"

@@ -30,4 +30,5 @@ def _sqlite(element: db_now, compiler: Any, **kw: Any) -> str:
 @compiles(db_now, "mysql")
 @compiles(db_now, "mariadb")
 def _mariadb(element: db_now, compiler: Any, **kw: Any) -> str:
-    return "UNIX_TIMESTAMP(SYSDATE(6))"
+    # SYSDATE, not NOW(), for the same reason. Sessions are in UTC: see store.database_mariadb
+    return "CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS DOUBLE)"

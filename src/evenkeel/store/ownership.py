@@ -11,10 +11,19 @@ from evenkeel.store.ownership_scheduling import SchedulingPart
 from evenkeel.store.ownership_services import ServicesPart
 from evenkeel.store.ownership_sessions import SessionsPart
 from evenkeel.store.ownership_shards import ShardsPart
+from evenkeel.store.ownership_stock import StockPart
 from evenkeel.store.ownership_sweeping import SweepingPart
 
 
 class OwnershipPart(
-    SessionsPart, ShardsPart, ServicesPart, ReportsPart, ObservedPart, SchedulingPart, PlacingPart, SweepingPart
+    SessionsPart,
+    ShardsPart,
+    ServicesPart,
+    ReportsPart,
+    ObservedPart,
+    SchedulingPart,
+    PlacingPart,
+    StockPart,
+    SweepingPart,
 ):
     """Implements :class:`evenkeel.core.ports.OwnershipStore`."""

@@ -6,20 +6,21 @@ Whatever is not of that group is passed over, and so is what has gone since it w
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, Update, bindparam, exists, select, update
+from sqlalchemy import ColumnElement, Connection, Table, Update, bindparam, exists, or_, select, update
 
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.store import schema
 from evenkeel.store.among import among
-from evenkeel.store.ownership_sql import batches, insert_of
+from evenkeel.store.ownership_sql import batches, upsert
 from evenkeel.store.part import Part
 
 _shard = schema.shard
 _root = schema.load_balancer
 _statistics = schema.listener_statistics
 
+REASON_CHARACTERS_MAX = 255
 _COUNTERS = ListenerStatistics.__struct_fields__
 
 OBSERVED_TABLES: dict[str, Table] = {
@@ -62,8 +63,13 @@ def _record_observed(connection: Connection, report: ReportStatus) -> ReportRece
 
 def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
     """The last status of each object, by id."""
-    latest = {each.id: each.status.value for each in statuses if each.kind == kind}
-    return [{"b_id": id_, "b_status": latest[id_]} for id_ in sorted(latest)]
+    latest = {each.id: each for each in statuses if each.kind == kind}
+    if kind != "loadbalancer":
+        return [{"b_id": id_, "b_status": latest[id_].status.value} for id_ in sorted(latest)]
+    return [
+        {"b_id": id_, "b_status": latest[id_].status.value, "b_reason": latest[id_].reason[:REASON_CHARACTERS_MAX]}
+        for id_ in sorted(latest)
+    ]
 
 
 def _bound(group: Any) -> dict[str, Any]:
@@ -80,6 +86,14 @@ def _of_group(table: Table) -> ColumnElement[bool]:
 
 def _set_status(table: Table) -> Update:
     status = bindparam("b_status", type_=table.c.operating_status.type)
+    if table is _root:
+        reason = bindparam("b_reason", type_=_root.c.operating_reason.type)
+        differs = or_(_root.c.operating_status != status, _root.c.operating_reason != reason)
+        return (
+            update(_root)
+            .where(_root.c.id == bindparam("b_id"), differs, _of_group(_root))
+            .values(operating_status=status, operating_reason=reason)
+        )
     return (
         update(table)
         .where(table.c.id == bindparam("b_id"), table.c.operating_status != status, _of_group(table))
@@ -103,11 +117,7 @@ def _store_statistics(connection: Connection, group: Any, batch: Sequence[Observ
     ).all()
     if not known:
         return
-    insert = insert_of(connection, _statistics)
-    upsert = insert.on_conflict_do_update(
-        index_elements=[_statistics.c.listener_id], set_={name: insert.excluded[name] for name in _COUNTERS}
-    )
-    connection.execute(upsert, [_statistics_row(row, latest[row.id]) for row in known])
+    upsert(connection, _statistics, _COUNTERS, [_statistics_row(row, latest[row.id]) for row in known])
 
 
 def _statistics_row(listener: Any, totals: ListenerStatistics) -> dict[str, Any]:

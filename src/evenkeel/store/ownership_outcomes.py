@@ -7,7 +7,7 @@ restored from a backup) and proves nothing about this one.
 from msgspec.structs import replace
 
 from evenkeel.core.messages import Applied
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Value
 
 MAX_REASON_CHARACTERS = 1_000
@@ -39,12 +39,27 @@ class Settlement(Value):
     failed: bool = False
     """Pending children failed with it."""
 
+    @property
+    def first(self) -> bool:
+        """The device holds it from now on, and did not before."""
+        return self.was.applied_revision == 0 and self.confirmed_revision is not None
+
 
 def settle(was: Standing, outcome: Applied) -> Settlement | None:
     """The consequence of one outcome; None if it is old news or says nothing about this history."""
     if outcome.revision > was.revision:
         return None
-    return _failed(was, outcome) if outcome.error else _confirmed(was, outcome.revision)
+    if outcome.error:
+        return _waiting(was, outcome) if outcome.waiting else _failed(was, outcome)
+    return _confirmed(was, outcome.revision)
+
+
+def _waiting(was: Standing, outcome: Applied) -> Settlement | None:
+    """Nothing was tried: what is PENDING says why, and stays so until its deadline."""
+    if outcome.revision < was.revision or was.provisioning_status not in PENDING:
+        return None
+    now = replace(was, status_reason=outcome.error[:MAX_REASON_CHARACTERS])
+    return None if now == was else Settlement(was=was, now=now)
 
 
 def _failed(was: Standing, outcome: Applied) -> Settlement | None:

@@ -17,10 +17,12 @@ from evenkeel.core.placement import Assign
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
+from evenkeel.store.ownership_capacity import reserve
 from evenkeel.store.ownership_sql import (
     Raced,
+    acting_ids,
     eligible,
-    eligible_ids,
+    handover_overdue,
     hosts_locked,
     insert_if_absent,
     owner_of,
@@ -46,6 +48,7 @@ class PlacingPart(Part):
         def place(connection: Connection) -> ShardOwner | None:
             shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
             _bind(connection, load_balancer_id, shard, deadline_seconds)
+            reserve(connection, load_balancer_id, shard)
             if made:
                 hosts = hosts_locked(connection, [home_agent_id])
                 tell_agents(connection, [home_agent_id])
@@ -55,7 +58,7 @@ class PlacingPart(Part):
 
         try:
             return await self._db.write(place)
-        except (Raced, IntegrityError):  # somebody else was quicker, or the agent was deleted
+        except (Raced, IntegrityError):  # somebody else was quicker, the agent was deleted, or the group is full
             return None
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
@@ -142,31 +145,37 @@ def _fit(agent_id: str) -> Any:
 def _assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
     """All shards are locked before any agent, as everywhere."""
     seen = [(step, _seen(connection, step.shard_id, step.seen_epoch)) for step in steps]
-    decided = [(step.agent_id, shard) for step, shard in seen if shard is not None]
-    concerned = {agent_id for taker, shard in decided for agent_id in (taker, shard.acting_agent_id)}
+    decided = [(step, shard) for step, shard in seen if shard is not None]
+    concerned = {agent_id for step, shard in decided for agent_id in (step.agent_id, shard.acting_agent_id)}
     hosts = hosts_locked(connection, sorted(agent_id for agent_id in concerned if agent_id))
-    owners = [_assign(connection, shard, taker, hosts) for taker, shard in decided]
+    owners = [_assign(connection, shard, step, hosts) for step, shard in decided]
     told = {
         agent_id
-        for (taker, shard), owner in zip(decided, owners, strict=True)
+        for (step, shard), owner in zip(decided, owners, strict=True)
         if owner
-        for agent_id in (taker, shard.acting_agent_id)
+        for agent_id in (step.agent_id, shard.acting_agent_id)
     }
     if told:
         tell_agents(connection, sorted(agent_id for agent_id in told if agent_id))
     return tuple(owner for owner in owners if owner is not None)
 
 
-def _assign(connection: Connection, shard: Any, agent_id: str, hosts: dict[str, str]) -> ShardOwner | None:
+def _assign(connection: Connection, shard: Any, step: Assign, hosts: dict[str, str]) -> ShardOwner | None:
+    agent_id = step.agent_id
+    home = {"home_agent_id": agent_id} if step.rebind else {}
     taken = connection.execute(
         update(_shard)
         .where(
             _shard.c.id == shard.id,
             _shard.c.epoch == shard.epoch,
-            or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(eligible_ids())),
+            or_(
+                _shard.c.acting_agent_id.is_(None),
+                _shard.c.acting_agent_id.not_in(acting_ids()),
+                handover_overdue(),
+            ),
             _fit(agent_id),
         )
-        .values(acting_agent_id=agent_id, epoch=_shard.c.epoch + 1, handover_to=None)
+        .values(acting_agent_id=agent_id, epoch=_shard.c.epoch + 1, handover_to=None, handover_at=None, **home)
     )
     if taken.rowcount == 0:
         return None
@@ -205,7 +214,7 @@ def _start_handover(connection: Connection, shard_id: str, seen_epoch: int, agen
             _shard.c.handover_to.is_(None),
             _fit(agent_id),
         )
-        .values(handover_to=agent_id)
+        .values(handover_to=agent_id, handover_at=db_now())
     )
     if asked.rowcount == 0 or shard.acting_agent_id not in hosts:
         return None

@@ -9,7 +9,7 @@ import uuid
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, and_, func, not_, or_, select, update
+from sqlalchemy import Connection, and_, case, func, not_, or_, select, update
 
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT
@@ -17,7 +17,8 @@ from evenkeel.core.messages import Register, SessionState
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
-from evenkeel.store.ownership_sql import insert_if_absent, live
+from evenkeel.store.ownership_sql import FREED, insert_if_absent, live
+from evenkeel.store.returning import returning
 
 UNKNOWN_ENVIRONMENT = "unknown_environment"
 CONTRADICTION = "contradiction"
@@ -184,21 +185,27 @@ def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Sessio
 
 
 def renew(connection: Connection, agent_id: str, session_id: str, ttl_seconds: float) -> int | None:
-    """Prolong a session that is still live; its assignments revision, or None if it is over. One statement."""
-    revision: int | None = connection.scalar(
+    """Prolong a session; its assignments revision, or None if it was ended or replaced. One statement.
+
+    One that had expired lives again, and has to settle again. (``session_started_at`` is set before the expiry it is
+    judged by: MariaDB evaluates assignments from left to right.)
+    """
+    statement = (
         update(_agent)
-        .where(_agent.c.id == agent_id, _agent.c.session_id == session_id, live())
-        .values(session_expires_at=db_now() + float(ttl_seconds))
-        .returning(_agent.c.assignments_revision)
+        .where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
+        .ordered_values(
+            (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
+            (_agent.c.session_expires_at, db_now() + float(ttl_seconds)),
+            (_agent.c.session_ttl_seconds, float(ttl_seconds)),
+        )
     )
-    return revision
+    row = returning(statement, _agent.c.assignments_revision, by=_agent.c.id == agent_id).first(connection)
+    return None if row is None else int(row.assignments_revision)
 
 
 def _free_former_shards(connection: Connection, agent_id: str) -> None:
     """A new life does not know what the former one left under way: an epoch belongs to one session only."""
-    connection.execute(
-        update(_shard).where(_shard.c.acting_agent_id == agent_id).values(acting_agent_id=None, handover_to=None)
-    )
+    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
 
 
 def _start_session(connection: Connection, call: Register, ttl_seconds: float, *, known: bool) -> int:
@@ -212,21 +219,24 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         "session_id": call.session_id,
         "session_started_at": db_now(),
         "session_expires_at": db_now() + float(ttl_seconds),
+        "session_ttl_seconds": float(ttl_seconds),
+        "silent_since": None,
+        "reachable_devices": None,
     }
     if not known:
         row = {"id": call.agent_id, "assignments_revision": 1, "created_at": db_now(), **values}
         if insert_if_absent(connection, _agent, row):
             return 1
         raise _duplicate_of(call)
-    revision: int | None = connection.scalar(
+    statement = (
         update(_agent)
         .where(_agent.c.id == call.agent_id, not_(live()))
         .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
-        .returning(_agent.c.assignments_revision)
     )
-    if revision is None:
+    started = returning(statement, _agent.c.assignments_revision, by=_agent.c.id == call.agent_id).first(connection)
+    if started is None:
         raise _duplicate_of(call)
-    return revision
+    return int(started.assignments_revision)
 
 
 def _make_common_shard(connection: Connection, call: Register) -> None:

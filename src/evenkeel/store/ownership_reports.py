@@ -34,6 +34,7 @@ from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.among import among
 from evenkeel.store.events import EventRow, event_row, record_events
+from evenkeel.store.ownership_capacity import confirm, is_limited
 from evenkeel.store.ownership_outcomes import Settlement, Standing, settle
 from evenkeel.store.ownership_sql import batches
 from evenkeel.store.part import Part
@@ -57,21 +58,23 @@ class ReportsPart(Part):
 
 
 def _record_applied(connection: Connection, report: ReportApplied) -> ReportReceipt:
-    environment = connection.scalar(
-        select(_shard.c.environment)
+    shard = connection.execute(
+        select(_shard.c.environment, is_limited(_shard.c.environment, _shard.c.group_number).label("limited"))
         .where(
             _shard.c.id == report.shard_id,
             _shard.c.acting_agent_id == report.agent_id,
             _shard.c.epoch == report.epoch,
         )
         .with_for_update(read=True)
-    )
-    if environment is None:
+    ).first()
+    if shard is None:
         return ReportReceipt(stale=True)
     for batch in batches(newest_outcomes(report.outcomes)):
         settlements = _settlements(connection, report.shard_id, batch)
         write_settlements(connection, settlements)
-        record_events(connection, [row for each in settlements for row in _events(each, environment, report)])
+        if shard.limited and (made := [each.was.id for each in settlements if each.first]):
+            confirm(connection, made)
+        record_events(connection, [row for each in settlements for row in _events(each, shard.environment, report)])
     return ReportReceipt()
 
 

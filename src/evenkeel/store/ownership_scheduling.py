@@ -10,7 +10,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     ScalarSelect,
-    Select,
     and_,
     bindparam,
     case,
@@ -22,10 +21,20 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.placement import FULL_SCORE, AgentView, GroupView, ShardView
+from evenkeel.core.placement import FULL_SCORE, AgentView, GroupSnapshot, GroupView, ShardView
 from evenkeel.store import schema
 from evenkeel.store.among import among
-from evenkeel.store.ownership_sql import eligible, eligible_ids, settled, tell_agents
+from evenkeel.store.ownership_capacity import group_capacity
+from evenkeel.store.ownership_sql import (
+    acting_ids,
+    eligible,
+    eligible_ids,
+    handover_overdue,
+    live,
+    settled,
+    tell_agents,
+)
+from evenkeel.store.ownership_stock import needs_decision, read_agents, read_rules
 from evenkeel.store.part import Part
 
 MAX_SHARDS_PER_SNAPSHOT = 1_000
@@ -56,29 +65,17 @@ class SchedulingPart(Part):
         """See :meth:`evenkeel.core.ports.OwnershipStore.groups`."""
         return await self._db.read(lambda connection: _groups(connection, environment, project_id, settle_seconds))
 
-    async def groups_to_schedule(self, *, settle_seconds: float) -> tuple[tuple[str, int], ...]:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.groups_to_schedule`."""
-        statement = (
-            select(_shard.c.environment, _shard.c.group_number)
-            .where(_needs_decision(settle_seconds))
-            .distinct()
-            .order_by(_shard.c.environment, _shard.c.group_number)
-        )
-        rows = await self._db.read(lambda connection: connection.execute(statement).all())
-        return tuple((row.environment, row.group_number) for row in rows)
+    async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.group_snapshot`. Handovers to an agent that died are ended."""
 
-    async def group_shards(
-        self, environment: str, group_number: int, *, settle_seconds: float
-    ) -> tuple[tuple[ShardView, ...], tuple[AgentView, ...]]:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.group_shards`. Handovers to an agent that died are ended."""
+        def look(connection: Connection) -> GroupSnapshot:
+            return _snapshot(connection, environment, group_number, settle_seconds)
 
-        def look(connection: Connection) -> tuple[tuple[ShardView, ...], tuple[AgentView, ...]]:
-            _end_dead_handovers(connection, environment, group_number)
-            shards = _shard_views(connection, environment, group_number, settle_seconds)
-            agents = _agent_views(connection, environment, settle_seconds, group_number)
-            return shards, agents.get(group_number, ())
-
-        return await self._db.write(look)
+        snapshot = await self._db.read(look)
+        if not _has_dead_handover(snapshot):
+            return snapshot
+        await self._db.write(lambda connection: _end_dead_handovers(connection, environment, group_number))
+        return await self._db.read(look)
 
 
 # -- load balancers
@@ -120,7 +117,7 @@ def _groups(connection: Connection, environment: str, project_id: str, settle_se
         _shard.c.group_number == _group.c.number,
     )
     rows = connection.execute(
-        select(_group.c.number, _group.c.capacity_score, held.label("holds_tenant"))
+        select(_group.c.number, _group.c.capacity_score, _group.c.capacity, held.label("holds_tenant"))
         .where(_group.c.environment == environment)
         .order_by(_group.c.number)
     ).all()
@@ -131,6 +128,7 @@ def _groups(connection: Connection, environment: str, project_id: str, settle_se
             capacity_score=row.capacity_score,
             agents=agents.get(row.number, ()),
             holds_tenant=bool(row.holds_tenant),
+            at_limit=group_capacity(row.capacity).at_limit if row.capacity_score >= FULL_SCORE else (),
         )
         for row in rows
     )
@@ -144,7 +142,13 @@ def _agent_views(
         select(
             _agent.c.id,
             _agent.c.group_number,
-            eligible().label("live"),
+            live().label("live"),
+            _agent.c.admin_state_up,
+            _agent.c.forced_down,
+            _agent.c.failback_asked,
+            _agent.c.reachable_devices,
+            _agent.c.sight_since,
+            _agent.c.reported_at,
             settled(settle_seconds).label("settled"),
             _count_of(_shard.c.acting_agent_id).label("acting"),
             _count_of(_shard.c.home_agent_id).label("homed"),
@@ -156,7 +160,19 @@ def _agent_views(
         statement = statement.where(_agent.c.group_number == group_number)
     views: dict[int, list[AgentView]] = {}
     for row in connection.execute(statement):
-        view = AgentView(id=row.id, live=bool(row.live), settled=bool(row.settled), shards=row.acting, homed=row.homed)
+        view = AgentView(
+            id=row.id,
+            live=bool(row.live),
+            admin_state_up=row.admin_state_up,
+            forced_down=row.forced_down,
+            settled=bool(row.settled),
+            failback_asked=row.failback_asked,
+            sight=row.reachable_devices,
+            sight_since=row.sight_since or 0.0,
+            sight_at=row.reported_at or 0.0,
+            shards=row.acting,
+            homed=row.homed,
+        )
         views.setdefault(row.group_number, []).append(view)
     return {number: tuple(agents) for number, agents in views.items()}
 
@@ -169,42 +185,32 @@ def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
 # -- shards
 
 
-def _unserved() -> ColumnElement[bool]:
-    acting = _shard.c.acting_agent_id
-    return or_(acting.is_(None), acting.not_in(eligible_ids()))
-
-
-def _needs_decision(settle_seconds: float) -> ColumnElement[bool]:
-    """Unserved; or away from its settled home; or being handed to an agent that is not fit to take it.
-
-    The sets of agents are small and made once a statement, so this costs one pass over the shards and no more.
-    """
-    homes: Select[tuple[str]] = select(_agent.c.id).where(settled(settle_seconds))
-    handover_to = _shard.c.handover_to
-    return or_(
-        _unserved(),
-        and_(
-            handover_to.is_(None),
-            _shard.c.home_agent_id != _shard.c.acting_agent_id,
-            _shard.c.home_agent_id.in_(homes),
-        ),
-        and_(handover_to.is_not(None), handover_to.not_in(eligible_ids())),
+def _snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
+    agents, _ = read_agents(connection, settle_seconds)
+    rules, _ = read_rules(connection)
+    rule = rules.get((environment, group_number))
+    if rule is None:
+        return GroupSnapshot()
+    members = [each for each in agents if (each.environment, each.group_number) == (environment, group_number)]
+    return GroupSnapshot(
+        shards=_shard_views(connection, environment, group_number, needs_decision(members, rules, homes=True)),
+        agents=_agent_views(connection, environment, settle_seconds, group_number).get(group_number, ()),
+        reschedule=rule.reschedule,
+        failback=rule.failback,
+        halted=rule.halted,
     )
 
 
 def _shard_views(
-    connection: Connection, environment: str, group_number: int, settle_seconds: float
+    connection: Connection, environment: str, group_number: int, due: ColumnElement[bool]
 ) -> tuple[ShardView, ...]:
-    """Shards to decide on, the unserved ones first, then handovers under way."""
+    """Shards to decide on, the unserved ones first, then all handovers under way: they count."""
+    unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_ids()))
     under_way = _shard.c.handover_to.is_not(None)
     statement = (
-        select(_shard)
-        .where(
-            _shard.c.environment == environment,
-            _shard.c.group_number == group_number,
-            or_(_needs_decision(settle_seconds), under_way),
-        )
-        .order_by(case((_unserved(), 0), (under_way, 1), else_=2), _shard.c.id)
+        select(_shard, handover_overdue().label("overdue"))
+        .where(_shard.c.environment == environment, _shard.c.group_number == group_number, or_(due, under_way))
+        .order_by(case((unserved, 0), (under_way, 1), else_=2), _shard.c.id)
         .limit(MAX_SHARDS_PER_SNAPSHOT)
     )
     return tuple(
@@ -214,9 +220,15 @@ def _shard_views(
             acting=row.acting_agent_id,
             epoch=row.epoch,
             handover_to=row.handover_to,
+            overdue=bool(row.overdue),
         )
         for row in connection.execute(statement)
     )
+
+
+def _has_dead_handover(snapshot: GroupSnapshot) -> bool:
+    eligible_agents = {agent.id for agent in snapshot.agents if agent.eligible}
+    return any(s.handover_to is not None and s.handover_to not in eligible_agents for s in snapshot.shards)
 
 
 def _end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
@@ -230,5 +242,9 @@ def _end_dead_handovers(connection: Connection, environment: str, group_number: 
         .with_for_update()
     ).all()
     if rows:
-        connection.execute(update(_shard).where(among(_shard.c.id, [row.id for row in rows])).values(handover_to=None))
+        connection.execute(
+            update(_shard)
+            .where(among(_shard.c.id, [row.id for row in rows]))
+            .values(handover_to=None, handover_at=None)
+        )
         tell_agents(connection, [row.acting_agent_id for row in rows])

@@ -1,19 +1,20 @@
 """Sessions: one row per agent, whatever it owns. The database's clock alone says who is live."""
 
 import msgspec
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, case, select, update
 
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.messages import Register, ReportState, SessionState
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
+from evenkeel.store.ownership_capacity import note_figures
 from evenkeel.store.ownership_register import register, renew
-from evenkeel.store.ownership_sql import Raced, live
+from evenkeel.store.ownership_sql import FREED, Raced
 from evenkeel.store.part import Part
+from evenkeel.store.returning import returning
 
 _agent = schema.agent
-_group = schema.device_group
 _shard = schema.shard
 
 
@@ -49,40 +50,31 @@ def session_lost(agent_id: str) -> SessionLost:
 
 
 def _record_state(connection: Connection, call: ReportState) -> None:
-    place = connection.execute(
+    sight = sum(device.reachable for device in call.devices) if call.devices else None
+    statement = (
         update(_agent)
-        .where(_agent.c.id == call.agent_id, _agent.c.session_id == call.session_id, live())
+        .where(_agent.c.id == call.agent_id, _agent.c.session_id == call.session_id)
         .values(
             reported_at=db_now(),
+            # before reachable_devices, as in the table: MariaDB evaluates assignments from left to right
+            sight_since=case(
+                (_agent.c.reachable_devices.is_distinct_from(sight), db_now()), else_=_agent.c.sight_since
+            ),
+            reachable_devices=sight,
             configurations=_json(call.configurations),
             devices=_json(call.devices),
             serving=_json(call.serving),
             queue_depth=call.queue_depth,
             capacity_score=call.capacity_score,
+            **({} if call.capacity_unknown else {"capacity": _json(call.capacity)}),
         )
-        .returning(_agent.c.environment, _agent.c.group_number)
-    ).first()
+    )
+    place = returning(statement, _agent.c.environment, _agent.c.group_number, by=_agent.c.id == call.agent_id).first(
+        connection
+    )
     if place is None:
         raise session_lost(call.agent_id)
-    _store_score(connection, place.environment, place.group_number)
-
-
-def _store_score(connection: Connection, environment: str, number: int) -> None:
-    """The group is as full as its fullest live agent says: all of them look at the same devices."""
-    fullest = (
-        select(func.coalesce(func.max(_agent.c.capacity_score), 0.0))
-        .where(_agent.c.environment == environment, _agent.c.group_number == number, live())
-        .scalar_subquery()
-    )
-    connection.execute(
-        update(_group)
-        .where(
-            _group.c.environment == environment,
-            _group.c.number == number,
-            _group.c.capacity_score != fullest,
-        )
-        .values(capacity_score=fullest)
-    )
+    note_figures(connection, place.environment, place.group_number, call)
 
 
 def _end_session(connection: Connection, agent_id: str, session_id: str) -> None:
@@ -91,13 +83,11 @@ def _end_session(connection: Connection, agent_id: str, session_id: str) -> None
     ).first()
     if agent is None:
         return
-    connection.execute(
-        update(_shard).where(_shard.c.acting_agent_id == agent_id).values(acting_agent_id=None, handover_to=None)
-    )
+    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
     ended = connection.execute(
         update(_agent)
         .where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
-        .values(session_id=None, assignments_revision=_agent.c.assignments_revision + 1)
+        .values(session_id=None, silent_since=None, assignments_revision=_agent.c.assignments_revision + 1)
     )
     if ended.rowcount == 0:
         raise Raced

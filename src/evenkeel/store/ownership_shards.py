@@ -13,7 +13,7 @@ from evenkeel.core.statuses import PENDING, ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.events import record_event
 from evenkeel.store.ownership_sessions import session_lost
-from evenkeel.store.ownership_sql import eligible_ids, hosts_locked, live, owner_of, shard_title, tell_agents
+from evenkeel.store.ownership_sql import FREED, eligible_ids, hosts_locked, owner_of, shard_title, tell_agents
 from evenkeel.store.part import Part
 
 _agent = schema.agent
@@ -43,7 +43,7 @@ class ShardsPart(Part):
 def _assignments(connection: Connection, agent_id: str, session_id: str, work_limit: int) -> Assignments:
     # the revision is read before the shards: where a change slips in between, the agent asks once more
     revision = connection.scalar(
-        select(_agent.c.assignments_revision).where(_agent.c.id == agent_id, _agent.c.session_id == session_id, live())
+        select(_agent.c.assignments_revision).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
     )
     if revision is None:
         raise session_lost(agent_id)
@@ -109,7 +109,7 @@ def _release(connection: Connection, agent_id: str, shard_id: str, epoch: int) -
     hosts = hosts_locked(connection, [agent_id, shard.handover_to])
     handed_over = _hand_over(connection, shard)
     if not handed_over:
-        connection.execute(update(_shard).where(_shard.c.id == shard.id).values(acting_agent_id=None, handover_to=None))
+        connection.execute(update(_shard).where(_shard.c.id == shard.id).values(**FREED))
     tell_agents(connection, [agent_id, shard.handover_to])
     title, giver = shard_title(shard.project_id), hosts.get(agent_id, agent_id)
     if not handed_over:
@@ -128,7 +128,7 @@ def _hand_over(connection: Connection, shard: Any) -> bool:
     passed = connection.execute(
         update(_shard)
         .where(_shard.c.id == shard.id, _shard.c.epoch == shard.epoch, _shard.c.handover_to.in_(eligible_ids()))
-        .values(acting_agent_id=shard.handover_to, epoch=_shard.c.epoch + 1, handover_to=None)
+        .values(acting_agent_id=shard.handover_to, epoch=_shard.c.epoch + 1, handover_to=None, handover_at=None)
     )
     return passed.rowcount == 1
 

@@ -8,12 +8,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Select, Table, and_, bindparam, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Insert,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    false,
+    func,
+    not_,
+    select,
+    update,
+)
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.store import schema
-from evenkeel.store.among import among
+from evenkeel.store.among import MARIADB, among
 from evenkeel.store.clock import db_now
 
 T = TypeVar("T")
@@ -22,18 +37,35 @@ MAX_IDS_PER_STATEMENT = 1_000
 """What one statement is asked to look for at most."""
 
 
+DUPLICATE_KEY = 1062
+"""MariaDB's number for a unique constraint that would break."""
+
+
 class Raced(Exception):
     """Another transaction was first; raised inside an operation to roll back what it has done so far."""
 
 
 def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """The agent's session has not expired, by the database's clock as the statement runs."""
-    return and_(agent.c.session_id.is_not(None), agent.c.session_expires_at > db_now())
+    """The agent's session has not expired, by the database's clock as the statement runs.
+
+    One that seems to last for far longer than sessions do was kept alive before that clock was set back: the next
+    keepalive puts it right, and a dead agent sends none.
+    """
+    return and_(
+        agent.c.session_id.is_not(None),
+        agent.c.session_expires_at > db_now(),
+        agent.c.session_expires_at <= db_now() + 2 * agent.c.session_ttl_seconds,
+    )
+
+
+def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """What it acts for is served: live, and its host was not declared dead."""
+    return and_(live(agent), not_(agent.c.forced_down))
 
 
 def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Live, and the operator lets it have shards."""
-    return and_(live(agent), agent.c.admin_state_up)
+    """It acts, and the operator lets it have shards."""
+    return and_(acts(agent), agent.c.admin_state_up)
 
 
 def settled(settle_seconds: float, agent: FromClause = schema.agent) -> ColumnElement[bool]:
@@ -44,6 +76,27 @@ def settled(settle_seconds: float, agent: FromClause = schema.agent) -> ColumnEl
 def eligible_ids() -> Select[tuple[str]]:
     """Ids of eligible agents, for ``IN``; evaluated once a statement."""
     return select(schema.agent.c.id).where(eligible())
+
+
+def acting_ids() -> Select[tuple[str]]:
+    """Ids of agents whose shards are served, for ``IN``; evaluated once a statement."""
+    return select(schema.agent.c.id).where(acts())
+
+
+HANDOVER_PATIENCE_SECONDS = 20.0
+"""How long an agent may take to release a shard; longer than its own patience with a pass under way."""
+
+
+FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}
+"""What a shard's row says when nobody acts for it."""
+
+
+def handover_overdue() -> ColumnElement[bool]:
+    """The acting agent has had its time to release the shard: it is taken from it, and its device refuses the rest."""
+    shard = schema.shard
+    return func.coalesce(
+        and_(shard.c.handover_to.is_not(None), shard.c.handover_at < db_now() - HANDOVER_PATIENCE_SECONDS), false()
+    )
 
 
 def hosts_locked(connection: Connection, agent_ids: Iterable[str | None]) -> dict[str, str]:
@@ -80,9 +133,22 @@ def shard_title(project_id: str) -> str:
     return f"shard of project {project_id}" if project_id else "common shard"
 
 
-def insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+def _insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An INSERT that knows ``ON CONFLICT``, which both databases spell alike."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; where the primary key exists, set these columns of it instead."""
+    if connection.dialect.name in MARIADB:
+        insert = mysql.insert(table)
+        statement: Insert = insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
+    else:
+        other = _insert_of(connection, table)
+        statement = other.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns), set_={name: other.excluded[name] for name in names}
+        )
+    connection.execute(statement, [dict(row) for row in rows])
 
 
 def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
@@ -90,8 +156,21 @@ def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, 
 
     A concurrent insert of the same row is waited for, and visible to the next statement.
     """
-    statement = insert_of(connection, table).values(**values).on_conflict_do_nothing()
+    if connection.dialect.name in MARIADB:
+        return _insert_unless_duplicate(connection, table, values)
+    statement = _insert_of(connection, table).values(**values).on_conflict_do_nothing()
     return connection.execute(statement).rowcount == 1
+
+
+def _insert_unless_duplicate(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """MariaDB undoes the statement that fails and keeps the transaction; INSERT IGNORE would hide other faults."""
+    try:
+        connection.execute(table.insert().values(**values))
+    except IntegrityError as error:
+        if error.orig is not None and error.orig.args[0] == DUPLICATE_KEY:
+            return False
+        raise
+    return True
 
 
 def batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:

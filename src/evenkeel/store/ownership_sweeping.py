@@ -11,7 +11,7 @@ from evenkeel.store import schema
 from evenkeel.store.among import among
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import event_row, record_event, record_events
-from evenkeel.store.ownership_outcomes import Settlement, Standing
+from evenkeel.store.ownership_outcomes import MAX_REASON_CHARACTERS, Settlement, Standing
 from evenkeel.store.ownership_reports import PENDING_STATUSES, standing, standing_of, write_settlements
 from evenkeel.store.ownership_sql import MAX_IDS_PER_STATEMENT
 from evenkeel.store.part import Part
@@ -84,7 +84,13 @@ def _mark_overdue(connection: Connection, limit: int, reason: str) -> int:
 
 
 def _too_late(was: Standing, reason: str) -> Settlement:
-    now = replace(was, provisioning_status=ProvisioningStatus.ERROR, status_reason=reason, pending_deadline=None)
+    why = f"{reason}: {was.status_reason}" if was.status_reason else reason
+    now = replace(
+        was,
+        provisioning_status=ProvisioningStatus.ERROR,
+        status_reason=why[:MAX_REASON_CHARACTERS],
+        pending_deadline=None,
+    )
     return Settlement(was=was, now=now, failed=True)
 
 

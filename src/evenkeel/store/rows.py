@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import Column, Table
 
 from evenkeel.core.control import Agent, Environment, Event, Shard
-from evenkeel.core.messages import DeviceState, ShardEpoch
+from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import (
     HealthMonitor,
     Listener,
@@ -24,7 +24,7 @@ from evenkeel.core.model import (
     Subnet,
     Vip,
 )
-from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.core.statuses import FailbackMode, OperatingStatus, ProvisioningStatus
 from evenkeel.store import schema
 
 Columns = tuple[Column[Any], ...]
@@ -36,6 +36,7 @@ _text_map = msgspec.json.Decoder(dict[str, str])
 _persistence = msgspec.json.Decoder(SessionPersistence)
 _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
 _serving = msgspec.json.Decoder(tuple[ShardEpoch, ...])
+_capacity = msgspec.json.Decoder(dict[str, CapacityFigure])
 
 JSON_FIELDS = frozenset({"tags", "insert_headers", "session_persistence"})
 """Attributes kept as JSON text: no filter or order by them."""
@@ -52,7 +53,7 @@ _COMMONS = len(_COMMON.split())
 LOAD_BALANCER_COLUMNS = _columns(
     schema.load_balancer,
     _COMMON + " description provider vip_address vip_subnet_id vip_network_id vip_port_id applied_revision"
-    " status_reason shard_id",
+    " status_reason operating_reason shard_id",
 )
 LISTENER_COLUMNS = _columns(
     schema.listener,
@@ -78,7 +79,7 @@ def load_balancer_of(
 ) -> LoadBalancer:
     """The load balancer of a row of ``LOAD_BALANCER_COLUMNS``."""
     id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    description, provider, address, subnet, network, port, applied, reason, shard = row[_COMMONS:]
+    description, provider, address, subnet, network, port, applied, reason, operating_reason, shard = row[_COMMONS:]
     return LoadBalancer(
         id=id_,
         project_id=project,
@@ -96,6 +97,7 @@ def load_balancer_of(
         vip=Vip(address=address, subnet_id=subnet, network_id=network, port_id=port),
         applied_revision=applied,
         status_reason=reason,
+        operating_reason=operating_reason,
         shard_id=shard,
         listener_ids=tuple(listener_ids),
         pool_ids=tuple(pool_ids),
@@ -292,7 +294,10 @@ def row_of(value: Resource) -> dict[str, Any]:
 
 # -- what operators see
 
-ENVIRONMENT_COLUMNS = _columns(schema.environment, "name device_driver description created_at")
+ENVIRONMENT_COLUMNS = _columns(
+    schema.environment,
+    "name device_driver description created_at failback breaker_share breaker_agents halted_at halted_reason",
+)
 SHARD_COLUMNS = _columns(
     schema.shard, "id environment group_number project_id home_agent_id acting_agent_id epoch handover_to"
 )
@@ -302,16 +307,16 @@ SUBNET_COLUMNS = _columns(
 EVENT_COLUMNS = _columns(schema.event, "id at kind text environment agent_id shard_id load_balancer_id")
 AGENT_COLUMNS = _columns(
     schema.agent,
-    "id environment group_number host device_driver ha_type endpoints admin_state_up session_id session_started_at"
-    " session_expires_at reported_at configurations devices serving queue_depth capacity_score assignments_revision"
-    " created_at",
+    "id environment group_number host device_driver ha_type endpoints admin_state_up forced_down failback_asked"
+    " silent_since reachable_devices session_id session_started_at session_expires_at reported_at configurations devices"
+    " serving queue_depth capacity_score capacity assignments_revision created_at",
 )
 
 
 def environment_of(row: Sequence[Any]) -> Environment:
     """The environment of a row of ``ENVIRONMENT_COLUMNS``."""
-    name, driver, description, created = row
-    return Environment(name=name, device_driver=driver, description=description, created_at=created)
+    values: dict[str, Any] = {column.name: value for column, value in zip(ENVIRONMENT_COLUMNS, row, strict=True)}
+    return Environment(**values | {"failback": FailbackMode(values["failback"])})
 
 
 def shard_of(row: Sequence[Any]) -> Shard:
@@ -329,11 +334,12 @@ def event_of(row: Sequence[Any]) -> Event:
     return Event(**{column.name: value for column, value in zip(EVENT_COLUMNS, row, strict=True)})
 
 
-def agent_of(row: Sequence[Any], *, alive: bool, acting: int = 0, homed: int = 0, bound: int = 0) -> Agent:
-    """The agent of a row of ``AGENT_COLUMNS`` and what was counted for it."""
+def agent_of(row: Sequence[Any], **found: Any) -> Agent:
+    """The agent of a row of ``AGENT_COLUMNS`` and what else was found out about it, by attribute."""
     values: dict[str, Any] = {column.name: value for column, value in zip(AGENT_COLUMNS, row, strict=True)}
     values["endpoints"] = _texts.decode(values["endpoints"])
     values["configurations"] = _text_map.decode(values["configurations"])
     values["devices"] = _devices.decode(values["devices"])
     values["serving"] = _serving.decode(values["serving"])
-    return Agent(**values, alive=alive, acting_shards=acting, home_shards=homed, load_balancers=bound)
+    values["capacity"] = _capacity.decode(values["capacity"])
+    return Agent(**values, **found)

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 metadata = MetaData(
@@ -42,6 +43,13 @@ environment = Table(
     Column("device_driver", String(64), nullable=False),
     Column("description", NAME, nullable=False, default=""),
     Column("created_at", Double, nullable=False),
+    Column("failback", String(16), nullable=False, default="auto", server_default="auto"),
+    # the circuit breaker: see core.breaker. halted_at NULL: closed. resumed_at: when an operator last closed it
+    Column("breaker_share", Double, nullable=False, default=0.5, server_default="0.5"),
+    Column("breaker_agents", Integer, nullable=False, default=3, server_default="3"),
+    Column("halted_at", Double),
+    Column("halted_reason", NAME, nullable=False, default="", server_default=""),
+    Column("resumed_at", Double),
 )
 
 device_group = Table(
@@ -53,8 +61,21 @@ device_group = Table(
     Column("ha_type", String(16), nullable=False),
     Column("reschedule", String(16), nullable=False),
     Column("endpoints", Text, nullable=False),  # JSON list, as the first agent gave it
-    Column("capacity_score", Double, nullable=False, default=0.0),
+    Column("capacity_score", Double, nullable=False, default=0.0),  # with what is reserved
+    # JSON: figures {metric: {value, limit}} as last reported by one of its agents, and sums of what is reserved
+    Column("capacity", String(2000), nullable=False, default="{}", server_default="{}"),
     Column("created_at", Double, nullable=False),
+)
+
+capacity_reservation = Table(  # what was placed, and is not in the devices' reported figures yet
+    "capacity_reservation",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("environment", String(64), nullable=False),
+    Column("group_number", Integer, nullable=False),
+    Column("amounts", String(2000), nullable=False),  # JSON map metric -> amount
+    Column("confirmed_at", Double),  # when its device confirmed it first; a later measurement includes it
+    Index("ix_capacity_reservation_environment_group_number", "environment", "group_number"),
 )
 
 agent = Table(
@@ -72,6 +93,13 @@ agent = Table(
     Column("session_id", ID),
     Column("session_started_at", Double),
     Column("session_expires_at", Double),
+    Column("session_ttl_seconds", Double, nullable=False, default=5.0, server_default="5"),
+    Column("silent_since", Double),  # its session expired and was not ended: said once, and counted by the breaker
+    # "the host is dead", says an operator
+    Column("forced_down", Boolean, nullable=False, default=False, server_default=false()),
+    Column("failback_asked", Boolean, nullable=False, default=False, server_default=false()),
+    Column("sight_since", Double),  # since when reachable_devices is what it is
+    Column("reachable_devices", Integer),  # by its last state report; NULL: it has not said yet
     # raised in the same transaction as every change to the set of shards it acts for, or a handover asked of it
     Column("assignments_revision", BigInteger, nullable=False, default=0),
     Column("reported_at", Double),
@@ -80,6 +108,8 @@ agent = Table(
     Column("serving", Text, nullable=False, default="[]"),  # what it says it owns; never decides anything
     Column("queue_depth", Integer, nullable=False, default=0),
     Column("capacity_score", Double, nullable=False, default=0.0),
+    # JSON map metric -> {value, limit} as it reported last
+    Column("capacity", String(2000), nullable=False, default="{}", server_default="{}"),
     Column("created_at", Double, nullable=False),
     UniqueConstraint("environment", "group_number", "host"),
     Index("ix_agent_session_expires_at", "session_expires_at"),
@@ -96,10 +126,12 @@ shard = Table(
     Column("acting_agent_id", ID),
     Column("epoch", BigInteger, nullable=False),
     Column("handover_to", ID),
+    Column("handover_at", Double),  # when the handover was asked for
     Column("created_at", Double, nullable=False),
     UniqueConstraint("environment", "project_id", "group_number"),
     Index("ix_shard_acting_agent_id", "acting_agent_id"),
     Index("ix_shard_home_agent_id", "home_agent_id"),
+    Index("ix_shard_handover_to", "handover_to"),
 )
 
 subnet = Table(
@@ -146,6 +178,7 @@ load_balancer = Table(
     Column("vip_port_id", ID, nullable=False),
     Column("applied_revision", BigInteger, nullable=False),
     Column("status_reason", Text, nullable=False),
+    Column("operating_reason", NAME, nullable=False, default="", server_default=""),  # why DEGRADED, for people
     Column("pending_deadline", Double),  # NULL: nothing pending, or not placed yet
     Column("shard_id", ID),  # NULL: not placed yet
     # no live_key: the address stays taken until the device has let go of it

@@ -17,6 +17,7 @@ from evenkeel.core.model import HealthMonitor, Listener, Member, Pool
 from evenkeel.store import schema
 from evenkeel.store.database import Op
 from evenkeel.store.part import Part
+from evenkeel.store.returning import returning
 from evenkeel.store.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
 from evenkeel.store.tenant_conflicts import (
     check_members,
@@ -149,7 +150,7 @@ def _live_pool_protocol(connection: Connection, pool_id: str, load_balancer_id: 
 def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:
     """Make the pool the listener's default pool; its protocol. Raises :class:`Conflict` if it has one."""
     table = schema.listener
-    protocol = connection.scalar(
+    statement = (
         update(table)
         .where(table.c.id == listener_id, table.c.default_pool_id.is_(None), table.c.deleted == false())
         .values(
@@ -158,11 +159,11 @@ def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: L
             revision=locked.revision,
             updated_at=locked.now,
         )
-        .returning(table.c.protocol)
     )
-    if protocol is None:
+    row = returning(statement, table.c.protocol, by=table.c.id == listener_id).first(connection)
+    if row is None:
         raise _no_pool_for(connection, listener_id)
-    return str(protocol)
+    return str(row.protocol)
 
 
 def _no_pool_for(connection: Connection, listener_id: str) -> Conflict:

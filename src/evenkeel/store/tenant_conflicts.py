@@ -51,9 +51,11 @@ def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
 def constraint_text(error: IntegrityError) -> str:
     """What the database says of the constraint that fired, without the row's values.
 
-    SQLite names the columns, PostgreSQL the constraint, which is named after its columns.
+    SQLite names the columns, the others the constraint, which is named after its columns.
     """
-    return str(error.orig).partition("\n")[0]
+    said = str(error.orig).partition("\n")[0]
+    # MariaDB says the values before it
+    return said.rpartition(" for key ")[2]
 
 
 def child_conflict(error: IntegrityError, duplicate: RequestError | None = None) -> RequestError:

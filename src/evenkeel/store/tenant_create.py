@@ -16,6 +16,7 @@ from evenkeel.store import schema
 from evenkeel.store.among import among_given
 from evenkeel.store.clock import db_now
 from evenkeel.store.database import Database
+from evenkeel.store.ownership_capacity import UNLIMITED
 from evenkeel.store.part import Part, StoreOptions
 from evenkeel.store.rows import KINDS, row_of
 from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplicate_id
@@ -37,7 +38,7 @@ class TenantCreate(Part):
         self._random = Random()
 
     async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan) -> Change:
-        """Store a whole tree at revision 1, placed at once if its project has a shard with room.
+        """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
 
         Raises :class:`Conflict` for a VIP address in use, a subnet without free addresses or an id that exists;
         :class:`Invalid` for an unknown provider.
@@ -93,6 +94,7 @@ def _around() -> Select[Any]:
         group.c.environment == shard.c.environment,
         group.c.number == shard.c.group_number,
         group.c.capacity_score < FULL_SCORE,
+        group.c.capacity == UNLIMITED,  # what has a policy is placed by the scheduler, which reserves
     )
     tenants = and_(shard.c.environment == environment.c.name, shard.c.project_id == bindparam("project_id"))
     has_room = group.c.number.is_not(None)

@@ -13,6 +13,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, fun
 from evenkeel.core.model import LoadBalancer, Pool
 from evenkeel.store import schema
 from evenkeel.store.rows import LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
+from evenkeel.store.variants import group_concat, variant
 
 _PARENTS: dict[Kind, tuple[Column[Any], ...]] = {
     LOAD_BALANCER: (schema.listener.c.load_balancer_id, schema.pool.c.load_balancer_id),
@@ -60,9 +61,12 @@ def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
     order: list[ColumnElement[Any]] = [table.c.created_at, table.c.id]
     if table is schema.health_monitor:
         order.insert(0, table.c.deleted.desc())
-    # an aggregate takes its rows in the order of the subquery (both databases); SQLite before 3.44 knows no other way
+    # an aggregate takes its rows in the order of the subquery; SQLite before 3.44 knows no other way
     children = select(table.c.id).where(parent == kind.table.c.id).order_by(*order).correlate(kind.table).subquery()
-    return select(func.aggregate_strings(children.c.id, ",")).correlate(kind.table).scalar_subquery()
+    ids = select(func.aggregate_strings(children.c.id, ",")).correlate(kind.table).scalar_subquery()
+    # MariaDB forgets the order of a subquery, and its subqueries in FROM see nothing from outside
+    in_order = select(group_concat(table.c.id, *order)).where(parent == kind.table.c.id)
+    return variant(ids, mariadb=in_order.correlate(kind.table).scalar_subquery())
 
 
 @cache

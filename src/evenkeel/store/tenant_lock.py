@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 from sqlalchemy import ColumnElement, Connection, Double, Select, bindparam, case, false, null, select, update
-from sqlalchemy.sql.dml import ReturningUpdate
 
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
@@ -18,6 +17,7 @@ from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
+from evenkeel.store.returning import UpdateReturning, returning
 from evenkeel.store.rows import LISTENER, LOAD_BALANCER, POOL, Kind
 
 PENDING_CREATE = ProvisioningStatus.PENDING_CREATE.value
@@ -79,9 +79,7 @@ def try_lock(
     scoped, parented = target.project_id is not None, target.parent_id is not None
     statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)))
     parameters = {f"new_{name}": value for name, value in values.items()}
-    row = connection.execute(
-        statement, parameters | _parameters(target) | {"deadline_seconds": deadline_seconds}
-    ).first()
+    row = statement.first(connection, parameters | _parameters(target) | {"deadline_seconds": deadline_seconds})
     if row is None:
         return None
     return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row)
@@ -92,7 +90,7 @@ def try_lock(
 
 
 @lru_cache(maxsize=SHAPES)
-def _raise_revision(kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...]) -> ReturningUpdate[Any]:
+def _raise_revision(kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...]) -> UpdateReturning:
     unplaced = _root.c.shard_id.is_(None)
     values: dict[str, Any] = {
         "revision": _root.c.revision + 1,
@@ -103,10 +101,11 @@ def _raise_revision(kind: Kind, scoped: bool, parented: bool, names: tuple[str, 
         "updated_at": db_now(),
     }
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
-    statement = update(_root).where(_is_root_of(kind, parented), _root.c.deleted == false()).values(values | given)
+    is_root = _is_root_of(kind, parented)
+    statement = update(_root).where(is_root, _root.c.deleted == false()).values(values | given)
     if scoped:
         statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
-    return statement.returning(*LOAD_BALANCER.columns, db_now().label("now"))
+    return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), by=is_root)
 
 
 def _is_root_of(kind: Kind, parented: bool) -> ColumnElement[bool]:

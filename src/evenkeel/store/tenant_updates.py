@@ -5,13 +5,13 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, false, select, update
-from sqlalchemy.sql.dml import ReturningUpdate
 
 from evenkeel.core.control import Change
 from evenkeel.core.errors import NotFound
 from evenkeel.core.model import HealthMonitor, Listener, Member, Pool
 from evenkeel.store import schema
 from evenkeel.store.part import Part
+from evenkeel.store.returning import UpdateReturning, returning
 from evenkeel.store.rows import HEALTH_MONITOR, KINDS, LISTENER, LOAD_BALANCER, MEMBER, POOL, Kind, columns_of
 from evenkeel.store.tenant_conflicts import check_protocols
 from evenkeel.store.tenant_ids import build_one
@@ -149,22 +149,19 @@ def _check_default_pool(connection: Connection, listener_id: str, pool_id: str, 
 def _update(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
     parameters = {f"new_{name}": value for name, value in values.items()}
     parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
-    row = connection.execute(_update_statement(kind, tuple(sorted(values))), parameters).first()
+    row = _update_statement(kind, tuple(sorted(values))).first(connection, parameters)
     if row is None:
         raise immutable(kind, child_id)
     return row
 
 
 @lru_cache(maxsize=SHAPES)
-def _update_statement(kind: Kind, names: tuple[str, ...]) -> ReturningUpdate[Any]:
+def _update_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturning:
     table = kind.table
     given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in (*names, "revision", "updated_at")}
-    return (
-        update(table)
-        .where(table.c.id == bindparam("child_id"), table.c.deleted == false())
-        .values(given | {"provisioning_status": pending(kind)})
-        .returning(*kind.columns)
-    )
+    is_it = table.c.id == bindparam("child_id")
+    statement = update(table).where(is_it, table.c.deleted == false())
+    return returning(statement.values(given | {"provisioning_status": pending(kind)}), *kind.columns, by=is_it)
 
 
 def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked, *, going: bool = False) -> None:

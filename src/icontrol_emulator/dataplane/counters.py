@@ -26,6 +26,11 @@ class Counters:
     def closed(self) -> None:
         self.current -= 1
 
+    def add(self, part: Counters) -> None:
+        """Count what another one counted; the highest number at once is at most the sum."""
+        for name in ("bytes_in", "bytes_out", "packets_in", "packets_out", "current", "maximum", "total", "requests"):
+            setattr(self, name, getattr(self, name) + getattr(part, name))
+
     def took_in(self, count: int) -> None:
         self.bytes_in += count
         self.packets_in += 1
@@ -48,6 +53,14 @@ class CounterBook:
                 self._counters.clear()
             found = self._counters[kind, path] = Counters()
         return found
+
+    def sum(self, kind: str) -> Counters:
+        """Of everything of a kind that there ever was."""
+        total = Counters()
+        for (each, _), part in self._counters.items():
+            if each == kind:
+                total.add(part)
+        return total
 
     def peek(self, kind: str, path: str) -> Counters:
         """For reading only: does not enter a new one."""

@@ -14,7 +14,7 @@ from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer
-from icontrol_emulator.dataplane.counters import CounterBook
+from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
@@ -68,8 +68,13 @@ class Carrier:
             return
         counters.opened()
         client: Stream | None = None
+        tls: Counters | None = None
         try:
-            client = await streams.wrap(conn, client_tls(self.engine, session.profiles))
+            context = client_tls(self.engine, session.profiles)
+            client = await streams.wrap(conn, context)
+            if context is not None:
+                tls = self.counters.of("client-ssl", session.profiles.client_ssl)
+                tls.opened()
             async with IdleLimit(session.profiles.idle_seconds) as limit:
                 await self._carry(session, client, ClientSide(counters, limit))
             await streams.close(client)
@@ -80,6 +85,8 @@ class Carrier:
                 reset(conn)
         finally:
             counters.closed()
+            if tls is not None:
+                tls.closed()
 
     def _session(self, key: Key, peer: str) -> Session | None:
         virtual = self.engine.store.get(key)

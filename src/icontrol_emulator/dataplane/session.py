@@ -29,15 +29,19 @@ class Profiles:
 
     by_kind: Mapping[str, Mapping[str, Any]]
     idle_seconds: float | None = None  # None: connections may be idle for ever
+    client_ssl: str = ""  # path of the client-ssl profile
 
     @classmethod
     def of(cls, engine: Engine, virtual: Obj) -> Profiles:
         found: list[tuple[str, Mapping[str, Any]]] = []
+        client_ssl = ""
         for child in engine.store.children(PROFILES, virtual.key.path):
             profile = engine.store.find(Target("profile", child.key.path))
             if profile is not None:
                 found.append((profile.key.type.rpartition("/")[2], engine.props(profile)))
-        return cls(dict(found), idle_seconds(found))
+                if profile.key.type == "ltm/profile/client-ssl":
+                    client_ssl = profile.key.path
+        return cls(dict(found), idle_seconds(found), client_ssl)
 
     @property
     def speaks_http(self) -> bool:

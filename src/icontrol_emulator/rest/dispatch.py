@@ -16,6 +16,7 @@ from icontrol_emulator.rest.message import WRITES, Call, Reply
 from icontrol_emulator.rest.route import resolve
 
 UNPROVISIONED = {"vcmp": "vcmp", "gtm": "gtm", "security": "afm", "asm": "asm", "apm": "apm", "pem": "pem"}
+TRAFFIC = "sys/traffic"
 StatsSource = Callable[[Device, Call, list[str]], dict[str, Any] | None]
 
 
@@ -52,7 +53,7 @@ class Dispatcher:
         if source is not None:
             entries = source(device, self._cluster)
             return Reply(document=system_reads.stats_document(device, path.removesuffix("/stats"), entries))
-        if segments[-1:] == ["stats"]:
+        if segments[-1:] == ["stats"] or path == TRAFFIC:
             document = self._stats(device, call, segments)
             if document is not None:
                 return Reply(document=document)

@@ -12,7 +12,7 @@ from icontrol_emulator.device import Device
 from icontrol_emulator.rest.config_api import find
 from icontrol_emulator.rest.message import Call
 from icontrol_emulator.rest.route import Route, resolve
-from icontrol_emulator.stats import entries
+from icontrol_emulator.stats import entries, system
 
 
 class StatsDocuments:
@@ -20,7 +20,9 @@ class StatsDocuments:
         self._planes = planes
 
     def document(self, device: Device, call: Call, segments: list[str]) -> dict[str, Any] | None:
-        """The answer to a path ending in `stats`, or None when its type has no statistics."""
+        """The answer to a path ending in `stats`, and to the device's own; None when its type has no statistics."""
+        if "/".join(segments).removesuffix("/stats") == system.PATH:
+            return self._traffic(device)
         route = resolve(device.engine.registry, segments)
         if route is None or route.spec.path not in entries.BUILDERS:
             return None
@@ -34,6 +36,14 @@ class StatsDocuments:
         plane = self._planes[device.name]
         shown["entries"] = dict(self._entry(plane, device, obj) for obj in objects)
         return shown
+
+    def _traffic(self, device: Device) -> dict[str, Any]:
+        entries = system.traffic_entries(self._planes[device.name].counters)
+        return {
+            "kind": "tm:sys:traffic:trafficstats",
+            "selfLink": device.renderer.link(system.PATH),
+            "entries": entries,
+        }
 
     def _objects(self, device: Device, route: Route, call: Call) -> list[Obj]:
         if route.key is not None:

@@ -59,7 +59,7 @@ def _traffic(prefix: str, counters: Counters) -> dict[str, object]:
     }
 
 
-def _as_seen_from_pool(counters: Counters) -> Counters:
+def as_seen_from_pool(counters: Counters) -> Counters:
     """A member's counters: what the device sent to it is the members' input."""
     return Counters(
         bytes_in=counters.bytes_out, bytes_out=counters.bytes_in, packets_in=counters.packets_out,
@@ -81,6 +81,14 @@ _VIRTUAL_ZEROS = _zeros(
     "syncookie.swsyncookieInstance syncookie.syncacheCurr syncookie.syncacheOver syncookie.syncookies"
 )
 _POOL_ZEROS = _zeros(" ".join(f"{kind}.{name}" for kind in ("connq", "connqAll") for name in _QUEUE.split()))
+_CLIENT_SSL_ZEROS = _zeros(
+    "common.activeHandshakeRejected common.badRecords common.curCompatConns common.currentActiveHandshakes "
+    "common.decryptedBytesIn common.decryptedBytesOut common.encryptedBytesIn common.encryptedBytesOut "
+    "common.fatalAlerts common.fullyHwAcceleratedConns common.handshakeFailures common.insecureHandshakeAccepts "
+    "common.insecureHandshakeRejects common.maxCompatConns common.midstreamRenegotiations "
+    "common.partiallyHwAcceleratedConns common.prematureDisconnects common.recordsIn common.recordsOut "
+    "common.renegotiationsRejected common.secureHandshakes common.sniRejects common.totCompatConns"
+)
 
 
 # -- states
@@ -172,7 +180,7 @@ def virtual_entries(view: View, virtual: Obj) -> Entries:
 
 
 def pool_entries(view: View, pool: Obj) -> Entries:
-    counters = _as_seen_from_pool(view.plane.counters.peek("pool", pool.key.path))
+    counters = as_seen_from_pool(view.plane.counters.peek("pool", pool.key.path))
     members = view.engine.store.children(MEMBERS, pool.key.path)
     usable = [member for member in members if view.plane.status.open_to_new(member)]
     up = sum(view.plane.status.monitor_state(member) == "up" for member in usable)
@@ -186,7 +194,7 @@ def pool_entries(view: View, pool: Obj) -> Entries:
 
 
 def member_entries(view: View, member: Obj) -> Entries:
-    counters = _as_seen_from_pool(view.plane.counters.peek("member", member_path(member)))
+    counters = as_seen_from_pool(view.plane.counters.peek("member", member_path(member)))
     rule = view.plane.status.rule_of(member)
     source = " (pool monitor)" if member.props.get("monitor") in (None, "default") else ""
     state = view.plane.status.monitor_state(member)
@@ -201,7 +209,7 @@ def member_entries(view: View, member: Obj) -> Entries:
 
 
 def node_entries(view: View, node: Obj) -> Entries:
-    counters = _as_seen_from_pool(view.plane.counters.peek("node", node.key.path))
+    counters = as_seen_from_pool(view.plane.counters.peek("node", node.key.path))
     state = view.plane.status.node_state(node)
     values: dict[str, object] = {
         **_traffic("serverside", counters), **node_status(view, node).entries(), "addr": node.props.get("address", ""),
@@ -220,7 +228,7 @@ def address_entries(view: View, address: Obj) -> Entries:
     total = Counters()
     for user in users:
         if user is not None:
-            _sum(total, view.plane.counters.peek("virtual", user.key.path))
+            total.add(view.plane.counters.peek("virtual", user.key.path))
     enabled = "enabled" if view.engine.props(address).get("enabled") == "yes" else "disabled"
     reasons = {"available": "The virtual address is available", "offline": "The children virtual servers are down"}
     status = Status(word, enabled, reasons.get(word, "The children virtual servers are not checked"))
@@ -231,15 +239,15 @@ def address_entries(view: View, address: Obj) -> Entries:
     return _build(values)
 
 
-def _sum(total: Counters, part: Counters) -> None:
-    total.bytes_in += part.bytes_in
-    total.bytes_out += part.bytes_out
-    total.packets_in += part.packets_in
-    total.packets_out += part.packets_out
-    total.current += part.current
-    total.maximum = max(total.maximum, part.maximum)
-    total.total += part.total
-    total.requests += part.requests
+def client_ssl_entries(view: View, profile: Obj) -> Entries:
+    counters = view.plane.counters.peek("client-ssl", profile.key.path)
+    values: dict[str, object] = {
+        **_CLIENT_SSL_ZEROS, "common.curConns": counters.current, "common.curNativeConns": counters.current,
+        "common.maxConns": counters.maximum, "common.maxNativeConns": counters.maximum,
+        "common.nonHwAcceleratedConns": counters.total, "common.totNativeConns": counters.total,
+        "tmName": profile.key.path, "typeId": "ltm profile client-ssl", "vsName": "N/A",
+    }  # fmt: skip
+    return _build(values)
 
 
 BUILDERS: dict[str, Callable[[View, Obj], Entries]] = {
@@ -248,4 +256,5 @@ BUILDERS: dict[str, Callable[[View, Obj], Entries]] = {
     MEMBERS: member_entries,
     "ltm/node": node_entries,
     ADDRESS: address_entries,
+    "ltm/profile/client-ssl": client_ssl_entries,
 }

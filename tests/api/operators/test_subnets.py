@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.operators.subnets import subnet_of
-from evenkeel.api.operators.views import SubnetNew
+from evenkeel.api.operators.requests import SubnetNew
 from evenkeel.core.errors import Invalid
 
 

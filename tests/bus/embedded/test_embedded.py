@@ -202,6 +202,9 @@ async def test_what_is_no_queue_file_is_refused(embedded: Embedded, spoil: Calla
 
 async def test_a_bus_that_is_not_started_says_so(embedded: Embedded) -> None:
     bus = EmbeddedBus(str(embedded.path), name="test")
+    assert await bus.present("n") is None
+    with pytest.raises(BusUnavailable, match="not open"):
+        await bus.announce("n")
     with pytest.raises(BusUnavailable, match="not open"):
         await bus.send(embedded.queue, HINT)
     await bus.close()
@@ -213,3 +216,55 @@ async def test_many_processes_may_open_a_new_file_at_once(embedded: Embedded) ->
     await buses[0].consume(embedded.queue, recorder, concurrency=4)
     await asyncio.gather(*(bus.send(embedded.queue, hint(number)) for number, bus in enumerate(buses)))
     await eventually(lambda: set(recorder.numbers()) == set(range(8)))
+
+
+async def test_a_name_whose_socket_was_removed_is_bound_again(
+    embedded: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.05)
+    announcer, watcher = await embedded.bus(), await embedded.bus()
+    await announcer.announce("n")
+    assert await watcher.present("n") is True
+    shutil.rmtree(f"{embedded.path}.sockets")
+    assert await watcher.present("n") is None  # ours is gone too: that tells nothing about others
+
+    async def present() -> bool:
+        return await watcher.present("n") is True
+
+    await eventually(present)
+
+
+async def test_what_killed_processes_left_is_swept_away_and_nothing_else(
+    embedded: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.bus.presence_process",
+        embedded.url,
+        "n",
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    process.kill()
+    await process.wait()
+    left = {path.name for path in _sockets(f"{embedded.path}.sockets")}
+    assert len(left) == 2
+    no_socket = Path(f"{embedded.path}.sockets") / "file.on"
+    no_socket.touch()
+    monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.05)
+    bus = await embedded.bus()
+    await bus.announce("m")
+    await eventually(lambda: not left & {path.name for path in _sockets(f"{embedded.path}.sockets")})
+    assert await bus.present("m") is True
+    assert no_socket.exists()
+
+
+async def test_a_name_that_another_process_has_is_refused(embedded: Embedded) -> None:
+    first, second = await embedded.bus(), await embedded.bus()
+    await first.announce("n")
+    with pytest.raises(BusUnavailable):
+        await second.announce("n")
+    assert await second.present("n") is True

@@ -5,8 +5,8 @@ from msgspec import defstruct, structs
 from evenkeel.api.lists import PAGE_PARAMETERS
 from evenkeel.api.octavia.routes import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
-from evenkeel.api.operators import handlers, views
-from evenkeel.api.operators.handlers import operator_only
+from evenkeel.api.operators import agents, environments, handlers, requests, views
+from evenkeel.api.operators.query import operator_only
 from evenkeel.api.routing import Operation, Parameter, RouteMap
 
 _AGENT_PARAMETERS = (
@@ -17,20 +17,17 @@ _AGENT_PARAMETERS = (
     Parameter(name="id", description="With this id"),
     Parameter(name="alive", description="Alive or not", type=bool),
     Parameter(name="admin_state_up", description="In service or not", type=bool),
+    Parameter(name="state", description="In this state: up, draining, drained, silent, stopped or forced_down"),
 )
 
-_OPERATIONS = (
-    Operation(
-        method="GET",
-        path="/status",
-        handle=handlers.status,
-        summary="The whole system in a few numbers",
-        answer=wrapped("status", views.StatusView),
-    ),
+_AGENT = wrapped("agent", views.AgentView)
+_ENVIRONMENT = wrapped("environment", views.EnvironmentView)
+
+_AGENTS = (
     Operation(
         method="GET",
         path="/agents",
-        handle=handlers.agents,
+        handle=agents.agents,
         summary="List agents",
         answer=defstruct("AgentList", [("agents", list[views.AgentView])], kw_only=True),
         parameters=_AGENT_PARAMETERS,
@@ -38,32 +35,77 @@ _OPERATIONS = (
     Operation(
         method="GET",
         path="/agents/{id}",
-        handle=handlers.agent,
+        handle=agents.agent,
         summary="Show an agent",
-        answer=wrapped("agent", views.AgentView),
+        answer=_AGENT,
         errors=(404,),
     ),
     Operation(
         method="PUT",
         path="/agents/{id}",
-        handle=handlers.change_agent,
-        summary="Take an agent out of service, or back in",
-        body=views.AgentChangeBody,
-        answer=wrapped("agent", views.AgentView),
+        handle=agents.change_agent,
+        summary="Drain an agent (admin_state_up false), or undrain it",
+        body=requests.AgentChangeBody,
+        answer=_AGENT,
         errors=(404,),
+    ),
+    Operation(
+        method="PUT",
+        path="/agents/{id}/drain",
+        handle=agents.set_admin_state(False),
+        summary="Have its shards handed over to other agents, and give it none",
+        answer=_AGENT,
+        errors=(404,),
+    ),
+    Operation(
+        method="PUT",
+        path="/agents/{id}/undrain",
+        handle=agents.set_admin_state(True),
+        summary="Put a drained agent back into service",
+        answer=_AGENT,
+        errors=(404,),
+    ),
+    Operation(
+        method="PUT",
+        path="/agents/{id}/failback",
+        handle=agents.failback,
+        summary="Have the shards it is home to handed back to it",
+        answer=_AGENT,
+        errors=(404, 409),
+    ),
+    Operation(
+        method="PUT",
+        path="/agents/{id}/force-down",
+        handle=agents.force_down,
+        summary="Declare its host dead, so that its shards move at once, or take that back",
+        body=requests.ForceDownBody,
+        answer=_AGENT,
+        errors=(404,),
+    ),
+    Operation(
+        method="PUT",
+        path="/agents/{id}/rebind",
+        handle=agents.rebind,
+        summary="Make another agent of its group the home of its shards",
+        body=requests.RebindBody,
+        answer=wrapped("rebound", views.ReboundView),
+        errors=(404, 409),
     ),
     Operation(
         method="DELETE",
         path="/agents/{id}",
-        handle=handlers.delete_agent,
-        summary="Forget an agent that is gone and home to nothing",
+        handle=agents.delete_agent,
+        summary="Forget an agent that is gone",
         status=204,
+        parameters=(
+            Parameter(name="rebind_to", description="The agent of its group that becomes the home of its shards"),
+        ),
         errors=(404, 409),
     ),
     Operation(
         method="GET",
         path="/agents/{id}/loadbalancers",
-        handle=handlers.agent_load_balancers,
+        handle=agents.agent_load_balancers,
         summary="List load balancers the agent acts for or is home to",
         answer=defstruct(
             "HostedPage",
@@ -74,6 +116,69 @@ _OPERATIONS = (
         filters=True,
         errors=(404,),
     ),
+)
+
+_ENVIRONMENTS = (
+    Operation(
+        method="GET",
+        path="/environments",
+        handle=environments.environments,
+        summary="List environments",
+        answer=defstruct("EnvironmentList", [("environments", list[views.EnvironmentView])], kw_only=True),
+    ),
+    Operation(
+        method="POST",
+        path="/environments",
+        handle=environments.create_environment,
+        summary="Create an environment",
+        body=requests.EnvironmentNewBody,
+        answer=_ENVIRONMENT,
+        status=201,
+        errors=(409,),
+    ),
+    Operation(
+        method="GET",
+        path="/environments/{name}",
+        handle=environments.environment,
+        summary="Show an environment",
+        answer=_ENVIRONMENT,
+        errors=(404,),
+    ),
+    Operation(
+        method="PUT",
+        path="/environments/{name}",
+        handle=environments.change_environment,
+        summary="Change an environment",
+        body=requests.EnvironmentChangeBody,
+        answer=_ENVIRONMENT,
+        errors=(404,),
+    ),
+    Operation(
+        method="PUT",
+        path="/environments/{name}/resume",
+        handle=environments.resume_environment,
+        summary="Close its circuit breaker: the shards of silent agents move",
+        answer=_ENVIRONMENT,
+        errors=(404,),
+    ),
+    Operation(
+        method="DELETE",
+        path="/environments/{name}",
+        handle=environments.delete_environment,
+        summary="Delete an environment without agents and load balancers",
+        status=204,
+        errors=(404, 409),
+    ),
+)
+
+_OTHERS = (
+    Operation(
+        method="GET",
+        path="/status",
+        handle=handlers.status,
+        summary="The whole system in a few numbers",
+        answer=wrapped("status", views.StatusView),
+    ),
     Operation(
         method="GET",
         path="/loadbalancers/{id}/agent",
@@ -81,23 +186,6 @@ _OPERATIONS = (
         summary="Show who serves a load balancer",
         answer=wrapped("hosting", views.HostingView),
         errors=(404,),
-    ),
-    Operation(
-        method="GET",
-        path="/environments",
-        handle=handlers.environments,
-        summary="List environments",
-        answer=defstruct("EnvironmentList", [("environments", list[views.EnvironmentView])], kw_only=True),
-    ),
-    Operation(
-        method="POST",
-        path="/environments",
-        handle=handlers.create_environment,
-        summary="Create an environment",
-        body=views.EnvironmentNewBody,
-        answer=wrapped("environment", views.EnvironmentView),
-        status=201,
-        errors=(409,),
     ),
     Operation(
         method="GET",
@@ -111,7 +199,7 @@ _OPERATIONS = (
         path="/subnets",
         handle=handlers.create_subnet,
         summary="Create an address pool",
-        body=views.SubnetNewBody,
+        body=requests.SubnetNewBody,
         answer=wrapped("subnet", views.SubnetView),
         status=201,
         errors=(409,),
@@ -154,6 +242,6 @@ OPERATOR_ROUTES = RouteMap(
     prefixes=("/evenkeel/v1",),
     operations=tuple(
         structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
-        for operation in _OPERATIONS
+        for operation in (*_AGENTS, *_ENVIRONMENTS, *_OTHERS)
     ),
 )

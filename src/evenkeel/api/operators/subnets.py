@@ -4,7 +4,7 @@ from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from evenkeel.api.errors import unknown_input
-from evenkeel.api.operators.views import SubnetNew
+from evenkeel.api.operators.requests import SubnetNew
 from evenkeel.core.model import Subnet
 
 Address = IPv4Address | IPv6Address

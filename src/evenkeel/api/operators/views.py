@@ -1,87 +1,13 @@
-"""What operators see, and what they may send."""
+"""What operators see."""
 
-from typing import Annotated
+from collections.abc import Iterable, Mapping
 
-from msgspec import Meta
-
-from evenkeel.api.bodies import Request
-from evenkeel.api.fields import END, NO_NUL, Address, ObjectId, ProjectId, Text
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.control import Agent, Environment, Event, Shard
 from evenkeel.core.messages import DeviceState
 from evenkeel.core.model import LoadBalancer, Subnet
+from evenkeel.core.standing import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.values import Value
-
-EnvironmentName = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=64,
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*" + END,
-        description="1 to 64 letters, digits, dashes and underscores",
-    ),
-]
-DriverName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_-]*" + END)]
-Cidr = Annotated[
-    str,
-    Meta(
-        max_length=49,
-        pattern=r"^[0-9A-Fa-f.:]+/[0-9]{1,3}" + END,
-        extra_json_schema={"description": "a network like 10.0.0.0/24"},
-    ),
-]
-SubnetName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
-
-
-# -- what is sent
-
-
-class AgentChange(Request):
-    """What operators may change of an agent."""
-
-    admin_state_up: bool
-
-
-class AgentChangeBody(Request):
-    """Body of PUT /agents/{id}."""
-
-    agent: AgentChange
-
-
-class EnvironmentNew(Request):
-    """A new environment."""
-
-    name: EnvironmentName
-    device_driver: DriverName
-    description: Text = ""
-
-
-class EnvironmentNewBody(Request):
-    """Body of POST /environments."""
-
-    environment: EnvironmentNew
-
-
-class SubnetNew(Request):
-    """A new address pool. Without an allocation range: all addresses but gateway and reserved ones around it."""
-
-    cidr: Cidr
-    name: SubnetName | None = None
-    id: ObjectId | None = None
-    network_id: ObjectId | None = None
-    gateway_ip: Address | None = None
-    allocation_start: Address | None = None
-    allocation_end: Address | None = None
-    project_id: ProjectId | None = None
-
-
-class SubnetNewBody(Request):
-    """Body of POST /subnets."""
-
-    subnet: SubnetNew
-
-
-# -- what is shown
 
 
 class DeviceView(Value):
@@ -101,6 +27,13 @@ class ServedShard(Value):
     epoch: int
 
 
+class CapacityView(Value):
+    """How much of something is used on the fullest device, and the operator's limit."""
+
+    value: float
+    limit: float
+
+
 class AgentView(Value):
     """An agent."""
 
@@ -111,20 +44,41 @@ class AgentView(Value):
     device_driver: str
     ha_type: str
     endpoints: tuple[str, ...]
+    state: AgentState
+    """up, draining, drained, silent, stopped or forced_down."""
+    halted: str
+    """Why its environment's circuit breaker is open; empty: it is closed."""
     admin_state_up: bool
+    forced_down: bool
+    failback_asked: bool
     alive: bool
+    silent_since: str | None
     session_started_at: str | None
     session_expires_at: str | None
     reported_at: str | None
     configurations: dict[str, str]
     devices: list[DeviceView]
+    reachable_devices: int | None
     queue_depth: int
     capacity_score: float
+    capacity: dict[str, CapacityView]
+    """By metric of its capacity policy."""
     serving: list[ServedShard]
     """What the agent itself said in its last state report; the shards say what the database decided."""
     acting_shards: int
     home_shards: int
     load_balancers: int
+    """Load balancers whose home it is."""
+    handing_over: int
+    """Shards that it was asked to release to another agent."""
+    waiting_shards: int
+    """Shards of it that another agent is to serve, and does not yet."""
+    waiting_reason: str
+    """Why they cannot move now; empty: they can, or there are none."""
+    away_shards: int
+    """Shards whose home it is and that another agent serves."""
+    away_reason: str
+    """Why they do not come home; empty: they do, or there are none."""
     created_at: str
 
 
@@ -134,6 +88,12 @@ class EnvironmentView(Value):
     name: str
     device_driver: str
     description: str
+    failback: str
+    breaker_share: float
+    breaker_agents: int
+    halted: str
+    """Why its circuit breaker is open, so that no shard moves; empty: it is closed."""
+    halted_at: str | None
     created_at: str
 
 
@@ -163,6 +123,8 @@ class ShardView(Value):
     handover_to: str | None
     served: bool
     """Its acting agent is alive."""
+    halted: str
+    """Why its environment's circuit breaker is open; empty: it is closed."""
 
 
 class HostingView(Value):
@@ -172,6 +134,10 @@ class HostingView(Value):
     revision: int
     applied_revision: int
     status_reason: str
+    operating_status: str
+    operating_reason: str
+    halted: str
+    """Why its environment's circuit breaker is open; empty: it is closed."""
     shard: ShardView | None
     home: AgentView | None
     acting: AgentView | None
@@ -204,12 +170,30 @@ class ShardCounts(Value):
     unserved: int
 
 
+class HaltedView(Value):
+    """An environment whose circuit breaker is open."""
+
+    environment: str
+    since: str | None
+    reason: str
+
+
+class ReboundView(Value):
+    """What a rebind did."""
+
+    agent_id: str
+    to: str
+    shards: int
+    """How many got another home; 0: they had it already."""
+
+
 class StatusView(Value):
-    """The whole system in a few numbers."""
+    """The whole system in a few numbers, and what is wrong at large."""
 
     agents: UpDown
     load_balancers: dict[str, int]
     shards: ShardCounts
+    halted: list[HaltedView]
 
 
 def _device(device: DeviceState) -> DeviceView:
@@ -232,19 +216,31 @@ def agent_view(agent: Agent) -> AgentView:
         device_driver=agent.device_driver,
         ha_type=agent.ha_type,
         endpoints=agent.endpoints,
+        state=agent_state(agent),
+        halted=agent.halted_reason,
         admin_state_up=agent.admin_state_up,
+        forced_down=agent.forced_down,
+        failback_asked=agent.failback_asked,
         alive=agent.alive,
+        silent_since=timestamp_or_none(agent.silent_since),
         session_started_at=timestamp_or_none(agent.session_started_at),
         session_expires_at=timestamp_or_none(agent.session_expires_at),
         reported_at=timestamp_or_none(agent.reported_at),
         configurations=agent.configurations,
         devices=[_device(device) for device in agent.devices],
+        reachable_devices=agent.reachable_devices,
         queue_depth=agent.queue_depth,
         capacity_score=agent.capacity_score,
+        capacity={name: CapacityView(value=each.value, limit=each.limit) for name, each in agent.capacity.items()},
         serving=[ServedShard(shard_id=item.shard_id, epoch=item.epoch) for item in agent.serving],
         acting_shards=agent.acting_shards,
         home_shards=agent.home_shards,
         load_balancers=agent.load_balancers,
+        handing_over=agent.handing_over,
+        waiting_shards=waiting_shards(agent),
+        waiting_reason=why_waiting(agent),
+        away_shards=agent.away_shards,
+        away_reason=why_away(agent),
         created_at=timestamp(agent.created_at),
     )
 
@@ -255,8 +251,23 @@ def environment_view(row: Environment) -> EnvironmentView:
         name=row.name,
         device_driver=row.device_driver,
         description=row.description,
+        failback=row.failback.value,
+        breaker_share=row.breaker_share,
+        breaker_agents=row.breaker_agents,
+        halted=row.halted_reason,
+        halted_at=timestamp_or_none(row.halted_at),
         created_at=timestamp(row.created_at),
     )
+
+
+def halted_reasons(rows: Iterable[Environment]) -> dict[str, str]:
+    """Why circuit breakers are open, by environment; those that are closed are left out."""
+    return {row.name: row.halted_reason for row in rows if row.halted_at is not None}
+
+
+def halted_view(row: Environment) -> HaltedView:
+    """An environment whose circuit breaker is open."""
+    return HaltedView(environment=row.name, since=timestamp_or_none(row.halted_at), reason=row.halted_reason)
 
 
 def subnet_view(row: Subnet) -> SubnetView:
@@ -273,8 +284,8 @@ def subnet_view(row: Subnet) -> SubnetView:
     )
 
 
-def shard_view(row: Shard, alive: frozenset[str]) -> ShardView:
-    """A shard; ``alive`` are the ids of the agents that are."""
+def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> ShardView:
+    """A shard; ``alive`` are the ids of the agents that are, ``halted`` is of :func:`halted_reasons`."""
     return ShardView(
         id=row.id,
         environment=row.environment,
@@ -285,10 +296,13 @@ def shard_view(row: Shard, alive: frozenset[str]) -> ShardView:
         epoch=row.epoch,
         handover_to=row.handover_to,
         served=row.acting_agent_id in alive,
+        halted=halted.get(row.environment, ""),
     )
 
 
-def hosting_view(root: LoadBalancer, shard: Shard | None, agents: dict[str, Agent]) -> HostingView:
+def hosting_view(
+    root: LoadBalancer, shard: Shard | None, agents: Mapping[str, Agent], halted: Mapping[str, str]
+) -> HostingView:
     """Who serves a load balancer."""
     home = agents.get(shard.home_agent_id) if shard else None
     acting = agents.get(shard.acting_agent_id or "") if shard else None
@@ -298,7 +312,10 @@ def hosting_view(root: LoadBalancer, shard: Shard | None, agents: dict[str, Agen
         revision=root.revision,
         applied_revision=root.applied_revision,
         status_reason=root.status_reason,
-        shard=None if shard is None else shard_view(shard, alive),
+        operating_status=root.operating_status.value,
+        operating_reason=root.operating_reason,
+        halted=halted.get(root.provider, ""),
+        shard=None if shard is None else shard_view(shard, alive, halted),
         home=None if home is None else agent_view(home),
         acting=None if acting is None else agent_view(acting),
     )

@@ -1,7 +1,7 @@
 """The :class:`~evenkeel.core.ports.Bus` over RabbitMQ.
 
-One connection for sending, and one for each subscription, so that a broker that throttles senders does not hold up
-acknowledgements.
+One connection for sending, and one for each subscription and announcement, so that a broker that throttles senders does
+not hold up acknowledgements, and a sender that changes its node does not look like a process that vanished.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from aio_pika.abc import AbstractConnection
 from evenkeel.bus.amqp.consumer import AmqpSubscription
 from evenkeel.bus.amqp.link import Link
 from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.presence import AmqpAnnouncement
 from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, QueueGone, QueueRefused
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.work import Calls
@@ -45,6 +46,7 @@ class AmqpBus:
         self._max_bytes = max_message_bytes
         self._calls = Calls()
         self._subscriptions: list[AmqpSubscription] = []
+        self._announcements: list[AmqpAnnouncement] = []
         self._link: Link[Publisher] | None = None
 
     async def start(self) -> None:
@@ -109,7 +111,28 @@ class AmqpBus:
         await subscription.start()
         return subscription
 
+    async def announce(self, name: str) -> AmqpAnnouncement:
+        if self._link is None:
+            raise BusUnavailable("the bus is not open")
+        announcement = AmqpAnnouncement(self._nodes, name, name=self._name)
+        self._announcements = [other for other in self._announcements if not other.closed]
+        self._announcements.append(announcement)
+        await announcement.start()
+        return announcement
+
+    async def present(self, name: str) -> bool | None:
+        publisher = self._current()
+        if publisher is None:
+            return None
+        answer = await publisher.probes.present(name)
+        if publisher.probes.broken:
+            self._drop(publisher)
+        return answer
+
     async def close(self) -> None:
+        for announcement in self._announcements:
+            await announcement.close()
+        self._announcements = []
         for subscription in self._subscriptions:
             await subscription.close()
         self._subscriptions = []

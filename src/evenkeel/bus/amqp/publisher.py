@@ -9,6 +9,7 @@ from aio_pika.exceptions import DeliveryError, PublishError
 from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
 from evenkeel.bus.amqp.link import translated
+from evenkeel.bus.amqp.presence import Probes
 from evenkeel.bus.amqp.topology import declare_queue
 from evenkeel.core.errors import BusUnavailable
 
@@ -27,10 +28,13 @@ class QueueRefused(BusUnavailable):
 class Publisher:
     """Lives as long as its connection. Every method raises :class:`BusUnavailable` when that is lost."""
 
-    def __init__(self, connection: AbstractConnection, sends: AbstractChannel, calls: AbstractChannel) -> None:
+    def __init__(
+        self, connection: AbstractConnection, sends: AbstractChannel, calls: AbstractChannel, probes: Probes
+    ) -> None:
         self._connection = connection
         self._sends = sends
         self._calls = calls
+        self.probes = probes
         self._declared: set[str] = set()
 
     @classmethod
@@ -44,7 +48,7 @@ class Publisher:
 
         replies = await calls.get_queue(REPLY_TO, ensure=False)
         await replies.consume(received, no_ack=True)
-        return cls(connection, sends, calls)
+        return cls(connection, sends, calls, await Probes.open(connection))
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
         """Publish durably, and return when the broker has it."""

@@ -10,9 +10,11 @@ import structlog
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.embedded import queries
 from evenkeel.bus.embedded.pokes import Pokes, is_dead, remove, socket_directory
+from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, address, sweep
 from evenkeel.bus.embedded.queries import LEASE_SECONDS, Claim
 from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.embedded.thread import FileThread
+from evenkeel.bus.presence import Sightings
 from evenkeel.bus.work import Calls, Workers, work
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
 from evenkeel.core.messages import AnyReply, Call, Hint
@@ -38,6 +40,9 @@ class EmbeddedBus:
         self._file = FileThread(path)
         self._woken = asyncio.Event()
         self._pokes = Pokes(self.look)
+        self._directory = ""
+        self._announcements: list[EmbeddedAnnouncement] = []
+        self._sightings = Sightings()
         self._calls = Calls()
         self._subscriptions: list[EmbeddedSubscription] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -81,13 +86,37 @@ class EmbeddedBus:
         self._woken.set()
         return subscription
 
+    async def announce(self, name: str) -> EmbeddedAnnouncement:
+        if not self._directory:
+            raise BusUnavailable("the bus is not open")
+        announcement = EmbeddedAnnouncement(name, self._withdrawn)
+        try:
+            announcement.bind(self._directory)
+        except OSError as error:
+            raise BusUnavailable(f"no socket in {self._directory}: {error.strerror}") from error
+        self._announcements.append(announcement)
+        return announcement
+
+    def _withdrawn(self, announcement: EmbeddedAnnouncement) -> None:
+        if announcement in self._announcements:
+            self._announcements.remove(announcement)
+
+    async def present(self, name: str) -> bool | None:
+        # without our own socket, those of the others may have been removed with it, and they may be there
+        if not self._directory or not self._pokes.bound():
+            return None
+        return self._sightings.judge(name, not is_dead(address(self._directory, name)))
+
     async def close(self) -> None:
+        for announcement in tuple(self._announcements):
+            await announcement.close()
         for subscription in tuple(self._subscriptions):
             await subscription.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
+        self._directory = ""
         self._calls.fail_all("the bus was closed")
         with contextlib.suppress(BusUnavailable):
             self._wake(await self._file.run(partial(queries.forget, peer=self._peer)))
@@ -107,6 +136,8 @@ class EmbeddedBus:
         if directory != remembered:
             await self._file.run(partial(queries.set_setting, name="socket_directory", value=directory))
         self._pokes.bind(directory, self._peer)
+        self._directory = directory
+        self._sightings.forget()
         await self._register()
 
     async def _register(self) -> None:
@@ -225,8 +256,16 @@ class EmbeddedBus:
                 await self._bury(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
                 if polls % TRIM_EVERY_POLLS == 0:
                     await self._tidy()
+                await self._stay_present()
             except (BusUnavailable, OSError) as error:
                 log.warning("embedded bus housekeeping failed; trying again", reason=str(error))
+
+    async def _stay_present(self) -> None:
+        """Bind again what was removed under us (by who cleans temporary directories, say)."""
+        if not self._pokes.bound():
+            await self._bind()
+        for announcement in self._announcements:
+            announcement.bind(self._directory)
 
     async def _renew(self) -> None:
         claims = [claim for subscription in self._subscriptions for claim in subscription.claims]
@@ -244,11 +283,9 @@ class EmbeddedBus:
 
     async def _tidy(self) -> None:
         await self._file.run(queries.trim)
+        sweep(self._directory)
         await self._bury(await self._file.run(partial(queries.peers, peer=self._peer)))
-        if self._pokes.bound():
-            await self._register()
-        else:
-            await self._bind()
+        await self._register()
 
 
 class EmbeddedSubscription:

@@ -1,7 +1,8 @@
 """Waking each other up: every process binds a Unix datagram socket, and whoever adds a message pokes it.
 
 A poke holds nothing. One that is lost costs a second, because everybody looks now and then anyway; one that does not
-fit is not needed, because the receiver has pokes to read already. A refused poke tells that a process is dead.
+fit is not needed, because the receiver has pokes to read already. A refused poke tells that a process is dead: the
+kernel closes its sockets, however it died, and not while it is merely frozen.
 """
 
 import asyncio

@@ -2,45 +2,84 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Collection, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 import structlog
 
-from evenkeel.core.device import PartitionBatch
+from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.devices.bigip import guard
-from evenkeel.devices.bigip.icontrol import IControl
+from evenkeel.devices.bigip import guard, observation, requirements
+from evenkeel.devices.bigip.capacity import CapacityReader
+from evenkeel.devices.bigip.icontrol import IControl, NoAnswer
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.objects import Rendered
+from evenkeel.devices.bigip.observe import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.partition import PartitionPass, PassOutcome, View
+from evenkeel.devices.bigip.reach import Reach
 
+T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-PROBE = "/mgmt/tm/cm/device"
-PROBE_SECONDS = 3.0
 LAST_SAVE_SECONDS = 3.0
 
 
 class BigIpDevice:
     """One device. Passes over different partitions may run at once, over one partition they wait for each other."""
 
-    def __init__(self, host: str, options: BigIpOptions, names: Names) -> None:
+    def __init__(self, host: str, options: BigIpOptions, names: Names, tls: ssl.SSLContext | None = None) -> None:
         self.host = host
-        self.icontrol = IControl(host, options)
+        self.icontrol = IControl(host, options, tls)
+        self.reach = Reach(self.icontrol, options.connect_timeout_seconds)
         self._options = options
         self._names = names
         self._views: dict[str, View] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
-        self._suspect = False
         self._saving: asyncio.Task[None] | None = None
+        self._capacity = CapacityReader(self.icontrol)
+
+    async def check(self) -> DeviceState:
+        """Does it meet the minimum? Does not raise for the device's sake."""
+        try:
+            await self.reach.confirm()
+            return await self.watched(requirements.look(self.icontrol, self._options.ha_type))
+        except DeviceUnavailable as error:
+            return DeviceState(name=self.host, reachable=False, problem=str(error))
+
+    async def observe(self) -> observation.Reading:
+        """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
+        try:
+            await self.reach.confirm()
+            return await observation.read(self.icontrol)
+        except DeviceUnavailable as error:
+            self.lost(error)
+            raise
+
+    async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
+        """How much of it is used. Raises :class:`DeviceUnavailable`."""
+        try:
+            await self.reach.confirm()
+            return await self._capacity.read(metrics)
+        except DeviceUnavailable as error:
+            self.lost(error)
+            raise
+
+    async def watched(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of ``work`` on this device, given up if the device is found dead meanwhile."""
+        try:
+            return await self.reach.watch(work)
+        except NoAnswer as error:
+            self.lost(error)
+            raise
 
     async def take_over(self, project_id: str, epoch: int) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         async with self._alone(project_id) as partition:
-            await self._guarded(partition, epoch)
+            await self._guarded(project_id, partition, epoch)
 
     async def apply(self, batch: PartitionBatch, rendered: tuple[Rendered, ...]) -> PassOutcome:
         """Make this device's partition so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`."""
@@ -51,7 +90,7 @@ class BigIpDevice:
                 self._names,
                 batch,
                 rendered,
-                view=await self._guarded(partition, batch.epoch),
+                view=await self._guarded(batch.project_id, partition, batch.epoch),
                 pending=self._pending_of(partition),
             ).run()
         if outcome.writes:
@@ -62,21 +101,12 @@ class BigIpDevice:
         """Remember nothing of the partition."""
         self._views.pop(self._names.partition(project_id), None)
 
-    async def probe(self) -> None:
-        """Ask a device that was silent something small before it is trusted with a long wait again.
-
-        Raises :class:`DeviceUnavailable`.
-        """
-        if self._suspect:
-            timeout_seconds = min(PROBE_SECONDS, self._options.connect_timeout_seconds)
-            await self.icontrol.send("GET", PROBE, timeout_seconds=timeout_seconds)
-            self._suspect = False
-
     def lost(self, error: DeviceUnavailable) -> None:
         """It was out of reach: whatever is remembered may have changed."""
         self._views.clear()
-        self._suspect = True
-        log.warning("device out of reach", device=self.host, reason=str(error))
+        if self.reach.doubt is None:
+            log.warning("device out of reach", device=self.host, reason=str(error))
+        self.reach.doubt = error
 
     async def close(self) -> None:
         """Save what is not yet saved, and disconnect."""
@@ -85,6 +115,7 @@ class BigIpDevice:
             with contextlib.suppress(DeviceUnavailable, DeviceRejected, TimeoutError):
                 async with asyncio.timeout(LAST_SAVE_SECONDS):
                     await self._save()
+        await self.reach.close()
         await self.icontrol.close()
 
     # -- how
@@ -95,7 +126,7 @@ class BigIpDevice:
         partition = self._names.partition(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
             try:
-                await self.probe()
+                await self.reach.confirm()
                 yield partition
             except DeviceUnavailable as error:
                 self.lost(error)
@@ -104,11 +135,12 @@ class BigIpDevice:
                 self._views.pop(partition, None)
                 raise
 
-    async def _guarded(self, partition: str, epoch: int) -> View:
+    async def _guarded(self, project_id: str, partition: str, epoch: int) -> View:
         """What is known of the partition at this epoch, with the guard moved if need be."""
         view = self._views.get(partition)
         if view is not None and view.epoch == epoch:
             return view
+        await self._refuse_former(project_id, partition)
         new = await guard.take_over(
             self.icontrol,
             partition,
@@ -120,6 +152,16 @@ class BigIpDevice:
         )
         self._views[partition] = view = View(epoch, new=new)
         return view
+
+    async def _refuse_former(self, project_id: str, partition: str) -> None:
+        """Begin no second partition for a tenant that has one under the name an earlier version gave it.
+
+        Raises :class:`DeviceRejected`: nobody would ever remove what is in the old one.
+        """
+        former = self._names.former_partition(project_id)
+        if former and (await read_guards(self.icontrol, former)).environment == self._names.environment:
+            reason = f"an earlier version made partition {former} for this tenant, whose partition is now {partition}"
+            raise DeviceRejected(self.host, f"{reason}; remove {former} from the device, and it is built anew")
 
     def _pending_of(self, partition: str) -> set[str]:
         return self._pending.setdefault(partition, set())

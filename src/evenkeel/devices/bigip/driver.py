@@ -1,13 +1,13 @@
 """The BIG-IP driver: a device group behind the :class:`evenkeel.core.ports.Device` port.
 
 Every device of the group gets the same configuration, directly and at the same time; none copies it to another. A
-device that is out of reach is ``lagging``: its partition is read and repaired in full when it is back. A load
-balancer is refused only if a device that answered refused it.
+device that is out of reach is ``lagging``: its partition is read and repaired in full when it is back, and the others
+do not wait for it (see :mod:`reach`). A load balancer is refused only if a device that answered refused it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import Any, TypeVar
 
 import structlog
 
@@ -21,24 +21,28 @@ from evenkeel.core.device import (
 )
 from evenkeel.core.errors import DeviceUnavailable, StaleOwner
 from evenkeel.core.statuses import RescheduleMode
-from evenkeel.devices.bigip import observation, requirements
+from evenkeel.devices.bigip import observation
+from evenkeel.devices.bigip.capacity import fullest
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.partition import PassOutcome
 from evenkeel.devices.bigip.render import render
+from evenkeel.devices.bigip.tls import client_context
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 
 class BigIpGroup:
-    """One device group."""
+    """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
 
     def __init__(self, options: BigIpOptions) -> None:
         self._options = options
         self._names = Names(environment=options.environment, prefix=options.prefix or options.environment)
-        self._devices = tuple(BigIpDevice(host, options, self._names) for host in options.hosts)
+        tls = client_context(options)
+        self._devices = tuple(BigIpDevice(host, options, self._names, tls) for host in options.hosts)
+        self._uneven: frozenset[observation.Absence] = frozenset()
 
     @property
     def facts(self) -> DeviceFacts:
@@ -52,8 +56,7 @@ class BigIpGroup:
 
     async def check(self) -> tuple[DeviceState, ...]:
         """See :meth:`evenkeel.core.ports.Device.check`."""
-        looks = (requirements.look(device.icontrol, self._options.ha_type) for device in self._devices)
-        return tuple(await asyncio.gather(*looks))
+        return tuple(await asyncio.gather(*(device.check() for device in self._devices)))
 
     async def take_over(self, project_id: str, epoch: int) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
@@ -70,9 +73,16 @@ class BigIpGroup:
 
     async def observe(self) -> Observation:
         """See :meth:`evenkeel.core.ports.Device.observe`."""
-        done, lost = await self._on_all(_observe)
+        done, lost = await self._on_all(lambda device: device.observe())
         away = [DeviceState(name=host, reachable=False, problem=str(error)) for host, error in lost.items()]
-        return observation.merge(done.values(), away, self._names)
+        # What one device lacks at one look only is most likely being written just now.
+        before, self._uneven = self._uneven, observation.absences(done, self._names)
+        return observation.merge(done, away, self._names, uneven=before & self._uneven)
+
+    async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
+        """See :meth:`evenkeel.core.ports.Device.capacity`."""
+        done, _ = await self._on_all(lambda device: device.capacity(metrics))
+        return fullest(done.values())
 
     def forget(self, project_id: str) -> None:
         """See :meth:`evenkeel.core.ports.Device.forget`."""
@@ -84,38 +94,65 @@ class BigIpGroup:
         await asyncio.gather(*(device.close() for device in self._devices))
 
     async def _on_all(
-        self, work: Callable[[BigIpDevice], Awaitable[T]]
+        self, work: Callable[[BigIpDevice], Coroutine[Any, Any, T]]
     ) -> tuple[dict[str, T], dict[str, DeviceUnavailable]]:
         """Results of the devices that were reached, errors of those that were not.
 
         Raises :class:`StaleOwner` if any device says so, any other failure as it is, and
         :class:`DeviceUnavailable` if no device was reached.
         """
-        results = await asyncio.gather(*(work(device) for device in self._devices), return_exceptions=True)
+        doubted = [device for device in self._devices if device.reach.doubt is not None]
+        tasks = {device: asyncio.create_task(device.watched(work(device))) for device in self._devices}
+        try:
+            await _enough(tasks, doubted)
+        finally:
+            left = [task for task in tasks.values() if not task.done()]
+            for task in left:
+                task.cancel()
+            if left:
+                await asyncio.wait(left)
         done: dict[str, T] = {}
         lost: dict[str, DeviceUnavailable] = {}
         failures: list[BaseException] = []
-        for device, result in zip(self._devices, results, strict=True):
-            if isinstance(result, DeviceUnavailable):
-                lost[device.host] = result
-            elif isinstance(result, BaseException):
-                failures.append(result)
+        for device, task in tasks.items():
+            error = _given_up(device) if task.cancelled() else task.exception()
+            if isinstance(error, DeviceUnavailable):
+                lost[device.host] = error
+            elif error is not None:
+                failures.append(error)
             else:
-                done[device.host] = result
+                done[device.host] = task.result()
         if failures:
             raise max(failures, key=_weight)
         if not done:
-            raise next(iter(lost.values()))
+            raise _all_lost(lost)
         return done, lost
 
 
-async def _observe(device: BigIpDevice) -> observation.Reading:
-    try:
-        await device.probe()
-        return await observation.read(device.icontrol)
-    except DeviceUnavailable as error:
-        device.lost(error)
-        raise
+async def _enough(tasks: Mapping[BigIpDevice, asyncio.Task[T]], doubted: Iterable[BigIpDevice]) -> None:
+    """Wait for all devices, but for those that were out of reach lately only if they are back."""
+    trusted = [task for device, task in tasks.items() if device not in doubted]
+    if trusted:
+        await asyncio.wait(trusted)
+        for device in doubted:
+            await asyncio.wait({tasks[device]}, timeout=device.reach.patience_seconds)
+    left = [task for device, task in tasks.items() if not trusted or device.reach.doubt is None]
+    if left:
+        await asyncio.wait(left)
+
+
+def _given_up(device: BigIpDevice) -> DeviceUnavailable:
+    return device.reach.doubt or DeviceUnavailable(device.host, "no answer")
+
+
+def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
+    """One error that names every device."""
+    if len(lost) == 1:
+        return next(iter(lost.values()))
+    if len({error.reason for error in lost.values()}) == 1:
+        return DeviceUnavailable(", ".join(lost), next(iter(lost.values())).reason)
+    first, *others = lost.values()
+    return DeviceUnavailable(first.device, "; ".join((first.reason, *(str(error) for error in others))))
 
 
 def _weight(failure: BaseException) -> tuple[bool, int]:

@@ -1,8 +1,9 @@
 """iControl REST over HTTPS: one device, one user, at most a few connections.
 
 Promises: TLS is verified unless turned off in so many words; a token is fetched once and renewed when it is
-refused; every answer is bounded in size and time; a read is asked again while the device is busy, within a
-deadline; a write is repeated only after an answer that says it was not carried out. Errors are
+refused; credentials that were refused are tried again at growing intervals, because devices lock accounts; every
+answer is bounded in size and time; a read is asked again while the device is busy, within a deadline; a write is
+repeated only after an answer that says it was not carried out. Errors are
 :class:`DeviceUnavailable` (state unknown) and :class:`DeviceRejected` (understood and refused; :class:`Absent` and
 :class:`Exists` are kinds of it). Neither they nor logs hold passwords, tokens or bodies.
 """
@@ -23,6 +24,7 @@ from yarl import URL
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.devices.bigip.answers import Absent, Busy, LoginLost, document, failure
 from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.bigip.tls import client_context
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -33,6 +35,10 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 BACKOFF_MIN_SECONDS, BACKOFF_MAX_SECONDS = 0.05, 1.5
 CONNECTION_ATTEMPTS_MAX = 3
 LOGOUT_SECONDS = 2.0
+LOGIN_AGAIN_MIN_SECONDS, LOGIN_AGAIN_MAX_SECONDS = 2.0, 30.0
+"""Between two tries with credentials that the device refused."""
+ECHO = "/mgmt/shared/echo-query"
+"""Answered by the REST server itself, also while the configuration is busy with a long commit."""
 PAGES_MAX = 1_000
 LOGIN = "/mgmt/shared/authn/login"
 TOKENS = "/mgmt/shared/authz/tokens"
@@ -47,11 +53,24 @@ class NoAnswer(DeviceUnavailable):
 
 
 class IControl:
-    """A device's REST interface. Connects on first use."""
+    """A device's REST interface. Connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
 
-    def __init__(self, host: str, options: BigIpOptions) -> None:
+    def __init__(
+        self,
+        host: str,
+        options: BigIpOptions,
+        tls: ssl.SSLContext | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.host = host
         self._options = options
+        self._tls = tls or client_context(options)
+        self._now = now
+        self._heard_at_seconds = now()
+        self._refused_until_seconds = 0.0
+        self._refusal_seconds = 0.0
+        self._spare = asyncio.Semaphore(1)
         self._http: aiohttp.ClientSession | None = None
         self._turns = asyncio.Semaphore(CONNECTIONS_MAX)
         self._token = ""
@@ -132,6 +151,22 @@ class IControl:
             return document(content)
         raise failure(self.host, status, content)
 
+    @property
+    def quiet_seconds(self) -> float:
+        """Since the last answer of any kind, or the beginning."""
+        return self._now() - self._heard_at_seconds
+
+    async def lives(self, timeout_seconds: float) -> bool:
+        """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
+        headers = {"X-F5-Auth-Token": self._token} if self._token else {}
+        try:
+            await self._exchange(
+                "GET", ECHO, query={}, body=None, headers=headers, timeout_seconds=timeout_seconds, turns=self._spare
+            )
+        except DeviceUnavailable:
+            return False
+        return True
+
     async def close(self) -> None:
         """Give the token back and disconnect. Never raises for the device's sake."""
         if self._http is None:
@@ -175,6 +210,11 @@ class IControl:
             return self._token
 
     async def _login(self) -> str:
+        refusal = LoginLost(
+            self.host, f"it refuses the credentials: user {self._options.username} or its password is not accepted"
+        )
+        if self._now() < self._refused_until_seconds:
+            raise refusal
         body = {
             "username": self._options.username,
             "password": self._options.password,
@@ -184,7 +224,11 @@ class IControl:
             "POST", LOGIN, query={}, body=body, headers={}, timeout_seconds=self._options.request_timeout_seconds
         )
         if status == 401:
-            raise LoginLost(self.host, f"user {self._options.username} or its password is not accepted")
+            pause = min(LOGIN_AGAIN_MAX_SECONDS, max(LOGIN_AGAIN_MIN_SECONDS, self._refusal_seconds * 2))
+            self._refusal_seconds, self._refused_until_seconds = pause, self._now() + pause
+            log.error("the device refuses the credentials", device=self.host, next_try_seconds=pause)
+            raise refusal
+        self._refusal_seconds = 0.0
         if status != 200:
             error = failure(self.host, status, content)
             # No refusal of a login is about a load balancer.
@@ -204,12 +248,13 @@ class IControl:
         body: Mapping[str, Any] | None,
         headers: Mapping[str, str],
         timeout_seconds: float,
+        turns: asyncio.Semaphore | None = None,
     ) -> tuple[int, bytes]:
         """Status and body of one request. Raises :class:`DeviceUnavailable` if there is no whole answer."""
         url = URL(f"https://{self.host}{path}", encoded=True)
         try:
             async with (
-                self._turns,  # waiting for a connection is not the device's fault, so it does not count
+                turns or self._turns,  # waiting for a connection is not the device's fault, so it does not count
                 asyncio.timeout(timeout_seconds),
                 self._session().request(
                     method,
@@ -219,7 +264,13 @@ class IControl:
                     allow_redirects=False,
                 ) as answer,
             ):
-                return answer.status, await self._bounded(answer)
+                self._heard_at_seconds = self._now()
+                content = await self._bounded(answer)
+                self._heard_at_seconds = self._now()
+                return answer.status, content
+        except aiohttp.ConnectionTimeoutError as error:
+            limit = self._options.connect_timeout_seconds
+            raise NoAnswer(self.host, f"no connection within {limit:g} s") from error
         except TimeoutError as error:
             raise NoAnswer(self.host, f"no answer within {timeout_seconds:g} s") from error
         except aiohttp.ClientConnectorCertificateError as error:
@@ -241,25 +292,15 @@ class IControl:
 
     def _session(self) -> aiohttp.ClientSession:
         if self._http is None:
+            if not self._options.verify_tls:
+                log.warning("the device's certificate is not verified", device=self.host)
             self._http = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=CONNECTIONS_MAX, ssl=self._tls()),
+                connector=aiohttp.TCPConnector(limit=CONNECTIONS_MAX + 1, ssl=self._tls),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._options.connect_timeout_seconds),
                 headers={"User-Agent": f"evenkeel-agent/{self._options.agent_host}"},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._http
-
-    def _tls(self) -> ssl.SSLContext:
-        if not self._options.verify_tls:
-            log.warning("the device's certificate is not verified", device=self.host)
-            context = ssl.create_default_context()
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-            return context
-        try:
-            return ssl.create_default_context(cafile=self._options.ca_file or None)
-        except (OSError, ssl.SSLError) as error:
-            raise DeviceUnavailable(self.host, f"ca_file {self._options.ca_file} cannot be used") from error
 
 
 def _read_again(error: DeviceUnavailable, attempt: int) -> bool:

@@ -14,7 +14,8 @@ from evenkeel.core.values import Value
 GUARD = "evenkeel_guard"
 """Name of the sentinel; a guard is called ``evenkeel_guard_<epoch>``."""
 COMMON = "Common"
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
+_PLAIN_BEFORE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _GUARD_NAME = re.compile(rf"{GUARD}_([0-9]{{1,18}})")
 
@@ -54,8 +55,17 @@ class Names(Value):
                 raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
 
     def partition(self, project_id: str) -> str:
-        """The tenant's partition. An id that is no plain name is replaced by its digest."""
+        """The tenant's partition. No two pairs of prefix and project id share one: see :func:`plain`."""
         return f"{self.prefix}_{plain(project_id)}"
+
+    def former_partition(self, project_id: str) -> str:
+        """What the first version called the tenant's partition; empty if it is called so still.
+
+        It took ``_`` for plain, so tenant ``a_x`` of ``dev`` and tenant ``x`` of ``dev_a`` shared a name.
+        """
+        tail = project_id if _PLAIN_BEFORE.fullmatch(project_id) else f"x{_digest(project_id)}"
+        former = f"{self.prefix}_{tail}"
+        return "" if former == self.partition(project_id) else former
 
     def of(self, object_id: str) -> str:
         """The name of the object that stands for ``object_id``."""
@@ -78,8 +88,15 @@ class Names(Value):
 
 
 def plain(text: str) -> str:
-    """``text``, or its digest if it holds anything that could mean something in a name or URI."""
-    return text if _PLAIN.fullmatch(text) else f"x{hashlib.sha256(text.encode()).hexdigest()[:40]}"
+    """``text``, or ``-`` and its digest if it holds anything that could mean something in a name or URI.
+
+    Neither form holds ``_``, so the last one of a name ends the prefix; and no plain text begins with ``-``.
+    """
+    return text if _PLAIN.fullmatch(text) else f"-{_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
 def guard_name(epoch: int) -> str:

@@ -5,7 +5,7 @@ pools with members, and the devices of the cluster. What is ours is told by its 
 :func:`read` is pure. Device counters begin anew when a device restarts; so do the totals.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from evenkeel.core import health
@@ -15,7 +15,7 @@ from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.naming import Names, parse_mark
+from evenkeel.devices.bigip.naming import Mark, Names, parse_mark
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import subcollection
 from evenkeel.devices.bigip.requirements import device_state
@@ -57,9 +57,18 @@ async def _statistics(device: IControl) -> list[Any]:
     return [answer.get("entries", {})]
 
 
-def merge(readings: Iterable[Reading], unreachable: Iterable[DeviceState], names: Names) -> Observation:
-    """Statuses as the active device sees them (else the first that answered), statistics summed over devices."""
-    seen = tuple(readings)
+def merge(
+    readings: Mapping[str, Reading],
+    unreachable: Iterable[DeviceState],
+    names: Names,
+    *,
+    uneven: Collection["Absence"] = (),
+) -> Observation:
+    """Statuses as the active device sees them (else the first that answered), statistics summed over devices.
+
+    ``uneven``: what devices lack that others have; its load balancers are DEGRADED.
+    """
+    seen = tuple(readings.values())
     best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
     counted = [connections(one, names) for one in seen]
     totals: dict[str, ListenerStatistics] = {}
@@ -67,10 +76,62 @@ def merge(readings: Iterable[Reading], unreachable: Iterable[DeviceState], names
         for listener_id, statistics in one.items():
             totals[listener_id] = totals.get(listener_id, ListenerStatistics()).plus(statistics)
     return Observation(
-        statuses=statuses(best, names),
+        statuses=out_of_step(statuses(best, names), uneven),
         statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
         devices=(*(one.state for one in seen), *unreachable),
     )
+
+
+class Absence(Value):
+    """Something of a load balancer that one device lacks and another one has."""
+
+    device: str
+    load_balancer_id: str
+    kind: str
+    object_id: str
+
+
+def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence]:
+    """What each device lacks of what any of them has."""
+    held = {host: frozenset(_held(reading, names)) for host, reading in readings.items()}
+    everything = frozenset().union(*held.values())
+    return frozenset(
+        Absence(device=host, load_balancer_id=mark.load_balancer_id, kind=mark.kind, object_id=mark.object_id)
+        for host, marks in held.items()
+        for mark in everything - marks
+    )
+
+
+def _held(reading: Reading, names: Names) -> Iterator[Mark]:
+    members = (member for pool in reading.pools for member in subcollection(pool, "members"))
+    for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
+        if mark := names.own(item.get("description")):
+            yield mark
+
+
+def out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
+    """The statuses, with the load balancers DEGRADED of which devices hold different things.
+
+    Which of the devices is right is not known here: one may lack what is new or still have what was deleted.
+    """
+    lacking: dict[str, set[str]] = {}
+    for absence in uneven:
+        lacking.setdefault(absence.load_balancer_id, set()).add(absence.device)
+    changed = {
+        load_balancer_id: ObservedStatus(
+            kind="loadbalancer",
+            id=load_balancer_id,
+            status=OperatingStatus.DEGRADED,
+            reason=f"not in step with the other devices: {', '.join(sorted(devices))}",
+        )
+        for load_balancer_id, devices in lacking.items()
+    }
+    kept = []
+    for one in found:
+        other = changed.pop(one.id, None) if one.kind == "loadbalancer" else None
+        served = one.status in (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
+        kept.append(other if other is not None and served else one)
+    return (*kept, *changed.values())
 
 
 def statuses(reading: Reading, names: Names) -> tuple[ObservedStatus, ...]:

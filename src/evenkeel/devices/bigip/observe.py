@@ -41,12 +41,14 @@ class Guards(Value):
 
 async def read_guards(device: IControl, partition: str) -> Guards:
     """The partition's guards: one read. A partition that does not exist has none."""
-    return guards_in(await device.collection(DATA_GROUP, partition=partition))
+    return guards_in(await device.collection(DATA_GROUP, partition=partition), partition)
 
 
-def guards_in(items: Iterable[Mapping[str, Any]]) -> Guards:
-    """The guards among data groups."""
-    groups = {str(item.get("name")): item for item in items if not item.get("subPath")}
+def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
+    """The guards of the partition among data groups."""
+    groups = {
+        str(item.get("name")): item for item in items if item.get("partition") == partition and not item.get("subPath")
+    }
     guards = {name: epoch for name in groups if (epoch := guard_epoch(name)) is not None}
     marks = [parse_mark(groups[name].get("description")) for name in (*guards, GUARD) if name in groups]
     return Guards(
@@ -60,7 +62,7 @@ async def read_all(device: IControl, partition: str) -> tuple[Observed, Guards]:
     """Every attribute of everything we use in the partition: one read a type, at the same time."""
     kinds = (*OWNED_TYPES, NODE, DATA_GROUP)
     answers = await _gather(device, kinds, partition)
-    return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP])
+    return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
 
 
 async def read_light(device: IControl, partition: str) -> Observed:

@@ -23,7 +23,8 @@ class BigIpOptions(Value):
     prefix: str = ""
     """First part of every name on the device; the environment by default."""
     ha_type: HaType = HaType.PAIR
-    connect_timeout_seconds: float = 5.0
+    connect_timeout_seconds: float = 3.0
+    """For a connection to be made, and the silence after which a device is asked whether it lives."""
     request_timeout_seconds: float = 30.0
     commit_timeout_seconds: float = 60.0
     """A commit changes much at once and is not repeated blindly, so it is given longer."""
@@ -71,7 +72,7 @@ def parse_options(options: Mapping[str, str], *, environment: str, host: str) ->
         verify_tls=_choice(options, "verify_tls", "true", ("true", "false")) == "true",
         prefix=options.get("prefix") or environment,
         ha_type=HaType(ha_type),
-        connect_timeout_seconds=_number(options, "connect_timeout", 5.0, float, 0.1, 300),
+        connect_timeout_seconds=_number(options, "connect_timeout", 3.0, float, 0.1, 300),
         request_timeout_seconds=_number(options, "request_timeout", 30.0, float, 0.1, 600),
         commit_timeout_seconds=_number(options, "commit_timeout", 60.0, float, 0.1, 600),
         retry_seconds=_number(options, "retry_time", 5.0, float, 0, 600),

@@ -5,7 +5,7 @@ load balancer costs only itself, and orphans go with a complete batch only. It c
 operating status and no statistics.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from evenkeel.core.device import (
     Applied,
@@ -80,6 +80,11 @@ class NoopGroup:
         """The device, and nothing on it."""
         self._reached()
         return Observation(devices=await self.check())
+
+    async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
+        """Tenants with load balancers, addresses of members, and whatever a test has set."""
+        used = self._reached().used()
+        return {name: used[name] for name in metrics if name in used}
 
     def forget(self, project_id: str) -> None:
         """Nothing is remembered here."""

@@ -1,5 +1,6 @@
 """What a no-op device group holds: definitions by partition, and guards. Agents that share one share a device."""
 
+from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import StaleOwner
 from evenkeel.core.service import ServiceDefinition
 
@@ -20,6 +21,8 @@ class NoopMemory:
     def __init__(self) -> None:
         self.partitions: dict[str, Partition] = {}
         self.reachable = True
+        self.figures: dict[str, float] = {}
+        """By capacity metric: what is used besides what the partitions hold, such as load; set by tests."""
 
     def take_over(self, project_id: str, epoch: int) -> Partition:
         """Move the guard up to ``epoch``. Raises :class:`StaleOwner` if it is newer."""
@@ -28,6 +31,16 @@ class NoopMemory:
             raise StaleOwner(project_id, partition.epoch)
         partition.epoch = epoch
         return partition
+
+    def used(self) -> dict[str, float]:
+        """By capacity metric. What needs traffic or networks is said only if it was set."""
+        held = [tuple(partition.holds.values()) for partition in self.partitions.values() if partition.holds]
+        nodes = sum(
+            len({member.address for service in services for pool in service.pools for member in pool.members})
+            for services in held
+        )
+        counted = {Metric.TENANT_COUNT.value: len(held), Metric.NODE_COUNT.value: nodes}
+        return {name: counted.get(name, 0) + self.figures.get(name, 0.0) for name in {*counted, *self.figures}}
 
     def holder(self, address: str) -> str | None:
         """The load balancer that has the address."""

@@ -1,7 +1,7 @@
 """Bringing the database's tables up to date, when a process starts.
 
-Any number of processes may do it at once: it is one transaction under a lock, so one does it and the others find it
-done. A migration only adds, so that processes of the version before go on working beside those of this one; hence a
+Any number of processes may do it at once: it is one transaction under a lock (on MariaDB, a lock), so one does it and
+the others find it done. A migration only adds, so that processes of the version before go on working beside those of this one; hence a
 schema newer than this code is left alone and used.
 
 After a change of :mod:`evenkeel.store.schema`, ``python -m evenkeel.store.migrations "what changed"`` drafts the
@@ -15,9 +15,17 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.store.migrations import mariadb
 
 _LOCK_KEY = 0x6576656E6B65656C  # "evenkeel"
+LOCK_SECONDS = 25
+UPGRADE_ATTEMPTS = 3
+__all__ = ["configuration", "mariadb", "upgrade"]
 _log = structlog.get_logger(__name__)
 
 
@@ -26,6 +34,33 @@ def upgrade(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         # SQLite's BEGIN IMMEDIATE is lock enough
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+    if connection.dialect.name == "mariadb":
+        _upgrade_mariadb(connection)
+    else:
+        _upgrade(connection)
+
+
+def _upgrade_mariadb(connection: Connection) -> None:
+    """A lock of the session, because DDL ends transactions. On Galera it binds controllers on the same node only;
+    those on others do the same harmlessly (see :mod:`evenkeel.store.migrations.mariadb`), and the slower one
+    stumbles over the version number, looks again and finds all done."""
+    name = {"name": f"evenkeel:{connection.engine.url.database}"[:64]}
+    if not connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), name | {"seconds": LOCK_SECONDS}):
+        raise StoreUnavailable("another controller is changing the tables of the database")
+    try:
+        for attempt in range(UPGRADE_ATTEMPTS):
+            try:
+                return _upgrade(connection)
+            except (CommandError, IntegrityError):
+                connection.exec_driver_sql("ROLLBACK")
+                if attempt == UPGRADE_ATTEMPTS - 1:
+                    raise
+    finally:
+        if not connection.invalidated:
+            connection.scalar(text("SELECT RELEASE_LOCK(:name)"), name)
+
+
+def _upgrade(connection: Connection) -> None:
     config = configuration()
     present = MigrationContext.configure(connection).get_current_revision()
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}

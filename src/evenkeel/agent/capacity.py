@@ -1,0 +1,70 @@
+"""How full the devices are by the operator's ``capacity_policy``, measured once a report interval.
+
+While they cannot be measured the last figures stand, with their age; it is logged once.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from evenkeel.core import capacity
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.messages import CapacityFigure
+from evenkeel.core.ports import Clock, Device
+from evenkeel.core.values import Value
+
+log = structlog.get_logger(__name__)
+
+
+class Measured(Value):
+    """What a state report says of capacity."""
+
+    figures: dict[str, CapacityFigure] = {}
+    score: float = 0.0
+    seconds_ago: float = 0.0
+    unknown: bool = False
+    """There is a policy and nothing was ever measured."""
+
+
+class CapacityGauge:
+    """Measures what the policy names. Without one, it asks the devices for nothing."""
+
+    def __init__(self, policy: Mapping[str, float], device: Device, clock: Clock, *, interval_seconds: float) -> None:
+        self._policy = policy
+        self._device = device
+        self._clock = clock
+        self._interval_seconds = interval_seconds
+        self._figures: dict[str, CapacityFigure] = {}
+        self._measured_at = 0.0
+        self._looked_at: float | None = None
+        self._failing = False
+
+    async def measure(self) -> Measured:
+        """The figures, measured now unless that was done less than an interval ago. Never raises."""
+        if not self._policy:
+            return Measured()
+        now = self._clock.monotonic()  # before the devices are asked: what they hold after that may be missing
+        if self._looked_at is None or now - self._looked_at >= self._interval_seconds * 0.9:
+            self._looked_at = now
+            await self._look(now)
+        return Measured(
+            figures=self._figures,
+            score=capacity.score(self._figures),
+            seconds_ago=max(0.0, self._clock.monotonic() - self._measured_at) if self._figures else 0.0,
+            unknown=not self._figures,
+        )
+
+    async def _look(self, now: float) -> None:
+        try:
+            async with asyncio.timeout(self._interval_seconds):  # the state report waits for it
+                found = capacity.figures(self._policy, await self._device.capacity(tuple(self._policy)))
+        except (DeviceUnavailable, DeviceRejected, TimeoutError) as error:
+            if not self._failing:
+                log.warning("capacity not measured; the last figures stand", reason=str(error) or "no answer in time")
+            self._failing = True
+            return
+        if self._failing:
+            log.info("capacity measured again")
+        self._failing = False
+        self._figures, self._measured_at = found, now

@@ -1,0 +1,107 @@
+"""Agents over the operators' API. Whatever moves shards is asked for here and done by the scheduler by and by."""
+
+from collections.abc import Awaitable, Callable
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.errors import BadList
+from evenkeel.api.lists import links, parse_list
+from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id
+from evenkeel.api.operators import views
+from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
+from evenkeel.core.control import Agent
+from evenkeel.core.errors import Invalid
+from evenkeel.core.standing import AgentState
+
+FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive", "admin_state_up", "state")
+
+
+async def agents(services: Services, call: Call) -> Answer:
+    """All agents, filtered."""
+    options = options_of(call, FILTERS)
+    rows = await services.store.agents(environment=options.get("environment"))
+    wanted: dict[str, object] = {name: value for name, value in options.items() if name != "environment"}
+    for name in ("alive", "admin_state_up"):
+        if name in options:
+            wanted[name] = as_bool(name, options[name])
+    if "group_number" in options:
+        wanted["group_number"] = number_of("group_number", options["group_number"], 0, 2**31 - 1)
+    if "state" in options:
+        wanted["state"] = _state(options["state"])
+    shown = [
+        view for view in map(views.agent_view, rows) if all(getattr(view, name) == wanted[name] for name in wanted)
+    ]
+    return json_answer({"agents": shown})
+
+
+def _state(given: str) -> AgentState:
+    try:
+        return AgentState(given)
+    except ValueError as error:
+        raise BadList(
+            f"Invalid input for query parameter state. Value: '{given[:64]}'. Allowed: {', '.join(AgentState)}."
+        ) from error
+
+
+def _one(row: Agent) -> Answer:
+    return json_answer({"agent": views.agent_view(row)})
+
+
+async def agent(services: Services, call: Call) -> Answer:
+    """One agent."""
+    return _one(await services.store.agent(object_id(call, "Agent")))
+
+
+async def change_agent(services: Services, call: Call, body: AgentChangeBody) -> Answer:
+    """Drain, or undrain."""
+    return _one(await services.store.set_agent_admin_state(object_id(call, "Agent"), body.agent.admin_state_up))
+
+
+def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
+    """The handler that drains, or undrains."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        options_of(call, ())
+        return _one(await services.store.set_agent_admin_state(object_id(call, "Agent"), up))
+
+    return handle
+
+
+async def failback(services: Services, call: Call) -> Answer:
+    """Have its shards handed back."""
+    options_of(call, ())
+    return _one(await services.store.ask_failback(object_id(call, "Agent")))
+
+
+async def force_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
+    """Declare its host dead, or not."""
+    options_of(call, ())
+    return _one(await services.store.force_agent_down(object_id(call, "Agent"), body.down))
+
+
+async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:
+    """Make another agent the home of its shards."""
+    options_of(call, ())
+    agent_id = object_id(call, "Agent")
+    count = await services.store.rebind_agent(agent_id, body.to)
+    return json_answer({"rebound": views.ReboundView(agent_id=agent_id, to=body.to, shards=count)})
+
+
+async def delete_agent(services: Services, call: Call) -> Answer:
+    """Forget an agent that is gone."""
+    options = options_of(call, ("rebind_to",))
+    await services.store.delete_agent(object_id(call, "Agent"), rebind_to=options.get("rebind_to"))
+    return NO_CONTENT
+
+
+async def agent_load_balancers(services: Services, call: Call) -> Answer:
+    """Load balancers the agent acts for or is home to."""
+    wanted = parse_list(call, LOAD_BALANCERS.filters, services.limits)
+    agent_id = object_id(call, "Agent")
+    try:
+        page = await services.store.load_balancers_on_agent(agent_id, wanted.query)
+    except Invalid as error:
+        raise BadList(str(error)) from error
+    shown = [LOAD_BALANCERS.view(row) for row in page.items]
+    return json_answer({"loadbalancers": shown, "loadbalancers_links": links(call, page, wanted.query.limit)})

@@ -1,0 +1,69 @@
+"""Environments over the operators' API."""
+
+from msgspec import UNSET, structs
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.operators import views
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.requests import EnvironmentChangeBody, EnvironmentNewBody
+from evenkeel.core.control import Environment
+from evenkeel.core.errors import NotFound
+from evenkeel.core.names import MAX_ENVIRONMENT_NAME_CHARACTERS, is_environment_name
+from evenkeel.core.statuses import FailbackMode
+
+
+def _name(call: Call) -> str:
+    """The name in the path. Raises :class:`NotFound` for what can be none."""
+    given = call.params["name"]
+    if not is_environment_name(given):
+        shown = given[:MAX_ENVIRONMENT_NAME_CHARACTERS]
+        raise NotFound("Environment", shown if shown.isprintable() else "given")
+    return given
+
+
+def _one(row: Environment, status: int = 200) -> Answer:
+    return json_answer({"environment": views.environment_view(row)}, status)
+
+
+async def environments(services: Services, call: Call) -> Answer:
+    """All environments."""
+    options_of(call, ())
+    return json_answer({"environments": [views.environment_view(row) for row in await services.store.environments()]})
+
+
+async def environment(services: Services, call: Call) -> Answer:
+    """One environment."""
+    options_of(call, ())
+    name = _name(call)
+    for row in await services.store.environments():
+        if row.name == name:
+            return _one(row)
+    raise NotFound("Environment", name)
+
+
+async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
+    """201; the same again is harmless."""
+    return _one(await services.store.add_environment(body.environment.made()), 201)
+
+
+async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
+    """Change what is said of it."""
+    changes = {name: value for name, value in structs.asdict(body.environment).items() if value is not UNSET}
+    if "failback" in changes:
+        changes["failback"] = FailbackMode(changes["failback"])
+    return _one(await services.store.update_environment(_name(call), changes))
+
+
+async def resume_environment(services: Services, call: Call) -> Answer:
+    """Close its circuit breaker."""
+    options_of(call, ())
+    return _one(await services.store.resume_environment(_name(call)))
+
+
+async def delete_environment(services: Services, call: Call) -> Answer:
+    """204; it is no provider any more."""
+    options_of(call, ())
+    await services.store.delete_environment(_name(call))
+    services.forget_providers()
+    return NO_CONTENT

@@ -1,0 +1,38 @@
+"""What the operators' handlers share: who may ask, and how queries are read."""
+
+from collections.abc import Mapping
+
+from evenkeel.api.answers import Answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.errors import BadList, Refusal
+from evenkeel.api.routing import Handler
+
+
+def operator_only(handler: Handler) -> Handler:
+    """Only for callers who may see all projects."""
+
+    async def handle(services: Services, call: Call, *body: object) -> Answer:
+        if call.caller.scope is not None:
+            raise Refusal(403, "Policy does not allow this request to be performed.")
+        return await handler(services, call, *body)
+
+    return handle
+
+
+def options_of(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
+    """The query, each name at most once and known. Raises :class:`BadList`."""
+    options: dict[str, str] = {}
+    for name, value in call.query:
+        if name not in allowed or name in options:
+            raise BadList(f"Invalid query parameter '{name[:64]}'. Allowed, once each: {', '.join(allowed)}.")
+        options[name] = value
+    return options
+
+
+def number_of(name: str, given: str, low: int, high: int) -> int:
+    if given.isdecimal() and len(given) <= 19 and low <= int(given) <= high:
+        return int(given)
+    raise BadList(
+        f"Invalid input for query parameter {name}. Value: '{given[:64]}'. Value should be an integer from "
+        f"{low} to {high}."
+    )

@@ -1,0 +1,131 @@
+"""What operators may send."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from evenkeel.api.bodies import Request
+from evenkeel.api.fields import END, NO_NUL, Address, ObjectId, ProjectId, Text
+from evenkeel.core.control import Environment
+from evenkeel.core.names import ENVIRONMENT_NAME_PATTERN, ENVIRONMENT_NAME_RULE, MAX_ENVIRONMENT_NAME_CHARACTERS
+from evenkeel.core.statuses import FailbackMode
+
+EnvironmentName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MAX_ENVIRONMENT_NAME_CHARACTERS,
+        pattern=f"^{ENVIRONMENT_NAME_PATTERN}{END}",
+        extra_json_schema={"description": ENVIRONMENT_NAME_RULE},
+    ),
+]
+DriverName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_-]*" + END)]
+Failback = Literal["auto", "manual", "never"]
+BreakerShare = Annotated[float, Meta(ge=0, le=1)]
+BreakerAgents = Annotated[int, Meta(ge=1, le=10_000)]
+Cidr = Annotated[
+    str,
+    Meta(
+        max_length=49,
+        pattern=r"^[0-9A-Fa-f.:]+/[0-9]{1,3}" + END,
+        extra_json_schema={"description": "a network like 10.0.0.0/24"},
+    ),
+]
+SubnetName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
+
+
+# -- agents
+
+
+class AgentChange(Request):
+    """What operators may change of an agent."""
+
+    admin_state_up: bool
+
+
+class AgentChangeBody(Request):
+    """Body of PUT /agents/{id}."""
+
+    agent: AgentChange
+
+
+class ForceDownBody(Request):
+    """Body of PUT /agents/{id}/force-down."""
+
+    down: bool
+
+
+class RebindBody(Request):
+    """Body of PUT /agents/{id}/rebind."""
+
+    to: ObjectId
+
+
+# -- environments
+
+_USUAL = Environment(name="usual", device_driver="noop")
+
+
+class EnvironmentNew(Request):
+    """A new environment."""
+
+    name: EnvironmentName
+    device_driver: DriverName
+    description: Text = ""
+    failback: Failback = _USUAL.failback.value
+    breaker_share: BreakerShare = _USUAL.breaker_share
+    breaker_agents: BreakerAgents = _USUAL.breaker_agents
+
+    def made(self) -> Environment:
+        """The value to store."""
+        return Environment(
+            name=self.name,
+            device_driver=self.device_driver,
+            description=self.description,
+            failback=FailbackMode(self.failback),
+            breaker_share=self.breaker_share,
+            breaker_agents=self.breaker_agents,
+        )
+
+
+class EnvironmentNewBody(Request):
+    """Body of POST /environments."""
+
+    environment: EnvironmentNew
+
+
+class EnvironmentChange(Request):
+    """What operators may change of an environment; what is not said stays."""
+
+    description: Text | UnsetType = UNSET
+    failback: Failback | UnsetType = UNSET
+    breaker_share: BreakerShare | UnsetType = UNSET
+    breaker_agents: BreakerAgents | UnsetType = UNSET
+
+
+class EnvironmentChangeBody(Request):
+    """Body of PUT /environments/{name}."""
+
+    environment: EnvironmentChange
+
+
+# -- subnets
+
+
+class SubnetNew(Request):
+    """A new address pool. Without an allocation range: all addresses but gateway and reserved ones around it."""
+
+    cidr: Cidr
+    name: SubnetName | None = None
+    id: ObjectId | None = None
+    network_id: ObjectId | None = None
+    gateway_ip: Address | None = None
+    allocation_start: Address | None = None
+    allocation_end: Address | None = None
+    project_id: ProjectId | None = None
+
+
+class SubnetNewBody(Request):
+    """Body of POST /subnets."""
+
+    subnet: SubnetNew

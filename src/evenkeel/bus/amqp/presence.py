@@ -1,0 +1,134 @@
+"""Presence over RabbitMQ: a name is an exclusive queue, which the broker removes with the connection that made it.
+
+Whether it is there is asked with a ``mandatory`` message to it, which comes back if it is not: that costs the broker
+less than a declaration, and no answer closes a channel.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+import structlog
+from aio_pika import DeliveryMode, Message
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage, AbstractQueue
+from aio_pika.exceptions import PublishError
+from aiormq.exceptions import ChannelLockedResource, ChannelNotFoundEntity
+
+from evenkeel.bus.amqp.link import Link, translated
+from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.presence import Sightings
+from evenkeel.core.errors import BusUnavailable
+
+ANNOUNCE_SECONDS = 10.0
+"""How long an announcement tries before it is given up."""
+WITHDRAW_SECONDS = 3.0
+PROBE_SECONDS = 1.0
+PROBE_LIFE_SECONDS = 1.0
+"""A probe that its announcer does not take is of no use later."""
+TAKEN_RETRY_SECONDS = 0.1
+
+log = structlog.get_logger(__name__)
+
+
+class Probes:
+    """The asking side of one connection, on a channel of its own."""
+
+    def __init__(self, channel: AbstractChannel) -> None:
+        self._channel = channel
+        self._sightings = Sightings()
+        self._under_way: dict[str, asyncio.Task[bool | None]] = {}
+
+    @classmethod
+    async def open(cls, connection: AbstractConnection) -> "Probes":
+        """Ready to ask."""
+        return cls(await connection.channel(on_return_raises=True))
+
+    @property
+    def broken(self) -> bool:
+        """The channel was closed, and the connection should be made anew."""
+        return self._channel.is_closed
+
+    async def present(self, name: str) -> bool | None:
+        """See :meth:`evenkeel.core.ports.Bus.present`."""
+        probe = self._under_way.get(name)
+        if probe is None:
+            probe = self._under_way[name] = asyncio.get_running_loop().create_task(self._probe(name))
+            probe.add_done_callback(lambda _: self._under_way.pop(name, None))
+        # never cancelled: the client library closes the channel on an answer that nobody waits for any more. The
+        # answer or the end of the connection ends it
+        done, _ = await asyncio.wait({probe}, timeout=PROBE_SECONDS)
+        there = probe.result() if done and not probe.cancelled() else None
+        return None if there is None else self._sightings.judge(name, there)
+
+    async def _probe(self, name: str) -> bool | None:
+        message = Message(b"", delivery_mode=DeliveryMode.NOT_PERSISTENT, expiration=PROBE_LIFE_SECONDS)
+        try:
+            with translated("looking for a name"):
+                await self._channel.default_exchange.publish(message, name, mandatory=True)
+        except BusUnavailable as error:
+            return False if isinstance(error.__cause__, PublishError) else None
+        return True
+
+
+class _Announced:
+    """The queue on one connection."""
+
+    def __init__(self, queue: AbstractQueue) -> None:
+        self.queue = queue
+
+
+class AmqpAnnouncement:
+    """Keeps a name present, over a connection of its own: one that is shared may be dropped for other reasons."""
+
+    def __init__(self, nodes: Sequence[Node], announced: str, *, name: str) -> None:
+        self._announced = announced
+        self.closed = False
+        self._link: Link[_Announced] = Link(nodes, name=f"{name} presence", open_session=self._open)
+
+    async def start(self) -> None:
+        """Announce. Raises :class:`BusUnavailable`."""
+        self._link.start()
+        try:
+            await self._link.session(timeout_seconds=ANNOUNCE_SECONDS)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        self.closed = True
+        if (session := self._link.current) is not None:
+            with contextlib.suppress(BusUnavailable), translated("withdrawing a name"):
+                async with asyncio.timeout(WITHDRAW_SECONDS):
+                    await session.queue.delete(if_unused=False, if_empty=False)
+        await self._link.close()
+
+    async def _open(self, connection: AbstractConnection) -> _Announced:
+        channel, queue = await self._declare(connection)
+        channel.close_callbacks.add(lambda *_: self._restart())
+        underlay = await channel.get_underlay_channel()
+        underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
+        await queue.consume(_dropped, no_ack=True, exclusive=True)
+        return _Announced(queue)
+
+    async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
+        """Make the queue, waiting while the broker has not yet noticed that our last connection is gone."""
+        while True:
+            channel = await connection.channel(publisher_confirms=False)
+            try:
+                queue = await channel.declare_queue(
+                    self._announced,
+                    exclusive=True,
+                    auto_delete=True,
+                    arguments={"x-queue-type": "classic"},  # whatever the virtual host's default is
+                )
+                return channel, queue
+            except (ChannelLockedResource, ChannelNotFoundEntity):
+                await asyncio.sleep(TAKEN_RETRY_SECONDS)
+
+    def _restart(self) -> None:
+        if (session := self._link.current) is not None and not self.closed:
+            self._link.drop(session)
+
+
+async def _dropped(message: AbstractIncomingMessage) -> None:
+    """Probes hold nothing; that they could be delivered was the answer."""

@@ -1,0 +1,63 @@
+"""Presence on one machine: a name is a socket in the directory of the others, whose address follows from the name.
+
+Nothing is ever sent to it. Whether it is there is asked by connecting to it, which the kernel refuses as soon as the
+process that bound it is gone, and which costs no access to the queue file.
+"""
+
+import contextlib
+import hashlib
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from evenkeel.bus.embedded.pokes import is_dead, remove
+
+_SUFFIX = ".on"
+
+
+def address(directory: str, name: str) -> str:
+    """The socket of a name; as short as it must be to fit into a socket address."""
+    return str(Path(directory) / f"{hashlib.sha256(name.encode()).hexdigest()[:12]}{_SUFFIX}")
+
+
+def sweep(directory: str) -> None:
+    """Remove what processes that were killed left behind."""
+    for path in Path(directory).glob(f"*{_SUFFIX}"):
+        if path.is_socket() and is_dead(str(path)):
+            remove(str(path))
+
+
+class EmbeddedAnnouncement:
+    """A name that is present. ``on_close`` is told when it is withdrawn."""
+
+    def __init__(self, name: str, on_close: Callable[["EmbeddedAnnouncement"], None]) -> None:
+        self._name = name
+        self._on_close = on_close
+        self._socket: socket.socket | None = None
+        self._path = ""
+
+    def bind(self, directory: str) -> None:
+        """Be present, also if others removed our socket. Raises :class:`OSError`."""
+        path = address(directory, self._name)
+        if self._socket is not None and path == self._path and Path(path).exists():
+            return
+        self._unbind()
+        if is_dead(path):
+            remove(path)
+        bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        try:
+            bound.bind(path)
+        except OSError:
+            bound.close()
+            raise
+        self._socket, self._path = bound, path
+
+    def _unbind(self) -> None:
+        if self._socket is not None:
+            with contextlib.closing(self._socket):
+                remove(self._path)
+            self._socket = None
+
+    async def close(self) -> None:
+        self._unbind()
+        self._on_close(self)

@@ -1,0 +1,137 @@
+"""``evenkeel agent drain``, ``undrain``, ``failback``, ``force-down``, ``rebind``: where an agent's shards are to be."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from evenkeel.cli.agents import add_agent_argument
+from evenkeel.cli.base import Shows, agent_path, find_agent, find_neighbour, warn_of_halted
+from evenkeel.cli.client import Usage
+from evenkeel.cli.columns import Columns, shown
+from evenkeel.cli.progress import COMING_HOME, LEAVING, Progress, add_wait_arguments, follow
+
+SHOWN = (
+    "id",
+    "host",
+    "environment",
+    "group_number",
+    "state",
+    "acting_shards",
+    "home_shards",
+    "away_shards",
+    "handing_over",
+    "load_balancers",
+    "waiting_reason",
+    "away_reason",
+    "halted",
+)
+
+
+class Moves(Shows):
+    """A command that asks for something that is done by and by."""
+
+    action: str
+    progress: Progress
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The agent, and whether to wait."""
+        parser = super().get_parser(prog_name)
+        add_agent_argument(parser)
+        add_wait_arguments(parser)
+        self.add_arguments(parser)
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Those of this command alone."""
+
+    def body(self, parsed_args: Namespace) -> Any:
+        """What is sent. Raises :class:`Usage`."""
+        return None
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask, follow if wanted, show."""
+        body = self.body(parsed_args)
+        found = find_agent(self.client, parsed_args.agent)
+        agent = self.client.put(f"{agent_path(found)}/{self.action}", body)["agent"]
+        if parsed_args.wait:
+            agent = follow(self.client, agent, self.progress, parsed_args, self.say)
+        warn_of_halted(self, [agent])
+        return shown({name: agent.get(name, "") for name in SHOWN})
+
+    def say(self, line: str) -> None:
+        """Progress is not output."""
+        self.app.stderr.write(f"{line}\n")
+        self.app.stderr.flush()
+
+
+class Drain(Moves):
+    """Have an agent's shards handed over to others, one planned handover each, and give it none: for maintenance.
+
+    With --wait it ends when the agent serves nothing (exit code 0), or says why that does not come about (exit
+    code 4).
+    """
+
+    action = "drain"
+    progress = LEAVING
+
+
+class Undrain(Moves):
+    """Put a drained agent back into service. With --wait it ends when its shards are home."""
+
+    action = "undrain"
+    progress = COMING_HOME
+
+
+class Failback(Moves):
+    """Have shards handed back to their home, where the environment's failback is manual."""
+
+    action = "failback"
+    progress = COMING_HOME
+
+
+class ForceDown(Moves):
+    """Declare an agent's host dead, so that its shards move at once; with --undo, take that back.
+
+    Where load balancers are bound to their host (reschedule mode relocate) they are built anew elsewhere: two hosts
+    would answer for the same address if the first one is not really dead. Hence --yes.
+    """
+
+    action = "force-down"
+    progress = LEAVING
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The confirmation."""
+        sure = parser.add_mutually_exclusive_group()
+        sure.add_argument("--yes", action="store_true", help="The host is really dead: switched off, or cut off.")
+        sure.add_argument("--undo", action="store_true", help="It is not dead (any more).")
+
+    def body(self, parsed_args: Namespace) -> Any:
+        """Raises :class:`Usage` without the confirmation."""
+        if not parsed_args.yes and not parsed_args.undo:
+            raise Usage(
+                "make sure that the host is really dead, then say --yes: in reschedule mode relocate its load"
+                " balancers are built anew on another host, and two hosts must not answer for the same addresses"
+            )
+        if parsed_args.undo and parsed_args.wait:
+            raise Usage("--wait is for --yes: taking it back moves nothing by itself")
+        return {"down": not parsed_args.undo}
+
+
+class Rebind(Shows):
+    """Make another agent of the group the home of all shards of an agent, for good; they move there by and by.
+
+    Where load balancers are bound to their host (modes relocate and never) they are built anew there once the agent
+    that serves them is gone.
+    """
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Both agents."""
+        parser = super().get_parser(prog_name)
+        add_agent_argument(parser)
+        parser.add_argument("--to", metavar="AGENT", required=True, help="The new home: id, or host of its group.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Rebind and show."""
+        agent = find_agent(self.client, parsed_args.agent)
+        heir = find_neighbour(self.client, agent, parsed_args.to)
+        return shown(self.client.put(f"{agent_path(agent)}/rebind", {"to": heir})["rebound"])

@@ -1,0 +1,81 @@
+"""Following what was asked for until it is done: one line on standard error whenever something changed."""
+
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from typing import Any
+
+from evenkeel.cli.client import API, Client, Unfinished, Unreachable, segment
+from evenkeel.cli.columns import Row
+
+LOOK_SECONDS = 0.5
+DEFAULT_WAIT_SECONDS = 300.0
+STUCK_SECONDS = 10.0
+"""How long the same reason may stand in the way until waiting is given up."""
+
+Say = Callable[[str], None]
+
+
+def add_wait_arguments(parser: ArgumentParser) -> None:
+    """``--wait`` and how long."""
+    parser.add_argument("--wait", action="store_true", help="Follow the progress until it is done.")
+    parser.add_argument(
+        "--timeout",
+        dest="wait_seconds",
+        metavar="SECONDS",
+        type=_seconds,
+        default=DEFAULT_WAIT_SECONDS,
+        help="How long --wait waits at most (default: %(default)g).",
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < 1e9:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
+
+
+class Progress:
+    """What is counted down, and the reason the server gives when it cannot go on."""
+
+    def __init__(self, count: str, reason: str) -> None:
+        self.count, self.reason = count, reason
+
+    def line(self, agent: Row) -> str:
+        """Where it is, in one line."""
+        line = f"{agent['host']}: {agent['state']}, {agent[self.count]} {self.count.replace('_', ' ')} left"
+        if agent["handing_over"]:
+            line += f", {agent['handing_over']} being handed over"
+        return line + (f"; waiting: {agent[self.reason]}" if agent[self.reason] else "")
+
+
+LEAVING = Progress("acting_shards", "waiting_reason")
+COMING_HOME = Progress("away_shards", "away_reason")
+
+
+def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespace, say: Say) -> dict[str, Any]:
+    """Ask until nothing is left; the agent as it is then. Raises :class:`Unfinished` with the reason."""
+    path = f"{API}/agents/{segment(agent['id'])}"
+    now = started = stuck_since = time.monotonic()
+    said = ""
+    while True:
+        if (line := progress.line(agent)) != said:
+            say(line)
+            said = line
+        if not agent[progress.count]:
+            return dict(agent)
+        stuck_since = stuck_since if agent[progress.reason] else now
+        if now - stuck_since >= STUCK_SECONDS or now - started >= parsed_args.wait_seconds:
+            raise Unfinished(f"{line}. It was asked for and goes on as soon as it can")
+        time.sleep(LOOK_SECONDS)
+        now = time.monotonic()
+        try:
+            agent = client.get(path)["agent"]
+        except Unreachable as error:
+            if now - started >= parsed_args.wait_seconds:
+                raise
+            say(str(error))

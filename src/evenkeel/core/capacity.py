@@ -1,0 +1,107 @@
+"""How full a device group is by its operator's ``capacity_policy``, and what a new load balancer will add to it.
+
+Metric names and syntax are those of F5's OpenStack agents. A group whose score is below 1 takes more. Pure.
+"""
+
+import math
+from collections.abc import Mapping
+from enum import StrEnum
+
+from evenkeel.core.messages import CapacityFigure
+from evenkeel.core.model import LoadBalancerTree
+
+OPTION = "capacity_policy"
+
+
+class Metric(StrEnum):
+    """What may be limited. Of a group of several devices, the fullest one counts."""
+
+    THROUGHPUT = "throughput"  # bits per second, in and out
+    INBOUND_THROUGHPUT = "inbound_throughput"  # bits per second inwards, as the devices count
+    OUTBOUND_THROUGHPUT = "outbound_throughput"  # bits per second outwards
+    ACTIVE_CONNECTIONS = "active_connections"  # open connections of clients
+    TENANT_COUNT = "tenant_count"  # partitions in use, other than Common
+    NODE_COUNT = "node_count"  # addresses of members
+    ROUTE_DOMAIN_COUNT = "route_domain_count"  # other than the default one
+    VLAN_COUNT = "vlan_count"
+    TUNNEL_COUNT = "tunnel_count"
+    SSLTPS = "ssltps"  # TLS connections accepted per second
+    CLIENTSSL_PROFILE_COUNT = "clientssl_profile_count"
+
+
+def parse_policy(text: str) -> dict[str, float]:
+    """Limits by metric from ``metric:limit, metric:limit``; empty: no limits.
+
+    Raises :class:`ValueError` naming the option, what is wrong and what is allowed.
+    """
+    policy: dict[str, float] = {}
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        name, colon, limit = (part.strip() for part in entry.partition(":"))
+        if not colon:
+            raise ValueError(f"{OPTION}: {entry!r}: allowed is metric:limit, metric:limit, …")
+        if name not in set(Metric):
+            raise ValueError(f"{OPTION}: {name!r} is no metric; allowed are {', '.join(Metric)}")
+        if name in policy:
+            raise ValueError(f"{OPTION}: {name} is given twice; allowed is one limit for each metric")
+        policy[name] = _limit(name, limit)
+    return policy
+
+
+def _limit(name: str, text: str) -> float:
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = math.nan
+    if not (math.isfinite(limit) and limit > 0):
+        raise ValueError(f"{OPTION}: {name}: {text!r} is no limit; allowed are numbers above 0")
+    return limit
+
+
+def figures(policy: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, CapacityFigure]:
+    """What was measured beside its limit; a metric that nobody can tell is left out."""
+    return {
+        name: CapacityFigure(value=measured[name], limit=limit) for name, limit in policy.items() if name in measured
+    }
+
+
+def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> float:
+    """The fullest metric's share of its limit, with what is placed and not measured yet; 0 without a policy."""
+    more = reserved or {}
+    shares = ((each.value + more.get(name, 0.0)) / each.limit for name, each in figures.items())
+    return max(shares, default=0.0)
+
+
+def at_limit(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> tuple[str, ...]:
+    """The metrics that let a group take no more, for people: ``tenant_count 10 of 10``."""
+    more = reserved or {}
+    used = {name: each.value + more.get(name, 0.0) for name, each in figures.items()}
+    return tuple(
+        f"{name} {_plain(used[name])} of {_plain(each.limit)}"
+        for name, each in sorted(figures.items())
+        if used[name] >= each.limit
+    )
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) else f"{number:.1f}"
+
+
+def contribution(tree: LoadBalancerTree, *, new_tenant: bool = True) -> dict[str, float]:
+    """What a load balancer will add to the metrics that count objects; ``new_tenant``: the first one of its tenant
+    on the group. What is not in it, it adds nothing to."""
+    addresses = {member.address for member in tree.members if not member.deleted}
+    return amounts_of(len(addresses), new_tenant=new_tenant)
+
+
+def amounts_of(addresses: int, *, new_tenant: bool) -> dict[str, float]:
+    """As :func:`contribution`, of a load balancer with members at so many addresses.
+
+    An address that the tenant has already on the group is counted all the same: too much is reserved for a moment,
+    never too little. Its TLS profiles are not counted: nobody can ask for one yet.
+    """
+    counted = {Metric.TENANT_COUNT.value: float(new_tenant), Metric.NODE_COUNT.value: float(addresses)}
+    return {name: amount for name, amount in counted.items() if amount}
+
+
+COUNTABLE = frozenset({Metric.TENANT_COUNT.value, Metric.NODE_COUNT.value, Metric.CLIENTSSL_PROFILE_COUNT.value})
+"""Metrics that a load balancer adds to by being placed; load is not among them."""

@@ -1,0 +1,33 @@
+"""What every database offers, whatever it is: see :mod:`evenkeel.store.database`."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+
+T = TypeVar("T")
+Op = Callable[[Connection], T]
+
+
+class Database:
+    """A started database. Use :func:`evenkeel.store.database.open_database`."""
+
+    def sync_engines(self) -> tuple[Engine, ...]:
+        """The engines under it, for hooks such as counting statements."""
+        raise NotImplementedError
+
+    async def write(self, op: Op[T]) -> T:
+        """Run ``op`` in one writing transaction. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def read(self, op: Op[T]) -> T:
+        """Run ``op`` on a consistent snapshot where the database has one. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def query(self, op: Op[T]) -> T:
+        """As :meth:`read`, for an ``op`` that is a single SELECT. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Close all connections."""
+        raise NotImplementedError

@@ -1,0 +1,145 @@
+"""Database servers: what they have in common, and PostgreSQL (asyncpg under SQLAlchemy's greenlet bridge).
+
+A transaction that never reached its COMMIT has certainly not happened, so one that finds its pooled connection dead
+(the server was restarted) runs again at once on a new one; so does one that the server rolled back for a deadlock or a
+conflict. A COMMIT that is not answered leaves the outcome unknown: :class:`StoreUnavailable`, and the caller looks
+what is there.
+"""
+
+import asyncio
+import random
+import time
+from contextlib import AbstractAsyncContextManager
+
+from sqlalchemy import Engine
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from evenkeel.core.errors import Invalid, StoreUnavailable
+from evenkeel.store.database_base import Database, Op, T
+
+ATTEMPTS = 8
+GIVE_UP_SECONDS = 30.0
+"""Nothing is begun again after so long: whoever waits for it has gone."""
+CONNECT_SECONDS = 5.0
+STATEMENT_SECONDS = 30.0
+POOL_SECONDS = 10.0
+
+Connecting = AbstractAsyncContextManager[AsyncConnection]
+
+
+class _CommitUnknown(Exception):
+    """The server did not answer COMMIT, or not clearly."""
+
+
+class ServerDatabase(Database):
+    """A database server. A kind of it says which connections to take and what its errors mean."""
+
+    def refuses_value(self, error: DBAPIError) -> str:
+        """What is wrong with a value, if it is about one; empty if not."""
+        raise NotImplementedError
+
+    def is_retriable(self, error: DBAPIError) -> bool:
+        """The transaction has not happened, and may succeed when run again at once?"""
+        raise NotImplementedError
+
+    def is_rolled_back(self, error: DBAPIError) -> bool:
+        """As the answer to COMMIT: has the transaction certainly not happened?"""
+        return self.is_retriable(error)
+
+    async def _run(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
+        """``bare``: without a transaction."""
+        give_up_at = time.monotonic() + GIVE_UP_SECONDS
+        replaced = False
+        for attempt in range(ATTEMPTS):
+            try:
+                return await (self._once_bare(engine, op) if bare else self._once(engine, op))
+            except IntegrityError:
+                raise
+            except DBAPIError as error:
+                if problem := self.refuses_value(error):
+                    raise Invalid(problem) from error
+                late = attempt == ATTEMPTS - 1 or time.monotonic() > give_up_at
+                if error.connection_invalidated and not replaced and not late:
+                    replaced = True  # the pool has dropped its other old connections too
+                    continue
+                if late or not self.is_retriable(error):
+                    raise StoreUnavailable("the database is out of reach or refused the operation") from error
+            except UnicodeError as error:
+                raise Invalid(NOT_STORABLE) from error
+            except (OSError, TimeoutError, PoolTimeout) as error:
+                raise StoreUnavailable("the database is out of reach") from error
+            except _CommitUnknown as error:
+                raise StoreUnavailable("the connection was lost during commit") from error.__cause__
+            except SQLAlchemyError as error:
+                raise StoreUnavailable("the database refused the operation") from error
+            await asyncio.sleep(random.uniform(0.0, 0.02 * 2**attempt))
+        raise AssertionError("unreachable")
+
+    async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
+        async with engine.connect() as connection:
+            transaction = await connection.begin()
+            result = await connection.run_sync(op)
+            try:
+                await transaction.commit()
+            except IntegrityError:
+                raise
+            except DBAPIError as error:
+                if error.connection_invalidated or not self.is_rolled_back(error):
+                    raise _CommitUnknown from error
+                raise
+            return result
+
+    @staticmethod
+    async def _once_bare(engine: AsyncEngine, op: Op[T]) -> T:
+        async with engine.connect() as connection:
+            return await connection.run_sync(op)
+
+
+NOT_STORABLE = "a text or number is one that the database cannot hold"
+
+
+class PostgresqlDatabase(ServerDatabase):
+    """PostgreSQL."""
+
+    RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
+    """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
+
+    def __init__(self, url: URL, *, pool_size: int = 10) -> None:
+        self._engine: AsyncEngine = create_async_engine(
+            url.set(drivername="postgresql+asyncpg"),
+            pool_size=pool_size,
+            max_overflow=pool_size,
+            pool_timeout=POOL_SECONDS,
+            connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS},
+            hide_parameters=True,  # they are what tenants sent: not for logs
+        )
+        # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
+        self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._query_engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    def sync_engines(self) -> tuple[Engine, ...]:
+        return (self._engine.sync_engine,)
+
+    async def write(self, op: Op[T]) -> T:
+        return await self._run(self._engine, op)
+
+    async def read(self, op: Op[T]) -> T:
+        return await self._run(self._read_engine, op)
+
+    async def query(self, op: Op[T]) -> T:
+        return await self._run(self._query_engine, op)
+
+    def refuses_value(self, error: DBAPIError) -> str:
+        # NUL in a text, too long, out of range: by the server (class 22) or its driver
+        sqlstate = getattr(error.orig, "sqlstate", None) or ""
+        by_driver = isinstance(getattr(error.orig, "__cause__", None), ValueError)
+        return NOT_STORABLE if sqlstate.startswith("22") or by_driver else ""
+
+    def is_retriable(self, error: DBAPIError) -> bool:
+        return getattr(error.orig, "sqlstate", None) in self.RETRIABLE_SQLSTATES
+
+    async def close(self) -> None:
+        await self._engine.dispose()

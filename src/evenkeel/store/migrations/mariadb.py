@@ -1,0 +1,46 @@
+"""Migrations on MariaDB, where DDL is not part of a transaction: each statement stands, or not, by itself.
+
+So each is made one that may be run again (IF NOT EXISTS), and a migration that was interrupted half-way goes on
+where it stopped when the next controller starts. A migration that changes rows must be written so that it may be run
+again too.
+
+Tables are made as the store needs them, whatever the server's defaults are: InnoDB, all of Unicode, and texts that
+are equal only if every character is (also at the end, where most of MariaDB's collations overlook spaces).
+"""
+
+from typing import Any
+
+from alembic.ddl.base import AddColumn
+from alembic.ddl.mysql import MySQLImpl
+from sqlalchemy import Text
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+TABLE_OPTIONS = " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
+
+
+class ResumableImpl(MySQLImpl):
+    """How Alembic runs DDL on MariaDB; it takes the place of Alembic's own."""
+
+    __dialect__ = "mariadb"
+
+    def _exec(self, construct: Any, *args: Any, **kw: Any) -> Any:
+        if isinstance(construct, CreateTable | CreateIndex | AddColumn):
+            construct.if_not_exists = True
+        return super()._exec(construct, *args, **kw)
+
+
+@compiles(CreateTable, "mariadb")
+def _create_table(element: CreateTable, compiler: Any, **kw: Any) -> str:
+    return str(compiler.visit_create_table(element, **kw)).rstrip() + TABLE_OPTIONS
+
+
+@compiles(AddColumn, "mariadb")
+def _add_column(element: AddColumn, compiler: Any, **kw: Any) -> str:
+    table = compiler.preparer.quote(element.table_name)
+    return f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {compiler.get_column_specification(element.column)}"
+
+
+@compiles(Text, "mariadb")
+def _text(_type: Text, _compiler: Any, **_kw: Any) -> str:
+    return "MEDIUMTEXT"  # TEXT holds 65,535 bytes

@@ -1,0 +1,33 @@
+"""UPDATE of one row that tells what the row is afterwards, also where there is no UPDATE ... RETURNING (MariaDB).
+
+There it is an UPDATE and, in the same transaction, a SELECT of the row by its key: the UPDATE has locked the row, so
+nobody else changed it in between.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, Update, select
+from sqlalchemy.sql.dml import ReturningUpdate
+
+
+class UpdateReturning(NamedTuple):
+    """Built once, run often. See :func:`returning`."""
+
+    at_once: ReturningUpdate[Any]
+    change: Update
+    look: Select[Any]
+
+    def first(self, connection: Connection, parameters: Mapping[str, Any] | None = None) -> Any:
+        """Run it; the row afterwards, None if there was none to change."""
+        given = dict(parameters or {})
+        if connection.dialect.update_returning:
+            return connection.execute(self.at_once, given).first()
+        if connection.execute(self.change, given).rowcount == 0:
+            return None
+        return connection.execute(self.look, given).first()
+
+
+def returning(statement: Update, *columns: ColumnElement[Any], by: ColumnElement[bool]) -> UpdateReturning:
+    """``statement`` changes at most the one row that ``by`` still finds when it is changed."""
+    return UpdateReturning(statement.returning(*columns), statement, select(*columns).where(by))

@@ -1,0 +1,49 @@
+"""An SQL expression that MariaDB needs in another form than the other databases."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Text
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+
+def variant(general: ColumnElement[Any], *, mariadb: ColumnElement[Any]) -> ColumnElement[Any]:
+    """``general``, or on MariaDB the other one. Both mean the same and have the same type."""
+    return _Variant(general, mariadb)
+
+
+class _Variant(FunctionElement[Any]):
+    inherit_cache = True
+    name = "variant"
+
+    def __init__(self, general: ColumnElement[Any], mariadb: ColumnElement[Any]) -> None:
+        super().__init__(general, mariadb)
+        self.type = general.type
+
+
+@compiles(_Variant)
+def _general(element: _Variant, compiler: Any, **kw: Any) -> str:
+    return str(compiler.process(list(element.clauses)[0], **kw))
+
+
+@compiles(_Variant, "mysql")
+@compiles(_Variant, "mariadb")
+def _mariadb(element: _Variant, compiler: Any, **kw: Any) -> str:
+    return str(compiler.process(list(element.clauses)[1], **kw))
+
+
+class group_concat(FunctionElement[str]):
+    """MariaDB's aggregate: the column's values in an order, joined by commas."""
+
+    type = Text()
+    inherit_cache = True
+    name = "group_concat"
+
+    def __init__(self, column: ColumnElement[Any], *order: ColumnElement[Any]) -> None:
+        super().__init__(column, *order)
+
+
+@compiles(group_concat)
+def _group_concat(element: group_concat, compiler: Any, **kw: Any) -> str:
+    column, *order = (str(compiler.process(each, **kw)) for each in element.clauses)
+    return f"GROUP_CONCAT({column} ORDER BY {', '.join(order)} SEPARATOR ',')"

@@ -1,0 +1,203 @@
+"""The faults: what can be done to a site, one after the other and several at a time, from a seed.
+
+Whatever is done is undone some seconds later. Two agents, one controller and one device are always left alone, and
+either the broker or the database.
+"""
+
+import asyncio
+import itertools
+import random
+import signal
+from collections.abc import Awaitable, Callable
+
+from tests.acceptance.history.site import CONTROLLERS, HOSTS, Site, agent_name, controller_name
+
+SPARED = {"agent": 2, "controller": 1, "device": 1, "server": 1}
+"""How many of each kind are left alone."""
+
+WEIGHTS = {
+    ("agent", "kill"): 10,
+    ("agent", "freeze"): 6,
+    ("agent", "cut_off"): 6,
+    ("agent", "stop"): 8,
+    ("agent", "blink"): 3,
+    ("controller", "kill"): 5,
+    ("controller", "freeze"): 3,
+    ("controller", "stop"): 3,
+    ("device", "silent"): 3,
+    ("device", "refusing"): 3,
+    ("broker", "kill"): 2,
+    ("broker", "restart"): 1,
+    ("broker", "wipe"): 1,
+    ("database", "kill"): 2,
+    ("database", "restart"): 2,
+}
+KINDS = {"broker": "server", "database": "server"}
+
+
+class Nemesis:
+    """``pause_seconds``: between one fault's beginning and the next's, on average."""
+
+    def __init__(self, site: Site, rng: random.Random, *, pause_seconds: float) -> None:
+        self._site = site
+        self._rng = rng
+        self._pause_seconds = pause_seconds
+        self._numbers = itertools.count(1)
+        self._hit: dict[str, str] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._over = asyncio.Event()
+
+    async def run(self, seconds: float) -> None:
+        """Cause faults for so long, then undo all of them. Raises what could not be undone."""
+        until = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < until:
+            await self._one()
+            await asyncio.sleep(self._pause_seconds * self._rng.uniform(0.5, 1.5))
+        self._over.set()
+        await asyncio.gather(*self._tasks)
+        self._site.history.add("faults_over")
+
+    async def _one(self) -> None:
+        for task in [task for task in self._tasks if task.done()]:
+            self._tasks.discard(task)
+            task.result()
+        kind, what = self._rng.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))[0]
+        serving = await self._site.serving() if kind == "agent" else {}
+        target = self._target(kind, serving)
+        if target is None:
+            return
+        number = next(self._numbers)
+        self._hit[target] = KINDS.get(kind, kind)
+        host = target.removeprefix("agent-")
+        fields = {"serving": serving.get(host, {})} if kind == "agent" else {}
+        self._site.history.add("fault", number=number, fault=what, target=target, **fields)
+        self._tasks.add(asyncio.create_task(self._carry_out(number, kind, what, target)))
+
+    def _target(self, kind: str, serving: dict[str, dict[str, int]]) -> str | None:
+        """Somebody to hit, of agents rather one who serves something; None: enough are hit already."""
+        names = {
+            "agent": [agent_name(host) for host in HOSTS],
+            "controller": [controller_name(number) for number in CONTROLLERS],
+            "device": [device.name for device in self._site.cluster.emulator.devices],
+            "broker": ["broker"],
+            "database": ["database"],
+        }[kind]
+        general = KINDS.get(kind, kind)
+        hit = sum(other == general for other in self._hit.values())
+        left = [name for name in names if name not in self._hit]
+        if not left or hit >= {"server": 2}.get(general, len(names)) - SPARED[general]:
+            return None
+        busy = [name for name in left if serving.get(name.removeprefix("agent-"))]
+        return self._rng.choice(busy or left)
+
+    async def _carry_out(self, number: int, kind: str, what: str, target: str) -> None:
+        effects: dict[str, Callable[[str, Ended], Awaitable[None]]] = {
+            "kill": self._kill,
+            "stop": self._stop,
+            "freeze": self._freeze,
+            "blink": self._blink,
+            "cut_off": self._cut_off,
+            "silent": self._silent,
+            "refusing": self._refusing,
+            "restart": self._restart_server,
+            "wipe": self._wipe,
+        }
+        ended = Ended(self._site, number)
+        effect = self._kill_server if KINDS.get(kind) == "server" and what == "kill" else effects[what]
+        try:
+            await effect(target, ended)
+            self._site.history.add("ready", number=number)
+        finally:
+            del self._hit[target]
+
+    async def _for(self, least: float, most: float) -> None:
+        """Let a fault last; less when it is all over."""
+        try:
+            async with asyncio.timeout(self._rng.uniform(least, most)):
+                await self._over.wait()
+        except TimeoutError:
+            return
+
+    # -- processes
+
+    async def _kill(self, target: str, ended: "Ended") -> None:
+        self._site.end(target)
+        await self._for(6.0, 10.0)
+        ended()
+        await self._site.begin(target)
+
+    async def _stop(self, target: str, ended: "Ended") -> None:
+        self._site.ask_to_end(target)
+        if not await self._site.ended(target):
+            self._site.history.add("exited", target=target, state="did not end when asked to, killed", tail="")
+        await self._for(4.0, 8.0)
+        ended()
+        await self._site.begin(target)
+
+    async def _freeze(self, target: str, ended: "Ended") -> None:
+        await self._frozen(target, 8.0, 12.0)
+        ended()
+
+    async def _blink(self, target: str, ended: "Ended") -> None:
+        await self._frozen(target, 0.3, 3.0)
+        ended()
+
+    async def _frozen(self, target: str, least: float, most: float) -> None:
+        self._site.cluster.kill(target, signal.SIGSTOP)
+        await self._for(least, most)
+        self._site.cluster.kill(target, signal.SIGCONT)
+
+    async def _cut_off(self, target: str, ended: "Ended") -> None:
+        wire = self._site.wires[target.removeprefix("agent-")]
+        wire.cut()
+        await self._for(8.0, 12.0)
+        wire.heal()
+        ended()
+
+    # -- devices
+
+    async def _silent(self, target: str, ended: "Ended") -> None:
+        await self._device_fault(target, "unreachable")
+        ended()
+
+    async def _refusing(self, target: str, ended: "Ended") -> None:
+        await self._device_fault(target, "refuse")
+        ended()
+
+    async def _device_fault(self, device: str, kind: str) -> None:
+        fault = await self._site.devices("POST", "/faults", {"kind": kind, "device": device})
+        await self._for(4.0, 10.0)
+        await self._site.devices("DELETE", f"/faults/{fault['id']}")
+
+    # -- servers
+
+    async def _kill_server(self, target: str, ended: "Ended") -> None:
+        server = self._site.broker if target == "broker" else self._site.database
+        await asyncio.to_thread(server.kill)
+        await self._for(0.5, 4.0)
+        await asyncio.to_thread(server.start)
+        ended()
+
+    async def _restart_server(self, target: str, ended: "Ended") -> None:
+        server = self._site.broker if target == "broker" else self._site.database
+        await asyncio.to_thread(server.stop)
+        await asyncio.to_thread(server.start)
+        ended()
+
+    async def _wipe(self, target: str, ended: "Ended") -> None:
+        """The broker comes back without its queues."""
+        await asyncio.to_thread(self._site.broker.stop)
+        self._site.broker.wipe()
+        await asyncio.to_thread(self._site.broker.start)
+        ended()
+
+
+class Ended:
+    """Called when a fault's cause is gone."""
+
+    def __init__(self, site: Site, number: int) -> None:
+        self._site = site
+        self._number = number
+
+    def __call__(self) -> None:
+        self._site.history.add("fault_ended", number=self._number)

@@ -1,0 +1,151 @@
+"""Environments on the same devices, with names that begin alike: none touches another's partitions."""
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.errors import DeviceRejected, StaleOwner
+from evenkeel.core.ports import Device
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip.naming import Names, plain
+from tests.devices.bigip.rig import BigIpRig, Hands
+from tests.devices.services import gone, service
+
+ENVIRONMENTS = ("dev", "dev_a", "dev_a_b", "d")
+PROJECTS = ("x", "a_x", "a_b_x", "b_x", "ev_x")
+"""Of each environment; with some of another's, their names would once have been one."""
+
+tenants = st.text(alphabet="ab_-.", min_size=1, max_size=6) | st.text(max_size=80)
+prefixes = st.text(alphabet="ab_-.", min_size=1, max_size=6)
+
+
+@given(prefixes, tenants, prefixes, tenants)
+def test_no_two_tenants_share_a_partition_whatever_their_environments(
+    prefix: str, tenant: str, other_prefix: str, other_tenant: str
+) -> None:
+    one = Names(environment="e", prefix=prefix).partition(tenant)
+    other = Names(environment="e", prefix=other_prefix).partition(other_tenant)
+    assert (one == other) == ((prefix, tenant) == (other_prefix, other_tenant))
+
+
+@given(tenants)
+def test_a_name_ends_with_what_stands_for_the_tenant(tenant: str) -> None:
+    name = Names(environment="dev_a", prefix="dev_a").partition(tenant)
+    assert name.rpartition("_")[0] == "dev_a"
+    assert name.rpartition("_")[2] == plain(tenant)
+
+
+@given(st.text(alphabet="abcdef0123456789-", min_size=1, max_size=64))
+def test_usual_tenants_are_called_as_ever(tenant: str) -> None:
+    names = Names(environment="dev", prefix="dev")
+    if not tenant.startswith("-"):
+        assert names.partition(tenant) == f"dev_{tenant}"
+        assert not names.former_partition(tenant)
+
+
+def test_tenants_that_were_called_otherwise_are_known() -> None:
+    names = Names(environment="dev", prefix="dev")
+    assert names.former_partition("a_x") == "dev_a_x"
+    assert names.former_partition("a/x").startswith("dev_x")
+
+
+def tenant_batch(project: str, *services: ServiceDefinition, epoch: int = 1, complete: bool = True) -> PartitionBatch:
+    changed = tuple(
+        ServiceDefinition(**{name: getattr(one, name) for name in one.__struct_fields__} | {"project_id": project})
+        for one in services
+    )
+    return PartitionBatch(project_id=project, epoch=epoch, services=changed, complete=complete)
+
+
+class Tenants:
+    """One load balancer for each (environment, project), every one with an address of its own."""
+
+    def __init__(self, pair: BigIpRig) -> None:
+        self._hands = [Hands(pair.emulator, name) for name in pair.emulator.devices]
+        self._emulator = pair.emulator
+        self.agents: dict[str, Device] = {name: pair.agent(environment=name) for name in ENVIRONMENTS}
+        self.all = list(itertools.product(ENVIRONMENTS, PROJECTS))
+
+    def partition(self, environment: str, project: str) -> str:
+        return Names(environment=environment, prefix=environment).partition(project)
+
+    async def apply(self, tenant: tuple[str, str], *services: ServiceDefinition, complete: bool = True) -> None:
+        outcome = await self.agents[tenant[0]].apply(tenant_batch(tenant[1], *services, complete=complete))
+        assert not any(one.error for one in outcome.outcomes), outcome
+
+    async def content(self) -> dict[tuple[str, str], Any]:
+        """Everything in every tenant's partition on both devices, guards included."""
+        kinds = ("ltm/virtual", "ltm/virtual-address", "ltm/pool", "ltm/node", "ltm/monitor/http")
+        found: dict[tuple[str, str], Any] = {tenant: {} for tenant in self.all}
+        places = {self.partition(*tenant): tenant for tenant in self.all}
+        assert len(places) == len(self.all)
+        for hands in self._hands:
+            for kind in (*kinds, "ltm/data-group/internal"):
+                for partition, tenant in places.items():
+                    found[tenant][str(id(hands)), kind] = await hands.items(kind, partition)
+        return found
+
+
+@pytest.fixture
+async def world(pair: BigIpRig) -> Tenants:
+    made = Tenants(pair)
+    for number, tenant in enumerate(made.all):
+        await made.apply(tenant, service(number, members=1), service(100 + number, members=1))
+    return made
+
+
+async def test_what_one_environment_does_leaves_the_partitions_of_the_others_as_they_are(world: Tenants) -> None:
+    before = await world.content()
+    assert all(any(kinds.values()) for kinds in before.values())
+    for number, tenant in enumerate(world.all):
+        for services, complete in (
+            ((service(number, members=2),), False),  # change
+            ((service(number, members=2),), True),  # the second load balancer is an orphan
+            ((gone(number),), True),  # delete
+        ):
+            await world.apply(tenant, *services, complete=complete)
+            after = await world.content()
+            assert after.pop(tenant) != before.pop(tenant)
+            assert after == before
+            before = await world.content()
+    pools = [found for kinds in before.values() for (_, kind), found in kinds.items() if kind == "ltm/pool"]
+    assert not any(pools)
+
+
+async def test_each_environment_observes_its_own_only(world: Tenants) -> None:
+    for environment, agent in world.agents.items():
+        mine = {number for number, tenant in enumerate(world.all) if tenant[0] == environment}
+        expected = {f"lb-{offset + number}" for number in mine for offset in (0, 100)}
+        seen = await agent.observe()
+        assert {one.id for one in seen.statuses if one.kind == "loadbalancer"} == expected
+        assert {one.listener_id for one in seen.statistics} == {id_.replace("lb", "listener") for id_ in expected}
+
+
+async def test_a_guard_of_one_environment_rules_no_other(world: Tenants) -> None:
+    await world.agents["dev_a"].take_over("x", 7)
+    await world.apply(("dev", "a_x"), service(1, members=3))
+    with pytest.raises(StaleOwner):
+        await world.agents["dev_a"].apply(tenant_batch("x", service(5)))
+
+
+async def test_a_partition_that_an_earlier_version_named_is_not_left_behind_unseen(rig: BigIpRig) -> None:
+    """Its tenant's load balancers say what is to be done; after that they are built anew."""
+    old = "dev_a_x"
+    await rig.hands.call("POST", "auth/partition", {"name": old})
+    guard = {"name": "evenkeel_guard_1", "partition": old, "type": "string", "description": "evenkeel:dev:guard"}
+    await rig.hands.call("POST", "ltm/data-group/internal", guard)
+    agent = rig.agent()
+    with pytest.raises(DeviceRejected, match=f"an earlier version made partition {old} .* remove {old}"):
+        await agent.apply(tenant_batch("a_x", service()))
+    assert not rig.commits()
+    await rig.hands.call("DELETE", f"ltm/data-group/internal/~{old}~evenkeel_guard_1")
+    assert not (await agent.apply(tenant_batch("a_x", service()))).outcomes[0].error
+
+
+async def test_the_same_name_made_by_another_environment_is_no_former_partition(rig: BigIpRig) -> None:
+    await rig.agent(environment="dev_a").apply(tenant_batch("x", service(1)))
+    assert not (await rig.agent(environment="dev").apply(tenant_batch("a_x", service(2)))).outcomes[0].error

@@ -1,0 +1,272 @@
+"""Device groups: the product's no-op devices (one or a pair) behind a faulty network, with hands that change things.
+
+What a driver of a pair promises is done here for no-op devices: every device gets everything, one that is out of
+reach lags, a stale owner is refused if any device says so. A write that is under way when its process freezes or dies
+lands anyway; one that its own process gave up is dropped before that process's next one, as the BIG-IP driver does.
+"""
+
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.errors import DeviceUnavailable, StaleOwner
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import HaType
+from evenkeel.devices.noop import NoopGroup, NoopMemory
+from evenkeel.devices.noop.memory import Partition
+from tests.sim.effects import Effects, Latency, Lost
+from tests.sim.process import Process
+from tests.sim.watch import Watch
+
+T = TypeVar("T")
+FOREIGN = "made by somebody else"
+
+
+class Box:
+    """One device."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.memory = NoopMemory()
+        self.group = NoopGroup(self.memory)
+        self.backup: dict[str, Partition] = {}
+
+    def take_backup(self) -> None:
+        self.backup = _copied(self.memory.partitions)
+
+    def holds(self) -> dict[str, ServiceDefinition]:
+        """Everything of ours on it, by load balancer."""
+        return {lb: service for part in self.memory.partitions.values() for lb, service in part.holds.items()}
+
+
+class Site:
+    """The devices of one group, as all its agents reach them."""
+
+    def __init__(self, number: int, boxes: int, effects: Effects, watch: Watch, rng: random.Random) -> None:
+        self.number = number
+        self.boxes = [Box(f"device-{number}-{index}") for index in range(1, boxes + 1)]
+        self.effects = effects
+        self.watch = watch
+        self.rng = rng
+        self.latency = Latency(0.005, 0.05)
+        self.error = self.lose = 0.0
+        """Chances of: failed before anything was written, written without an answer."""
+        self.poisoned: set[str] = set()
+        """Load balancers that the devices refuse for now."""
+
+    def add_foreign(self, project_id: str) -> None:
+        """Somebody uses the same devices: next to us, and inside our partition."""
+        for box in self.boxes:
+            box.memory.partitions.setdefault(project_id, Partition()).foreign.add(FOREIGN)
+
+    def foreign_untouched(self, project_ids: list[str]) -> bool:
+        return all(
+            project_id in box.memory.partitions and FOREIGN in box.memory.partitions[project_id].foreign
+            for box in self.boxes
+            for project_id in project_ids
+        )
+
+    # -- what arrives from agents
+
+    def take_over(self, process: Process, project_id: str, epoch: int) -> None:
+        """The guard moves on every device in reach."""
+        self._each(process, project_id, epoch, lambda box: _now(box.group.take_over(project_id, epoch)))
+
+    def apply(self, process: Process, batch: PartitionBatch) -> PartitionOutcome:
+        """A batch lands."""
+        services, refused = self._without_poisoned(batch)
+        sent = replace(batch, services=services)
+        done, lagging = self._each(process, batch.project_id, batch.epoch, lambda box: _now(box.group.apply(sent)))
+        outcomes = {one.load_balancer_id: one for outcome in done for one in outcome.outcomes}
+        for outcome in done:  # an error of any device counts
+            outcomes |= {one.load_balancer_id: one for one in outcome.outcomes if one.error}
+        outcomes |= refused
+        self.watch.applied(batch, [one for one in outcomes.values() if not one.error])
+        return PartitionOutcome(
+            outcomes=tuple(outcomes.values()), lagging=lagging, writes=sum(outcome.writes for outcome in done)
+        )
+
+    def _without_poisoned(self, batch: PartitionBatch) -> tuple[tuple[ServiceDefinition, ...], dict[str, Applied]]:
+        if not self.poisoned:
+            return batch.services, {}
+        held = self.boxes[0].holds()
+        kept = []
+        refused = {}
+        for service in batch.services:
+            if service.load_balancer_id not in self.poisoned or service.deleted:
+                kept.append(service)
+                continue
+            if service.load_balancer_id in held:
+                kept.append(held[service.load_balancer_id])
+            refused[service.load_balancer_id] = Applied(
+                load_balancer_id=service.load_balancer_id, revision=service.revision, error="refused by the device"
+            )
+        return tuple(kept), refused
+
+    def _each(
+        self, process: Process, project_id: str, epoch: int, work: Callable[[Box], T]
+    ) -> tuple[list[T], tuple[str, ...]]:
+        if self.effects.fault("device error", self.error):
+            raise DeviceUnavailable(self.boxes[0].name, "busy")
+        reached = [box for box in self.boxes if box.memory.reachable]
+        if not reached:
+            raise DeviceUnavailable(self.boxes[0].name, "out of reach")
+        done: list[T] = []
+        stale: StaleOwner | None = None
+        for box in reached:
+            try:
+                done.append(work(box))
+            except StaleOwner as error:
+                stale = error
+            else:
+                self.watch.accepted(box.name, project_id, epoch, process.name)
+        if stale is not None:
+            raise stale
+        if self.effects.fault("device answer lost", self.lose):
+            raise Lost
+        return done, tuple(box.name for box in self.boxes if not box.memory.reachable)
+
+    def states(self) -> tuple[DeviceState, ...]:
+        return tuple(
+            DeviceState(
+                name=box.name,
+                reachable=box.memory.reachable,
+                version="1",
+                problem="" if box.memory.reachable else "out of reach",
+            )
+            for box in self.boxes
+        )
+
+    # -- what happens to devices
+
+    def restore(self, box: Box) -> None:
+        """An older backup comes back, guards and all."""
+        foreign = {project: part.foreign for project, part in box.memory.partitions.items()}
+        box.memory.partitions = _copied(box.backup)
+        for project, things in foreign.items():
+            if things:
+                box.memory.partitions.setdefault(project, Partition()).foreign |= things
+        self.watch.restored(box.name, {project: part.epoch for project, part in box.memory.partitions.items()})
+
+    def edit_by_hand(self, box: Box, new_id: str) -> str:
+        """Somebody changes, removes or adds an object of ours, or moves a guard; says what."""
+        rng = self.rng
+        parts = [part for _, part in sorted(box.memory.partitions.items()) if part.holds]
+        if not parts:
+            return "nothing"
+        part = rng.choice(parts)
+        victim = rng.choice(sorted(part.holds))
+        way = rng.choice(("changed", "removed", "added", "guard"))
+        if way == "changed":
+            part.holds[victim] = replace(part.holds[victim], name="changed by hand")
+        elif way == "removed":
+            del part.holds[victim]
+        elif way == "added":
+            service = part.holds[victim]
+            vip = replace(service.vip, address=f"198.51.100.{rng.randrange(1, 255)}")
+            part.holds[new_id] = replace(service, load_balancer_id=new_id, vip=vip)
+        elif part.epoch is not None:
+            part.epoch += rng.randrange(1, 4)
+            project = next(name for name, each in box.memory.partitions.items() if each is part)
+            self.watch.guard_moved(box.name, project, part.epoch)
+        return way
+
+
+class SimDevice:
+    """One process's view of a site. Implements :class:`evenkeel.core.ports.Device`."""
+
+    def __init__(self, site: Site, process: Process) -> None:
+        self._site = site
+        self._process = process
+        self._under_way: dict[str, int] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._site.boxes[0].group, name)
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """What the group is."""
+        site = self._site
+        return replace(
+            site.boxes[0].group.facts,
+            ha_type=HaType.STANDALONE if len(site.boxes) == 1 else HaType.PAIR,
+            endpoints=tuple(box.name for box in site.boxes),
+        )
+
+    async def check(self) -> tuple[DeviceState, ...]:
+        """As the devices are."""
+        states: tuple[DeviceState, ...] = await self._request("check", self._site.states, effect=False)
+        return states
+
+    async def take_over(self, project_id: str, epoch: int) -> None:
+        """Move the guard."""
+        await self._write("take_over", project_id, lambda: self._site.take_over(self._process, project_id, epoch))
+
+    async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
+        """Write."""
+        outcome: PartitionOutcome = await self._write(
+            "apply", batch.project_id, lambda: self._site.apply(self._process, batch)
+        )
+        return outcome
+
+    async def observe(self) -> Observation:
+        """Look."""
+
+        def look() -> Observation:
+            if not any(box.memory.reachable for box in self._site.boxes):
+                raise DeviceUnavailable(self._site.boxes[0].name, "out of reach")
+            return Observation(devices=self._site.states())
+
+        seen: Observation = await self._request("observe", look, effect=False)
+        return seen
+
+    def forget(self, project_id: str) -> None:
+        """Nothing is remembered."""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def _write(self, what: str, project_id: str, do: Callable[[], T]) -> T:
+        """A write of ours that we gave up is dropped before the next one."""
+        number = self._under_way[project_id] = self._under_way.get(project_id, 0) + 1
+
+        def arrive() -> T:
+            if self._under_way[project_id] != number:
+                raise DeviceUnavailable(self._site.boxes[0].name, "dropped")
+            return do()
+
+        result: T = await self._request(what, arrive)
+        return result
+
+    async def _request(self, what: str, do: Callable[[], Any], *, effect: bool = True) -> Any:
+        effects = self._site.effects
+        effects.note("device", self._process.name, what)
+        return await effects.request(
+            self._process,
+            f"device {what}",
+            do,
+            latency=self._site.latency,
+            lost=DeviceUnavailable(self._site.boxes[0].name, "no answer"),
+            effect=effect,
+        )
+
+
+def _copied(partitions: dict[str, Partition]) -> dict[str, Partition]:
+    copies = {}
+    for project_id, partition in partitions.items():
+        copy = copies[project_id] = Partition()
+        copy.epoch, copy.holds, copy.foreign = partition.epoch, dict(partition.holds), set(partition.foreign)
+    return copies
+
+
+def _now(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    raise RuntimeError("a no-op device waited")

@@ -1,0 +1,185 @@
+"""What must hold at every moment, checked as things happen: every committed row, every write a device accepts.
+
+* A load balancer's revision and applied revision only grow; ACTIVE means that its newest revision is applied, and a
+  revision counts as applied only if a device had it. Nothing deleted comes back; a row goes only when the device let go.
+* A shard's epoch only grows, and each epoch belongs to one session of one agent.
+* A device accepts no write of an epoch older than one that it accepted, or whose takeover it confirmed, before.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from evenkeel.core.device import Applied, PartitionBatch
+
+MAX_VIOLATIONS = 20
+
+
+class LbRow(NamedTuple):
+    """A load balancer's row, as the triggers tell it."""
+
+    revision: int
+    applied_revision: int
+    status: str
+    deleted: int
+    shard_id: str | None
+
+
+class ShardRow(NamedTuple):
+    """A shard's row."""
+
+    epoch: int
+    acting: str | None
+    project_id: str
+    group_number: int
+
+
+class Watch:
+    """See the module."""
+
+    def __init__(self, note: Callable[..., None], now: Callable[[], float]) -> None:
+        self.violations: list[str] = []
+        self.load_balancers: dict[str, LbRow] = {}
+        self.gone: set[str] = set()
+        """Load balancers whose row has been removed."""
+        self.shards: dict[str, ShardRow] = {}
+        self.counts: Counter[str] = Counter()
+        self.history: list[tuple[float, str, int, int, str]] = []
+        """Every transition of a load balancer: (time, id, revision, applied revision, status)."""
+        self._note = note
+        self._now = now
+        self._sessions: dict[str, str | None] = {}
+        self._owners: dict[tuple[str, int], tuple[str, str | None]] = {}
+        self._last_acting: dict[str, str] = {}
+        self._applied: dict[str, set[int]] = {}
+        self._let_go: dict[str, int] = {}
+        self._epochs: dict[tuple[str, str], int] = {}
+        self._pending: list[tuple[str, str, str | None, str | None]] = []
+
+    def violation(self, text: str) -> None:
+        """Something that must never be."""
+        if len(self.violations) < MAX_VIOLATIONS:
+            self.violations.append(f"[{self._now():.3f}] {text}")
+        self._note("VIOLATION", text)
+
+    # -- the database
+
+    def begin(self) -> None:
+        """A transaction begins; what it says counts when it commits."""
+        self._pending.clear()
+
+    def row(self, kind: str, row_id: str, old: str | None, new: str | None) -> None:
+        """Called by triggers."""
+        self._pending.append((kind, row_id, old, new))
+
+    def commit(self) -> None:
+        """The transaction is committed."""
+        for kind, row_id, old, new in self._pending:
+            if kind == "lb":
+                self._load_balancer(row_id, LbRow(*json.loads(new)) if new else None)
+            elif kind == "shard":
+                self._shard(row_id, ShardRow(*json.loads(new)) if new else None)
+            elif new:
+                self._sessions[row_id] = json.loads(new)[0]
+        self._pending.clear()
+
+    def _load_balancer(self, row_id: str, new: LbRow | None) -> None:
+        old = self.load_balancers.get(row_id)
+        if new == old:
+            return
+        if new is None:
+            self._removed(row_id, old)
+            return
+        self.load_balancers[row_id] = new
+        self.history.append((self._now(), row_id, new.revision, new.applied_revision, new.status))
+        self._note("row", row_id, *new[:4])
+        where = f"load balancer {row_id}: {old} -> {new}"
+        if row_id in self.gone:
+            self.violation(f"a deleted one came back: {where}")
+        if new.applied_revision > new.revision:
+            self.violation(f"applied more than there is: {where}")
+        if new.status == "ACTIVE" and new.applied_revision != new.revision:
+            self.violation(f"ACTIVE for a revision that is not applied: {where}")
+        if new.status == "PENDING_CREATE" and new.applied_revision:
+            self.violation(f"PENDING_CREATE although it was applied: {where}")
+        if new.applied_revision and new.applied_revision not in self._applied.get(row_id, ()):
+            self.violation(f"applied revision that no device ever had: {where}")
+        if old is not None:
+            self._compare(old, new, where)
+
+    def _compare(self, old: LbRow, new: LbRow, where: str) -> None:
+        if new.revision < old.revision or new.applied_revision < old.applied_revision:
+            self.violation(f"went backwards: {where}")
+        if old.deleted and not new.deleted:
+            self.violation(f"undeleted: {where}")
+        if old.shard_id is not None and new.shard_id != old.shard_id:
+            self.violation(f"moved to another shard: {where}")
+        if new.deleted and new.status not in ("PENDING_DELETE", "ERROR"):
+            self.violation(f"deleted, and {new.status}: {where}")
+        if new.status == "ERROR" != old.status:
+            self.counts["errors"] += 1
+
+    def _removed(self, row_id: str, old: LbRow | None) -> None:
+        self._note("row", row_id, "removed")
+        self.gone.add(row_id)
+        self.load_balancers.pop(row_id, None)
+        if old is None:
+            return
+        if not old.deleted:
+            self.violation(f"load balancer {row_id} was removed though nobody deleted it: {old}")
+        if old.shard_id is not None and self._let_go.get(row_id, -1) < old.revision:
+            self.violation(f"load balancer {row_id} was removed before any device let go of it: {old}")
+
+    def _shard(self, row_id: str, new: ShardRow | None) -> None:
+        old = self.shards.get(row_id)
+        if new is None:
+            self.violation(f"shard {row_id} was removed: its epochs would begin anew")
+            return
+        if new == old:
+            return
+        self.shards[row_id] = new
+        self._note("shard", row_id, new.epoch, new.acting)
+        if old is not None and new.epoch < old.epoch:
+            self.violation(f"epoch went backwards: shard {row_id}: {old} -> {new}")
+        if new.acting is None:
+            return
+        owner = (new.acting, self._sessions.get(new.acting))
+        former = self._owners.setdefault((row_id, new.epoch), owner)
+        if former != owner:
+            self.violation(f"shard {row_id} at epoch {new.epoch} belongs to {former} and to {owner}")
+        if self._last_acting.get(row_id, new.acting) != new.acting:
+            self.counts["takeovers"] += 1
+        self._last_acting[row_id] = new.acting
+
+    # -- the devices
+
+    def accepted(self, box: str, project_id: str, epoch: int, who: str) -> None:
+        """A device accepted a write, or confirmed a takeover."""
+        key = (box, project_id)
+        newest = self._epochs.get(key, 0)
+        if epoch < newest:
+            self.violation(f"{box} accepted a write of {who} at epoch {epoch} on {project_id} after {newest}")
+        else:
+            self._epochs[key] = epoch
+        self.counts["device writes"] += 1
+
+    def applied(self, batch: PartitionBatch, outcomes: Iterable[Applied]) -> None:
+        """What the devices hold now."""
+        services = {service.load_balancer_id: service for service in batch.services}
+        for outcome in outcomes:
+            service = services[outcome.load_balancer_id]
+            self._note("applied", batch.project_id, batch.epoch, outcome.load_balancer_id, outcome.revision)
+            if service.deleted:
+                self._let_go[service.load_balancer_id] = service.revision
+            else:
+                self._applied.setdefault(service.load_balancer_id, set()).add(service.revision)
+
+    def restored(self, box: str, guards: dict[str, int | None]) -> None:
+        """An older backup: its guards count from now on."""
+        for project_id in [project for name, project in self._epochs if name == box]:
+            self._epochs[box, project_id] = guards.get(project_id) or 0
+
+    def guard_moved(self, box: str, project_id: str, epoch: int) -> None:
+        """Somebody moved a guard by hand."""
+        self._epochs[box, project_id] = epoch
