@@ -56,3 +56,14 @@ def mariadb_database(mariadb: maria.MariaDB) -> Iterator[str]:
     url = mariadb.create_database()
     yield url
     mariadb.drop_database(url)
+
+
+@pytest.fixture(scope="session")
+def galera() -> Iterator[maria.Galera]:
+    """A running Galera cluster of two nodes."""
+    if reason := maria.cluster_missing():
+        pytest.skip(reason)
+    cluster = maria.Galera()
+    cluster.start()
+    yield cluster
+    cluster.close()

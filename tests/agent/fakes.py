@@ -43,6 +43,7 @@ class FakeControllers:
     def __init__(self, revisions: dict[str, int]) -> None:
         self.revisions = revisions
         self.reports: list[m.Applied] = []
+        self.statuses: list[tuple[m.ObservedStatus, ...]] = []
         self.raised: list[m.RaiseEpoch] = []
         self.failures: list[Exception] = []
         self.stale = False
@@ -67,11 +68,16 @@ class FakeControllers:
             self.reports.extend(call.outcomes)
         return m.ReportReceipt(stale=self.stale)
 
+    async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
+        self.statuses.append(call.statuses)
+        return m.ReportReceipt(stale=self.stale)
+
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
         self.raised.append(call)
 
     def applied(self, load_balancer_id: str) -> int:
         """The newest confirmed revision."""
+        assert not any(r.waiting and not r.error for r in self.reports)
         good = [r.revision for r in self.reports if r.load_balancer_id == load_balancer_id and not r.error]
         return max(good, default=0)
 
@@ -121,12 +127,13 @@ class FakeDevice:
 class Bench:
     """A worker between fakes."""
 
-    def __init__(self, revisions: dict[str, int]) -> None:
+    def __init__(self, revisions: dict[str, int], *, work: tuple[str, ...] = ()) -> None:
         self.session = FakeSession()
         self.controllers = FakeControllers(revisions)
+        self.troubles = 0
         self.device = FakeDevice()
         self.worker = ShardWorker(
-            m.Assignment(shard_id="shard", project_id="t", epoch=3),
+            m.Assignment(shard_id="shard", project_id="t", epoch=3, work=work),
             session=self.session,  # type: ignore[arg-type]
             controllers=self.controllers,  # type: ignore[arg-type]
             device=self.device,  # type: ignore[arg-type]
@@ -134,5 +141,8 @@ class Bench:
             settings=SETTINGS,
             rng=random.Random(1),
             turns=asyncio.Semaphore(1),
-            on_device_trouble=lambda: None,
+            on_device_trouble=self._note_trouble,
         )
+
+    def _note_trouble(self) -> None:
+        self.troubles += 1

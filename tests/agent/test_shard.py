@@ -121,6 +121,50 @@ async def test_a_device_that_stays_away_is_tried_until_it_is_back(bench: Bench) 
     await eventually(lambda: sum(1 for batch in bench.device.batches if batch.complete) > done)
 
 
+async def test_trouble_with_a_device_is_told_when_it_begins_and_when_it_ends(bench: Bench) -> None:
+    await all_applied(bench)
+    assert bench.troubles == 0
+    bench.device.lagging += [("bigip-2",)] * 4
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.hint(("lb-1",))
+    await eventually(lambda: bench.troubles == 2)
+    assert not bench.device.lagging
+    bench.device.failures += [DeviceUnavailable("bigip-1", "reboot")] * 3
+    bench.controllers.revisions["lb-1"] = 3
+    bench.worker.hint(("lb-1",))
+    await all_applied(bench)
+    assert bench.troubles == 4
+
+
+async def test_what_could_not_be_tried_says_why_once_for_each_reason(bench: Bench) -> None:
+    await all_applied(bench)
+    reasons = ["device bigip-1: reboot"] * 3 + ["device bigip-1: no answer"] * 3
+    bench.device.failures += [DeviceUnavailable("bigip-1", reason.split(": ")[1]) for reason in reversed(reasons)]
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.hint(("lb-1",))
+    await all_applied(bench)
+    waiting = [report for report in bench.controllers.reports if report.waiting]
+    assert [report.error for report in waiting] == list(dict.fromkeys(reasons))
+    assert {(report.load_balancer_id, report.revision) for report in waiting} == {("lb-1", 2)}
+
+
+async def test_a_first_pass_that_finds_no_device_speaks_of_what_was_asked_for_only() -> None:
+    bench = Bench({"lb-1": 1, "lb-2": 1}, work=("lb-2",))
+    bench.device.failures += [DeviceUnavailable("bigip-1", "reboot")] * 2
+    task = asyncio.create_task(bench.worker.run())
+    await all_applied(bench)
+    task.cancel()
+    waiting = [report for report in bench.controllers.reports if report.waiting]
+    assert [(report.load_balancer_id, report.error) for report in waiting] == [("lb-2", "device bigip-1: reboot")]
+
+
+async def test_a_device_that_came_back_is_looked_at_completely(bench: Bench) -> None:
+    await all_applied(bench)
+    before = len(bench.device.batches)
+    bench.worker.look_again()
+    await eventually(lambda: any(batch.complete for batch in bench.device.batches[before:]))
+
+
 async def test_a_load_balancer_that_is_gone_is_not_asked_for_again(bench: Bench) -> None:
     """Its delete was confirmed, but the answer to our report was lost."""
     await all_applied(bench)

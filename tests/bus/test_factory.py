@@ -38,6 +38,9 @@ def test_the_scheme_chooses_the_transport(url: str, kind: type) -> None:
         "amqp://u:s3cret@h:70000/",
         "amqp://u:s3cret@h/v?verify=no",
         "amqp://u:s3cret@h/v?ssl_ca_file=/ca.pem",
+        "amqp://u:s3cret@h/v?ssl_verify=no",
+        "amqps://u:s3cret@h/v?ssl_verify=false",
+        "amqps://u:s3cret@h/v?ssl_ca_file=/no/such/file.pem",
     ],
 )
 def test_anything_else_is_a_clear_error_without_the_password(url: str) -> None:

@@ -28,7 +28,14 @@ def test_reads_and_changes_are_understood(evenkeel: Run, endpoint: str) -> None:
 
     assert json_of("agent", "list") == []
     assert [row["name"] for row in json_of("environment", "list")] == ["demo"]  # type: ignore[attr-defined]
-    json_of("environment", "create", "gold", "--device-driver", "bigip")
+    words = ("--failback", "manual", "--breaker-share", "0.25", "--breaker-agents", "5")
+    for _ in range(2):
+        json_of("environment", "create", "gold", "--device-driver", "bigip", *words)
+    assert json_of("environment", "set", "gold", "--failback", "never")["failback"] == "never"  # type: ignore[index]
+    assert json_of("environment", "resume", "gold")["halted"] == ""  # type: ignore[index]
+    assert evenkeel("environment", "create", "gold", "--device-driver", "noop", endpoint=endpoint).code == 1
+    assert evenkeel("environment", "delete", "gold", endpoint=endpoint).code == 0
+    assert evenkeel("environment", "show", "gold", endpoint=endpoint).code == 1
     json_of("subnet", "create", "web", "--cidr", "10.1.0.0/24", "--gateway-ip", "10.1.0.1")
     assert [row["allocation_start"] for row in json_of("subnet", "list")] == ["10.1.0.2"]  # type: ignore[attr-defined]
     assert evenkeel("subnet", "delete", "web", endpoint=endpoint).code == 0

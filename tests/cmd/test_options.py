@@ -9,6 +9,7 @@ import pytest
 from evenkeel.cmd import options
 from evenkeel.cmd.agent import agent_settings, driver_options
 from evenkeel.cmd.controller import parse_environment
+from evenkeel.core.capacity import parse_policy
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -49,7 +50,7 @@ def test_the_password_may_come_from_a_file(tmp_path: Path) -> None:
         driver_options(conf)
 
 
-@pytest.mark.parametrize("item", ["demo", "demo:", ":bigip", "a b:bigip", "x" * 65 + ":bigip"])
+@pytest.mark.parametrize("item", ["demo", "demo:", ":bigip", "a b:bigip", "é:bigip", "-a:bigip", "x" * 65 + ":bigip"])
 def test_a_malformed_environment_is_refused(item: str) -> None:
     with pytest.raises(ValueError, match=r"^environments: "):
         parse_environment(item)
@@ -93,3 +94,9 @@ def test_a_default_provider_that_is_no_environment_is_refused(tmp_path: Path) ->
     code, said = run("evenkeel.cmd.controller", "--config-file", str(file))
     assert code == 2
     assert "default_provider" in said
+
+
+def test_the_capacity_policy_is_read_in_f5s_form(tmp_path: Path) -> None:
+    conf = load(tmp_path, "[DEFAULT]\nhost = h\ncapacity_policy = throughput:1000000000, tenant_count:100\n")
+    assert parse_policy(conf.capacity_policy) == {"throughput": 1e9, "tenant_count": 100.0}
+    assert parse_policy(load(tmp_path, "[DEFAULT]\nhost = h\n").capacity_policy) == {}

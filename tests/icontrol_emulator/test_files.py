@@ -50,6 +50,9 @@ async def test_uploaded_certificate_terminates_tls(device: Client, backend: Call
     authority.configure_trust(context)
     reader, writer = await asyncio.open_connection(VIP, port, ssl=context, server_hostname="site.test")
     assert (await exchange(reader, writer))[1] == "a"
+    [counted] = (await device.get("ltm/profile/client-ssl/~P~ssl/stats"))["entries"].values()
+    entries = counted["nestedStats"]["entries"]
+    assert [entries[f"common.{name}"]["value"] for name in ("totNativeConns", "curConns")] == [1, 1]
     writer.close()
     await writer.wait_closed()
 

@@ -1,25 +1,29 @@
-/* Who may write to a device: lease, epoch, guard and takeover of one shard, with two controllers, two agents and one
+/* Who may write to a device: session, epoch, guard and takeover of one shard, with two controllers, two agents and one
  * device. docs/explanation/ownership.md says in words what is modelled here; test_model.py checks it exhaustively.
  *
  * Time is not modelled: whatever may take long may happen at any later moment, or never. An agent that freezes is one
- * that takes no step for a while. Calls to the device and releases stay in the network for ever once sent (`writes`,
- * `moves`, `releases`), so each may arrive late, after its sender's death, more than once, or never. Hints are left
- * out: they only make things quicker.
+ * that takes no step for a while. What was once decided to be sent to the device (`writes`, `moves`) may leave a frozen
+ * agent or arrive late, after its sender's death, more than once, or never; so may a release. Calls that name a session
+ * do nothing once it was replaced, so late ones are left out; so are hints, which only make things quicker.
  *
  * Faults may happen until `calm` is set, which may be at any moment in which an agent runs. From then on nothing new
- * goes wrong, whatever went wrong before has its consequences, and the shard must come to be served.
+ * goes wrong, whatever went wrong before has its consequences, and the shard must come to be served. That is asked of
+ * every run, without any assumption of fairness: each step that is left in the calm changes something, so a system that
+ * runs in circles would be found.
  *
- * Each step is enabled only if it changes something, so a calm system that runs in circles would be found.
- *
- * -D of a name in PLANTED of test_model.py breaks one rule; the check must then fail.
+ * NEVER_CALM leaves the calm out, so that more faults can be looked at. The names in PLANTED of test_model.py break one
+ * rule each, and the check must then fail; those in SOUGHT are situations that must come up, or nothing was checked.
  */
 
 #define NOBODY 2
-#define LIVES 2          /* sessions an agent may have: one restart each */
+/* How much is looked at: */
 #ifndef FAULTY_EPOCHS
-#define FAULTY_EPOCHS 3  /* takeovers and handovers go on up to this epoch while faults may happen ... */
+#define FAULTY_EPOCHS 3  /* takeovers and handovers go on up to this epoch while faults may happen, ... */
 #endif
 #define EPOCHS 6         /* ... and then as far as needed; an assertion says if this is too small */
+#ifndef RESTARTS
+#define RESTARTS 1       /* processes of agents that start again with a new session, in all */
+#endif
 
 #define BIT(e) (1 << (e))
 #define OTHER(a) (1 - (a))
@@ -32,13 +36,13 @@ byte epoch = 1;
 byte owner = 0;
 byte handover = NOBODY;
 byte session[2] = 1;     /* number of the newest session */
-bool open[2] = true;     /* it was not ended */
 bool live[2] = true;     /* it has not expired, by the database's clock, and nobody ended it early on suspicion */
 
 /* The agents' processes. */
 bool up[2] = true;
 bool joined[2] = true;   /* this process has opened the newest session */
-bool lease[2] = false;   /* the agent's own clock says that its lease stands */
+bool lease[2] = false;   /* its own clock says that the lease stands; always ends before the session by itself does */
+byte restarts = 0;       /* of both */
 byte answer[2] = 0;      /* answer to "what is mine" under way: 0 none, 1 nothing is, e + 1 the shard at epoch e */
 byte served[2] = 0;      /* the epoch at which a worker runs; 0: none */
 bool guarded[2] = false; /* the worker has seen its guard on the device */
@@ -53,7 +57,7 @@ byte released = 0;           /* the newest epoch e of "I give the shard back, wh
 
 /* What the assertions look at. */
 byte owned_by[EPOCHS + 1] = 0; /* who had the epoch: agent and session */
-byte newest = 0;               /* the newest epoch that took the guard */
+byte newest = 0;               /* the newest epoch that took the guard, or wrote */
 
 #define CAN_WRITE(a) (up[a] && live[a] && lease[a] && owner == a && handover == NOBODY \
     && served[a] == epoch && guarded[a] && guard == epoch)
@@ -74,6 +78,7 @@ inline drop(a) {
     guarded[a] = false
 }
 
+/* how far is looked; no rule of ours */
 #define MAY_MOVE(e) (calm || (e) < FAULTY_EPOCHS)
 #define UNSERVED (owner == NOBODY || !live[owner])
 /* a handover that takes too long is not waited for */
@@ -120,8 +125,6 @@ end:
     :: d_step { !lease[1] && live[1] && !(calm && up[1] && joined[1]) -> live[1] = false }
     :: d_step { !calm && live[0] -> live[0] = false }               /* suspicion, right or wrong */
     :: d_step { !calm && live[1] -> live[1] = false }
-    :: d_step { !calm && open[0] && !live[0] -> live[0] = true }    /* a late keepalive, whose answer is lost */
-    :: d_step { !calm && open[1] && !live[1] -> live[1] = true }
     :: d_step { handover != NOBODY && !live[handover] -> handover = NOBODY }
     :: d_step { released == epoch && owner != NOBODY ->
         if
@@ -139,11 +142,11 @@ proctype Agent(byte a) {
 end:
     do
     /* -- session */
-    :: d_step { up[a] && joined[a] && !(live[a] && lease[a]) -> live[a] = true; lease[a] = true }
+    :: d_step { up[a] && joined[a] && !(live[a] && lease[a]) -> live[a] = true; lease[a] = true } /* keepalive */
+    :: d_step { !calm && joined[a] && !live[a] -> live[a] = true }  /* its answer was lost */
     :: d_step { !calm && lease[a] -> lease[a] = false }
     :: d_step { up[a] && !joined[a] && !live[a] ->                  /* refused while the former session lives */
         session[a] = session[a] + 1;
-        open[a] = true;
         live[a] = true;
         joined[a] = true;
 #ifndef SHARDS_OUTLIVE_SESSION
@@ -190,14 +193,13 @@ end:
     :: d_step { !calm && up[a] -> up[a] = false; joined[a] = false; lease[a] = false; answer[a] = 0; drop(a) }
     :: d_step { !calm && up[a] && joined[a] ->                      /* stopped: says good-bye */
         up[a] = false; joined[a] = false; lease[a] = false; answer[a] = 0; drop(a);
-        open[a] = false;
         live[a] = false;
         if
         :: owner == a -> owner = NOBODY; handover = NOBODY
         :: else
         fi
         }
-    :: d_step { !calm && !up[a] && session[a] < LIVES -> up[a] = true }
+    :: d_step { !calm && !up[a] && restarts < RESTARTS -> up[a] = true; restarts = restarts + 1 }
     od
 }
 
@@ -237,7 +239,8 @@ inline move_arrives(e) {
 #endif
 
 inline write_arrives(e) {
-    assert(e >= newest)              /* no stale write is accepted */
+    assert(e >= newest);             /* no stale write is accepted */
+    newest = e                       /* changes nothing where there are guards */
 }
 
 proctype Device() {
@@ -255,6 +258,15 @@ end:
     :: d_step { !calm && (writes & BIT(4)) && TAKES(4) -> write_arrives(4) }
     :: d_step { !calm && (writes & BIT(5)) && TAKES(5) -> write_arrives(5) }
     :: d_step { !calm && (writes & BIT(6)) && TAKES(6) -> write_arrives(6) }
+#ifdef SEEK_NEWEST_WRITE
+    :: (writes & BIT(FAULTY_EPOCHS)) && TAKES(FAULTY_EPOCHS) -> assert(false)
+#endif
+#ifdef SEEK_LATE_WRITE
+    :: (writes & BIT(1)) && guard == FAULTY_EPOCHS -> assert(false)
+#endif
+#ifdef SEEK_USELESS_SUSPICION
+    :: guard == 1 && epoch == 2 && up[0] && lease[0] && served[0] == 1 -> assert(false)
+#endif
     od
 }
 
@@ -269,9 +281,9 @@ init {
         run Device()
     };
 end:
-#ifndef NEVER_CALM
-    d_step { up[0] || up[1] -> calm = true }  /* at any moment, or never */
-#else
+#ifdef NEVER_CALM
     false
+#else
+    d_step { up[0] || up[1] -> calm = true }  /* at any moment, or never */
 #endif
 }

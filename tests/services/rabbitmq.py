@@ -1,6 +1,7 @@
 """A RabbitMQ of our own, one node or a cluster: its own epmd, no plugins; nothing of the machine's own installation is
 touched."""
 
+import json
 import shutil
 import signal
 import socket
@@ -9,7 +10,10 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import trustme
+
 from tests.services.process import (
+    ServiceFailed,
     free_port,
     kill_group,
     spawn,
@@ -19,6 +23,7 @@ from tests.services.process import (
 )
 
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+CONTROL = Path("/usr/lib/rabbitmq/bin/rabbitmqctl")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 START_SECONDS = 90.0
 STOP_SECONDS = 30.0
@@ -61,6 +66,7 @@ class RabbitMQ:
     def __init__(self, epmd: Epmd | None = None) -> None:
         self._home = temporary_home("evenkeel-rabbitmq-")
         self.port = free_port()
+        self.tls_port = free_port()
         self.node_name = f"test{self.port}@localhost"
         self._dist_port = free_port()
         self._log = self._home / "server.log"
@@ -74,6 +80,21 @@ class RabbitMQ:
         """Settings of rabbitmq.conf beyond our own, from the next start on."""
         lines = [f"{name} = {value}\n" for name, value in {**self._settings(), **settings}.items()]
         (self._home / "rabbitmq.conf").write_text("".join(lines))
+
+    def serve_tls(self, authority: trustme.CA, host: str) -> None:
+        """Serve TLS too, with a certificate for ``host``, which clients of the authority may answer with theirs."""
+        files = {"certfile": self._home / "cert.pem", "keyfile": self._home / "key.pem"}
+        leaf = authority.issue_cert(host)
+        leaf.cert_chain_pems[0].write_to_path(files["certfile"])
+        leaf.private_key_pem.write_to_path(files["keyfile"])
+        authority.cert_pem.write_to_path(files.setdefault("cacertfile", self._home / "ca.pem"))
+        self.configure(
+            {
+                "listeners.ssl.1": f"127.0.0.1:{self.tls_port}",
+                "ssl_options.verify": "verify_peer",
+                **{f"ssl_options.{name}": str(path) for name, path in files.items()},
+            }
+        )
 
     def share_cookie(self, cookie: str) -> None:
         """Nodes with the same cookie may form a cluster."""
@@ -134,6 +155,16 @@ class RabbitMQ:
         """Stop and start."""
         self.stop()
         self.start()
+
+    def control(self, *arguments: str) -> str:
+        """The output of rabbitmqctl. Takes a second or two."""
+        command = [str(CONTROL), "-n", self.node_name, *arguments]
+        outcome = subprocess.run(
+            command, env=self._environment(), capture_output=True, text=True, timeout=START_SECONDS, check=False
+        )
+        if outcome.returncode:
+            raise ServiceFailed(f"rabbitmqctl failed:\n{(outcome.stdout + outcome.stderr)[-2000:]}")
+        return outcome.stdout
 
     def wipe(self) -> None:
         """Forget all queues and messages. Only while it is stopped."""
@@ -207,6 +238,12 @@ class RabbitCluster:
         self._epmd.start()
         with ThreadPoolExecutor(len(self.nodes)) as threads:
             list(threads.map(RabbitMQ.start, self.nodes))
+
+    def fully_replicated(self, queue: str) -> bool:
+        """Is every node an online member of the quorum queue?"""
+        table = self.nodes[0].control("list_queues", "name", "online", "--formatter", "json", "--silent")
+        online = {row["name"]: row["online"] for row in json.loads(table)}
+        return len(online.get(queue, ())) == len(self.nodes)
 
     def close(self) -> None:
         """Stop for good."""

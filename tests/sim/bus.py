@@ -13,6 +13,7 @@ from tests.sim.broker import Broker, Consumer, Message
 from tests.sim.process import Process
 
 RECONNECT_SECONDS = 0.3
+RESEND_SECONDS = 0.2
 
 
 class SimBus:
@@ -162,12 +163,18 @@ class SimBus:
         if outcome.retry_seconds is not None:
             broker.put_back(queue, message, consumer, outcome.retry_seconds)
             return
-        try:
-            if outcome.reply_to:
-                await self._request("reply", lambda: broker.reply(process, outcome.reply_to, outcome.reply))
-            await self._request("acknowledge", lambda: broker.acknowledge(queue, message, consumer))
-        except BusUnavailable:
-            broker.put_back(queue, message, consumer, 0.1)
+        if outcome.reply_to:
+            await self._insist("reply", lambda: broker.reply(process, outcome.reply_to, outcome.reply), message, consumer)
+        await self._insist("acknowledge", lambda: broker.acknowledge(queue, message, consumer), message, consumer)
+
+    async def _insist(self, what: str, do: Callable[[], Any], message: Message, consumer: Consumer) -> None:
+        """Until it is out, or the message is somebody else's."""
+        while message.taken_by is consumer:
+            try:
+                await self._request(what, do)
+                return
+            except BusUnavailable:
+                await asyncio.sleep(RESEND_SECONDS)
 
 
 class SimSubscription:
@@ -186,7 +193,11 @@ class SimSubscription:
         broker.subscribe(queue, self._consumer)
 
     def _deliver(self, message: Message) -> None:
-        if message.taken_by is self._consumer and not self._process.dead:
+        if message.taken_by is not self._consumer or self._process.dead:
+            return
+        if not self._broker.reachable(self._process):
+            self._broker.effects.later(RESEND_SECONDS, self._deliver, message)
+        else:
             task = self._process.spawn(self._work(message), "delivery")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.messages import ReportApplied, ReportReceipt
 from evenkeel.store.database import Database, Op
 from evenkeel.store.migrations import upgrade
 from tests.sim.effects import Effects, Latency, Lost, Postponed
@@ -56,11 +57,26 @@ class _Engine:
         assert raw is not None
         self.raw: sqlite3.Connection = raw
         self.raw.isolation_level = None
-        self.raw.execute("PRAGMA foreign_keys=ON")
+        self.raw.execute("PRAGMA journal_mode=MEMORY")
+        self.server: Server | None = None
+        """Whose run it is."""
         with self.connection.begin():
             upgrade(self.connection)
         self.raw.executescript(TRIGGERS)
-        self.template = self.raw.serialize()
+        self.raw.create_function("julianday", 1, lambda _text: self.server and self.server.julianday())
+        self.raw.create_function("random", 0, lambda: self.server and self.server.rng.getrandbits(63))
+        self.raw.create_function("sim_row", 4, lambda *row: self.server and self.server.watch.row(*row))
+        tables = self.raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'alembic_version'")
+        self._tables = [name for (name,) in tables]
+
+    def begin(self, server: "Server") -> None:
+        """A new run: empty tables."""
+        self.server = None
+        self.raw.execute("PRAGMA foreign_keys=OFF")
+        for name in self._tables:
+            self.raw.execute(f"DELETE FROM {name}")
+        self.raw.execute("PRAGMA foreign_keys=ON")
+        self.server = server
 
 
 _engine: _Engine | None = None
@@ -74,9 +90,6 @@ class Server:
         _engine = _engine or _Engine()
         self.connection = _engine.connection
         self.raw = _engine.raw
-        self.raw.deserialize(_engine.template)
-        self.raw.execute("PRAGMA foreign_keys=ON")
-        self.raw.execute("PRAGMA journal_mode=MEMORY")
         self.effects = effects
         self.watch = watch
         self.offset_seconds = 0.0
@@ -85,16 +98,15 @@ class Server:
         self.latency = Latency(0.0005, 0.004)
         self.refuse = self.lose = self.repeat = 0.0
         """Chances of: refused before it began, committed without an answer, run twice."""
-        self._rng = rng
-        self.raw.create_function("julianday", 1, self._julianday)
-        self.raw.create_function("random", 0, lambda: rng.getrandbits(63))
-        self.raw.create_function("sim_row", 4, watch.row)
+        self.rng = rng
+        _engine.begin(self)
 
     def now(self) -> float:
         """By its own clock."""
         return EPOCH_SECONDS + self.effects.loop.now + self.offset_seconds
 
-    def _julianday(self, _text: str) -> float:
+    def julianday(self) -> float:
+        """As SQLite says it."""
         return self.now() / SECONDS_PER_DAY + JULIAN_EPOCH_DAYS
 
     def arrive(self, process: Process, op: Op[T], write: bool) -> T:
@@ -102,9 +114,9 @@ class Server:
         effects = self.effects
         if self.down or process.cut_from_store:
             raise StoreUnavailable("the database is out of reach")
-        if process.dead and not (write and self._rng.random() < 0.3):  # else its COMMIT was on its way
+        if process.dead and not (write and self.rng.random() < 0.3):  # else its COMMIT was on its way
             raise StoreUnavailable("its client is gone")
-        if process.frozen and (not write or self._rng.random() < 0.7):
+        if process.frozen and (not write or self.rng.random() < 0.7):
             raise Postponed(0.2)
         if effects.fault("store refused", self.refuse):
             raise StoreUnavailable("the database refused")
@@ -134,9 +146,16 @@ class Server:
         if commit:
             transaction.commit()
             self.watch.commit()
+            if isinstance(result, ReportReceipt):
+                self._reported(op, result)
         else:
             transaction.rollback()
         return result
+
+    def _reported(self, op: Any, receipt: ReportReceipt) -> None:
+        for cell in op.__closure__ or ():
+            if isinstance(cell.cell_contents, ReportApplied):
+                self.watch.reported(cell.cell_contents, receipt.stale)
 
     def look(self, sql: str, *parameters: Any) -> list[Any]:
         """The harness's own view; no fault strikes it."""

@@ -122,7 +122,7 @@ class Site:
             except StaleOwner as error:
                 stale = error
             else:
-                self.watch.accepted(box.name, project_id, epoch, process.name)
+                self.watch.accepted(box.name, self.number, project_id, epoch, process.identity)
         if stale is not None:
             raise stale
         if self.effects.fault("device answer lost", self.lose):

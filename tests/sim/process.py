@@ -14,6 +14,8 @@ class Process:
 
     def __init__(self, loop: SimLoop, name: str, rng: random.Random) -> None:
         self.name = name
+        self.identity = ""
+        """The agent id, of an agent."""
         self.rng = rng
         self.running = True
         self.dead = False

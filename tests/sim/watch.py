@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from evenkeel.core.device import Applied, PartitionBatch
+from evenkeel.core.messages import ReportApplied
 
 MAX_VIOLATIONS = 20
 
@@ -40,6 +41,7 @@ class Watch:
 
     def __init__(self, note: Callable[..., None], now: Callable[[], float]) -> None:
         self.violations: list[str] = []
+        self.over = False
         self.load_balancers: dict[str, LbRow] = {}
         self.gone: set[str] = set()
         """Load balancers whose row has been removed."""
@@ -47,6 +49,9 @@ class Watch:
         self.counts: Counter[str] = Counter()
         self.history: list[tuple[float, str, int, int, str]] = []
         """Every transition of a load balancer: (time, id, revision, applied revision, status)."""
+        self.pending_since: dict[str, float] = {}
+        """When the newest revision of a load balancer was accepted."""
+        self._shard_ids: dict[tuple[int, str], str] = {}
         self._note = note
         self._now = now
         self._sessions: dict[str, str | None] = {}
@@ -59,6 +64,8 @@ class Watch:
 
     def violation(self, text: str) -> None:
         """Something that must never be."""
+        if self.over:
+            return
         if len(self.violations) < MAX_VIOLATIONS:
             self.violations.append(f"[{self._now():.3f}] {text}")
         self._note("VIOLATION", text)
@@ -91,6 +98,8 @@ class Watch:
         if new is None:
             self._removed(row_id, old)
             return
+        if old is None or new.revision != old.revision or new.shard_id != old.shard_id:
+            self.pending_since[row_id] = self._now()
         self.load_balancers[row_id] = new
         self.history.append((self._now(), row_id, new.revision, new.applied_revision, new.status))
         self._note("row", row_id, *new[:4])
@@ -139,6 +148,7 @@ class Watch:
         if new == old:
             return
         self.shards[row_id] = new
+        self._shard_ids[new.group_number, new.project_id] = row_id
         self._note("shard", row_id, new.epoch, new.acting)
         if old is not None and new.epoch < old.epoch:
             self.violation(f"epoch went backwards: shard {row_id}: {old} -> {new}")
@@ -152,14 +162,23 @@ class Watch:
             self.counts["takeovers"] += 1
         self._last_acting[row_id] = new.acting
 
+    def reported(self, report: ReportApplied, stale: bool) -> None:
+        """A report of outcomes was committed."""
+        shard = self.shards.get(report.shard_id)
+        if not stale and (shard is None or (shard.acting, shard.epoch) != (report.agent_id, report.epoch)):
+            self.violation(f"a stale report was taken: epoch {report.epoch} of {report.agent_id}; shard {shard}")
+
     # -- the devices
 
-    def accepted(self, box: str, project_id: str, epoch: int, who: str) -> None:
+    def accepted(self, box: str, group_number: int, project_id: str, epoch: int, agent_id: str) -> None:
         """A device accepted a write, or confirmed a takeover."""
+        owner = self._owners.get((self._shard_ids.get((group_number, project_id), ""), epoch))
+        if owner is None or owner[0] != agent_id:
+            self.violation(f"{box} accepted a write of {agent_id} on {project_id}; epoch {epoch} belongs to {owner}")
         key = (box, project_id)
         newest = self._epochs.get(key, 0)
         if epoch < newest:
-            self.violation(f"{box} accepted a write of {who} at epoch {epoch} on {project_id} after {newest}")
+            self.violation(f"{box} accepted a write of {agent_id} at epoch {epoch} on {project_id} after {newest}")
         else:
             self._epochs[key] = epoch
         self.counts["device writes"] += 1

@@ -14,13 +14,15 @@ from evenkeel.core.control import Environment
 from evenkeel.store import schema
 from evenkeel.store.database import Database
 from evenkeel.store.sql_store import SqlStore, open_store
-from tests.services.mariadb import MariaDB
+from tests.services.mariadb import Galera, MariaDB
 from tests.services.postgres import PostgreSQL
 
-SERVERS = ("postgresql", "mariadb")
+BACKENDS = ("sqlite", *(pytest.param(name, marks=pytest.mark.services) for name in ("postgresql", "mariadb")))
+WITH_GALERA = (*BACKENDS, pytest.param("galera", marks=pytest.mark.services))
+"""For modules whose tests use :func:`other_store`: it is on the other node of the cluster."""
 
 
-@pytest.fixture(params=["sqlite", *(pytest.param(name, marks=pytest.mark.services) for name in SERVERS)])
+@pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> str:
     """Which database."""
     kind: str = request.param
@@ -60,6 +62,14 @@ def mariadb_template(mariadb: MariaDB) -> str:
     return url
 
 
+@pytest.fixture(scope="session")
+def galera_template(galera: Galera) -> tuple[str, ...]:
+    """As :func:`postgresql_template`, by each node."""
+    urls = galera.create_database()
+    asyncio.run(make_tables(urls[0]))
+    return urls
+
+
 async def make_tables(url: str) -> None:
     opened = open_store(url)
     await opened.start()
@@ -72,8 +82,17 @@ def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -
     if backend == "sqlite":
         shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "store.db")
         return f"sqlite:///{tmp_path}/store.db"
-    url: str = request.getfixturevalue(f"{backend}_template")
-    return url
+    template: str | tuple[str, ...] = request.getfixturevalue(f"{backend}_template")
+    return template if isinstance(template, str) else template[0]
+
+
+@pytest.fixture
+def other_database_url(backend: str, request: pytest.FixtureRequest, database_url: str) -> str:
+    """The same database; on a cluster, by its other node."""
+    if backend != "galera":
+        return database_url
+    urls: tuple[str, ...] = request.getfixturevalue("galera_template")
+    return urls[1]
 
 
 def empty(connection: Connection) -> None:
@@ -92,9 +111,9 @@ async def store(database_url: str) -> AsyncIterator[SqlStore]:
 
 
 @pytest.fixture
-async def other_store(store: SqlStore, database_url: str) -> AsyncIterator[SqlStore]:
+async def other_store(store: SqlStore, other_database_url: str) -> AsyncIterator[SqlStore]:
     """A second controller's store on the same database."""
-    opened = open_store(database_url)
+    opened = open_store(other_database_url)
     yield opened
     await opened.close()
 

@@ -1,6 +1,7 @@
-"""A database with environments, agents and load balancers for the ownership tests, on SQLite and on PostgreSQL."""
+"""A database with environments, agents and load balancers for the ownership tests, on each kind of database."""
 
 import contextlib
+import itertools
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -36,12 +37,23 @@ TABLES = {
     HealthMonitor: schema.health_monitor,
 }
 
+WAITING = {
+    "postgresql": (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    ),
+    "mariadb": (
+        "SELECT count(*) FROM information_schema.innodb_trx AS trx JOIN information_schema.processlist AS client"
+        " ON client.id = trx.trx_mysql_thread_id WHERE client.db = database() AND trx.trx_state = 'LOCK WAIT'"
+    ),
+}
+
 
 class World:
     """The store under test, and ways to set the scene and to look behind it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, other_url: str | None = None) -> None:
         self.url = url
+        self._urls = itertools.cycle((other_url or url, url))
         self.db = open_database(url)
         self.store = OwnershipPart(self.db, StoreOptions(pending_deadline_seconds=100.0))
         self._others: list[Database] = []
@@ -55,8 +67,8 @@ class World:
             await database.close()
 
     def another_controller(self) -> OwnershipPart:
-        """The same database as another process sees it."""
-        database = open_database(self.url)
+        """The same database as another process sees it; on a cluster, by each node in turn."""
+        database = open_database(next(self._urls))
         self._others.append(database)
         return OwnershipPart(database, StoreOptions(pending_deadline_seconds=100.0))
 
@@ -183,10 +195,8 @@ class World:
         return [row for row in found if not kinds or row.kind in kinds]
 
     async def somebody_waits_for_a_lock(self) -> bool:
-        """PostgreSQL: a statement of this database is blocked by another transaction."""
-        query = text(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        )
+        """On a server: a statement of this database is blocked by another transaction."""
+        query = text(WAITING[self.db.sync_engines()[0].dialect.name])
         return bool(await self.db.read(lambda c: c.scalar(query)))
 
 
@@ -231,22 +241,22 @@ def statements() -> Iterator[Statements]:
 
 
 @pytest.fixture(name="world")
-async def world_fixture(database_url: str) -> AsyncIterator[World]:
+async def world_fixture(database_url: str, other_database_url: str) -> AsyncIterator[World]:
     """One world on each database."""
-    async with started(database_url) as world:
+    async with started(database_url, other_database_url) as world:
         yield world
 
 
-@pytest.fixture(name="server_world")
-async def server_world_fixture(postgresql_template: str) -> AsyncIterator[World]:
-    """A world on PostgreSQL, for races between transactions that overlap."""
-    async with started(postgresql_template) as world:
+@pytest.fixture(name="server_world", params=["postgresql", "mariadb"])
+async def server_world_fixture(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """A world on a server, for races between transactions that overlap."""
+    async with started(request.getfixturevalue(f"{request.param}_template")) as world:
         yield world
 
 
 @contextlib.asynccontextmanager
-async def started(url: str) -> AsyncIterator[World]:
-    world = World(url)
+async def started(url: str, other_url: str | None = None) -> AsyncIterator[World]:
+    world = World(url, other_url)
     await world.start()
     try:
         yield world
@@ -256,8 +266,10 @@ async def started(url: str) -> AsyncIterator[World]:
 
 @contextlib.asynccontextmanager
 async def open_transaction(world: World) -> AsyncIterator[Any]:
-    """A transaction on PostgreSQL that stays open inside the block: ``run(op)`` works in it."""
-    engine = create_async_engine(world.url.replace("postgresql://", "postgresql+asyncpg://"), poolclass=NullPool)
+    """A transaction on a server that stays open inside the block: ``run(op)`` works in it."""
+    kind, _, rest = world.url.partition("://")
+    driver = {"postgresql": "postgresql+asyncpg", "mysql": "mariadb+asyncmy"}[kind]
+    engine = create_async_engine(f"{driver}://{rest}", poolclass=NullPool, isolation_level="READ COMMITTED")
     try:
         async with engine.begin() as connection:
             yield connection.run_sync

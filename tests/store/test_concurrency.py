@@ -4,12 +4,21 @@ import asyncio
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from evenkeel.core.errors import Conflict
 from evenkeel.core.model import Listener, LoadBalancer, Pool
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, create, listener, member, placed, pool, tree, vip
+from tests.store.conftest import WITH_GALERA
 
 MANY = 50
+
+
+@pytest.fixture(params=WITH_GALERA)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Which database; the controllers are at both nodes of a cluster."""
+    return str(request.param)
 
 
 async def both(store: SqlStore, other: SqlStore, ask: Any) -> list[Any]:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.control import Environment, Event, ListQuery
+from evenkeel.core.control import Event, ListQuery
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.store import schema
 from evenkeel.store.sql_store import SqlStore
@@ -21,33 +21,6 @@ from tests.store.builders import (
 
 async def kinds(store: SqlStore) -> list[str]:
     return [event.kind for event in await store.events()]
-
-
-# -- environments
-
-
-async def test_environments_come_back_by_name(store: SqlStore) -> None:
-    added = await store.add_environment(Environment(name="dev", device_driver="noop", description="for us"))
-
-    found = await store.environments()
-
-    assert [environment.name for environment in found] == ["dev", "prod"]
-    assert found[0] == added
-    assert added.created_at > 0
-
-
-async def test_adding_the_same_environment_again_is_harmless(store: SqlStore) -> None:
-    before = await store.environments()
-
-    await store.add_environment(Environment(name="prod", device_driver="noop"))
-
-    assert await store.environments() == before
-    assert await kinds(store) == ["environment_added"]
-
-
-async def test_an_environment_that_differs_is_a_conflict(store: SqlStore) -> None:
-    with pytest.raises(Conflict, match="prod exists with device_driver 'noop' and not 'bigip'"):
-        await store.add_environment(Environment(name="prod", device_driver="bigip"))
 
 
 # -- agents

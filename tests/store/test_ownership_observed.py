@@ -42,6 +42,16 @@ async def test_statuses_of_all_kinds_are_stored(world: World) -> None:
     assert (await world.row(schema.member, below["member"])).operating_status == "ONLINE"
 
 
+async def test_the_reason_of_a_load_balancer_is_stored_and_goes_with_it(world: World) -> None:
+    await world.agent("a1")
+    load_balancer = await world.placed()
+    for status, reason in ((DEGRADED, "device b is out of reach"), (DEGRADED, "devices b, c " * 40), (ONLINE, "")):
+        one = ObservedStatus(kind="loadbalancer", id=load_balancer.id, status=status, reason=reason)
+        await report(world, statuses=(one,))
+        row = await world.load_balancer_row(load_balancer.id)
+        assert (row.operating_status, row.operating_reason) == (status.value, reason[:255])
+
+
 async def test_objects_of_other_groups_are_left_alone(world: World) -> None:
     await world.agent("a1")
     await world.agent("a3", group_number=2)

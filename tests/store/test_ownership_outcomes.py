@@ -84,3 +84,22 @@ def test_confirming_the_newest_revision_always_heals(history: list[Applied | str
     healed = settlement.now if settlement else standing
     assert healed.provisioning_status is ProvisioningStatus.ACTIVE
     assert settle(healed, Applied(load_balancer_id="lb", revision=healed.revision)) is None
+
+
+def test_what_waits_says_why_and_stays_pending() -> None:
+    was = accepted(NEW)
+    waiting = Applied(load_balancer_id=was.id, revision=was.revision, error="device b: no connection", waiting=True)
+    told = settle(was, waiting)
+    assert told is not None and not told.failed
+    assert told.now == replace(was, status_reason="device b: no connection")
+    assert settle(told.now, waiting) is None
+    done = settle(told.now, Applied(load_balancer_id=was.id, revision=was.revision))
+    assert done is not None and done.now.provisioning_status is ProvisioningStatus.ACTIVE and not done.now.status_reason
+
+
+def test_waiting_says_nothing_of_what_is_not_pending_or_was_changed_since() -> None:
+    was = accepted(NEW)
+    waiting = Applied(load_balancer_id=was.id, revision=was.revision, error="no device", waiting=True)
+    assert settle(accepted(was), waiting) is None
+    for status in (ProvisioningStatus.ACTIVE, ProvisioningStatus.ERROR):
+        assert settle(replace(was, provisioning_status=status, pending_deadline=None), waiting) is None

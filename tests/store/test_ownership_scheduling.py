@@ -4,6 +4,7 @@ import asyncio
 import random
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import ReportState
@@ -147,7 +148,9 @@ async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> N
         AgentView(id="a2", live=True, admin_state_up=False, settled=False, shards=0, homed=0),
     )
     assert (second.number, second.holds_tenant, second.capacity_score) == (2, False, 0.5)
-    assert second.agents == (AgentView(id="a3", live=True, settled=False, shards=1, homed=1),)
+    (third,) = second.agents
+    assert replace(third, sight_at=0.0) == AgentView(id="a3", live=True, settled=False, shards=1, homed=1)
+    assert third.sight_at > 0.0
 
 
 async def test_groups_cost_two_statements(world: World) -> None:
@@ -331,6 +334,20 @@ async def test_a_shard_that_is_not_released_is_taken_in_the_end(world: World) ->
     (view,) = (await snapshot(world)).shards
     assert view.overdue
     assert await assign_one(world.store, shard_id, 2, "a1") is not None
+
+
+async def test_a_mass_takeover_costs_as_many_statements_as_a_single_one(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("a2")
+    owners = [await world.tenant(f"p{number}") for number in range(30)]
+    await world.expire("a1")
+    steps = [Assign(shard_id=owner.shard_id, seen_epoch=1, agent_id="a2") for owner in owners]
+    counts = []
+    for some in (steps[:1], steps[1:]):
+        with watched() as seen:
+            assert len(await world.store.assign(some)) == len(some)
+        counts.append(len(seen.sent))
+    assert counts[0] == counts[1]
 
 
 async def test_of_controllers_that_take_over_at_once_one_wins(world: World) -> None:

@@ -19,6 +19,7 @@ from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store import schema
 from evenkeel.store.ownership import OwnershipPart
 from evenkeel.store.ownership_sql import live
+from tests.store.conftest import WITH_GALERA
 from tests.store.ownership_world import TTL_SECONDS, World, applied, assign_one, registration, world_fixture
 
 __all__ = ["world_fixture"]
@@ -26,6 +27,12 @@ __all__ = ["world_fixture"]
 AGENTS = ("a1", "a2", "a3")
 CONTROLLERS = 3
 STEPS_PER_CONTROLLER = 60
+
+
+@pytest.fixture(params=WITH_GALERA)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Which database; the controllers are at both nodes of a cluster."""
+    return str(request.param)
 
 
 class Storm:

@@ -33,6 +33,16 @@ async def test_overdue_one_becomes_error_with_all_below_and_heals(world: World) 
     assert (await world.row(schema.member, below["member"])).provisioning_status == "ACTIVE"
 
 
+async def test_overdue_one_keeps_the_reason_why_it_waited(world: World) -> None:
+    await world.agent("a1")
+    load_balancer = await world.placed()
+    why = {"status_reason": "device b: no connection", "pending_deadline": db_now() - 1.0}
+    await world.change(schema.load_balancer, load_balancer.id, **why)
+    await world.store.mark_overdue(limit=10)
+    row = await world.load_balancer_row(load_balancer.id)
+    assert row.status_reason == "not confirmed by its device within 100 s; still being retried: device b: no connection"
+
+
 async def test_those_in_time_active_or_unplaced_are_left(world: World) -> None:
     await world.agent("a1")
     await world.placed()

@@ -32,6 +32,11 @@ def many(like: LoadBalancerTree) -> list[Member]:
     return [member(0, weight=7), *(member(number) for number in range(count, 2 * count))]
 
 
+async def drained_and_back(store: SqlStore) -> None:
+    await store.set_agent_admin_state(AGENT, False)
+    await store.set_agent_admin_state(AGENT, True)
+
+
 CASES: dict[str, Case] = {
     "create": Case(lambda store, it: store.create_load_balancer(new_tree(it), vip()), 7),
     "update": Case(
@@ -78,6 +83,9 @@ CASES: dict[str, Case] = {
     "list monitors": Case(lambda store, it: store.list(HealthMonitor, ListQuery()), 1),
     "statistics": Case(lambda store, it: store.statistics(it.load_balancer.id), 1),
     "agents": Case(lambda store, it: store.agents(), 4),
+    "agent": Case(lambda store, it: store.agent(AGENT), 4),
+    "drain and undrain": Case(lambda store, it: drained_and_back(store), 12),
+    "ask for failback": Case(lambda store, it: store.ask_failback(AGENT), 10),
     "load balancers on an agent": Case(lambda store, it: store.load_balancers_on_agent(AGENT, ListQuery()), 3),
     "summary": Case(lambda store, it: store.summary(), 1),
 }

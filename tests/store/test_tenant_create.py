@@ -88,6 +88,16 @@ async def test_a_full_group_takes_no_more(store: SqlStore) -> None:
     assert not (await store.create_load_balancer(bare(), vip())).placed
 
 
+async def test_a_group_with_a_capacity_policy_is_left_to_the_scheduler_which_reserves(store: SqlStore) -> None:
+    await placed(store)
+    policy = '{"figures":{"tenant_count":{"value":1,"limit":10}}}'
+    await store.database.write(
+        lambda connection: connection.execute(schema.device_group.update().values(capacity=policy))
+    )
+
+    assert not (await store.create_load_balancer(bare(), vip())).placed
+
+
 async def test_of_several_shards_the_emptiest_group_is_taken(store: SqlStore) -> None:
     await placed(store)
     await add_agent(store, "agent-2", group=2)

@@ -73,6 +73,8 @@ class World:
         self.store: SqlStore = open_store(
             f"sqlite:///{directory}/world.db", StoreOptions(pending_deadline_seconds=pending_deadline_seconds)
         )
+        self.capacity_policy: dict[str, float] = {}
+        """Of agents that are started from now on."""
         self.controllers: dict[str, Controller] = {}
         self.agents: dict[str, Agent] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
@@ -139,6 +141,7 @@ class World:
             settings=settings,
             new_id=lambda: str(uuid.uuid4()),
             rng=random.Random(host),
+            capacity_policy=self.capacity_policy,
         )
         self.tasks[host] = asyncio.create_task(agent.run(), name=host)
         await eventually(lambda: self.alive(host))

@@ -40,6 +40,11 @@ class CapacityGauge:
         self._looked_at: float | None = None
         self._failing = False
 
+    @property
+    def figures(self) -> dict[str, CapacityFigure]:
+        """As measured last."""
+        return self._figures
+
     async def measure(self) -> Measured:
         """The figures, measured now unless that was done less than an interval ago. Never raises."""
         if not self._policy:

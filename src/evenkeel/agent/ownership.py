@@ -65,7 +65,8 @@ class Ownership:
             assignment = wanted.get(shard_id)
             if assignment is None or assignment.epoch != worker.epoch or task.done():
                 self._drop(shard_id)
-        for assignment in assignments.shards:
+        # those with something to do first: of thousands taken over at once, these are waited for
+        for assignment in sorted(assignments.shards, key=lambda shard: not shard.work):
             if assignment.handover:
                 self._hand_over(assignment)
             else:

@@ -116,6 +116,7 @@ class Agent:
             if not unfit and any(state.reachable for state in self._devices):
                 for problem in problems:
                     log.warning("device out of reach at start", problem=problem)
+                await self._gauge.measure()  # told when registering: the group is limited from its first moment
                 return
             if self._clock.monotonic() > give_up_at:
                 raise AgentRefused("devices do not meet the minimum: " + "; ".join(problems))
@@ -124,7 +125,14 @@ class Agent:
 
     async def _live(self) -> None:
         """One session, from opening to its end."""
-        session = Session(self._new_id(), self._controllers, self._device.facts, self._clock, self._settings)
+        session = Session(
+            self._new_id(),
+            self._controllers,
+            self._device.facts,
+            self._clock,
+            self._settings,
+            capacity=self._gauge.figures,
+        )
         try:
             if not await self._unless_stopped(session.open()):
                 return

@@ -1,5 +1,7 @@
 """One session: register, keep it alive, and know for how long it may be believed."""
 
+from collections.abc import Mapping
+
 import structlog
 
 from evenkeel.agent.controllers import Controllers
@@ -19,13 +21,21 @@ class Session:
     """A life of the agent process, as the controllers know it. A lost session is never used again."""
 
     def __init__(
-        self, session_id: str, controllers: Controllers, facts: DeviceFacts, clock: Clock, settings: AgentSettings
+        self,
+        session_id: str,
+        controllers: Controllers,
+        facts: DeviceFacts,
+        clock: Clock,
+        settings: AgentSettings,
+        *,
+        capacity: Mapping[str, m.CapacityFigure] | None = None,
     ) -> None:
         self.id = session_id
         self._controllers = controllers
         self._facts = facts
         self._clock = clock
         self._settings = settings
+        self._capacity = dict(capacity or {})
         self._lease: Lease | None = None
         self.assignments_revision = -1
         """As last heard of from a keepalive."""
@@ -71,6 +81,7 @@ class Session:
             ha_type=facts.ha_type,
             reschedule=facts.reschedule,
             endpoints=facts.endpoints,
+            capacity=self._capacity,
         )
 
     async def renew(self) -> None:

@@ -1,4 +1,4 @@
-"""``evenkeel agent drain``, ``undrain``, ``failback``, ``force-down``, ``rebind``: where an agent's shards are to be."""
+"""``evenkeel agent drain|undrain|failback|force-down|rebind``: where an agent's shards are to be."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any

@@ -14,6 +14,7 @@ from cliff.commandmanager import CommandManager
 import evenkeel
 from evenkeel.cli import agent_moves, agents, environments, events, placement, status, subnets
 from evenkeel.cli.client import Client, ClientError, Usage
+from evenkeel.cli.progress import WAIT_OPTION
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
 
@@ -74,6 +75,11 @@ class EvenKeelApp(App):
         )
         return parser
 
+    def run(self, argv: list[str]) -> int:
+        """Run the command."""
+        result: int = super().run(with_own_timeout(argv))
+        return result
+
     def prepare_to_run_command(self, cmd: Command) -> None:
         """Make the client."""
         if self.options.timeout <= 0:
@@ -91,6 +97,17 @@ class EvenKeelApp(App):
         self.parser.print_usage(self.stderr)
         self.stderr.write("evenkeel: a command is needed; 'evenkeel --help' lists them\n")
         self.exit_code = Usage.exit_code
+
+
+def with_own_timeout(argv: list[str]) -> list[str]:
+    """Behind a command that waits ``--timeout`` is the command's; cliff would take it for the global one."""
+    waiting = [name.split() for name, command in COMMANDS.items() if issubclass(command, agent_moves.Moves)]
+    start = next((at + 2 for at in range(len(argv)) if argv[at : at + 2] in waiting), len(argv))
+    own = [
+        word.replace("--timeout", WAIT_OPTION, 1) if word.split("=", 1)[0] == "--timeout" else word
+        for word in argv[start:]
+    ]
+    return [*argv[:start], *own]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

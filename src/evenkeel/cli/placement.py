@@ -55,7 +55,7 @@ def flattened(hosting: dict[str, Any]) -> dict[str, Any]:
         "acting_alive": acting.get("alive", False),
         "home_agent_id": home.get("id", ""),
         "home_host": home.get("host", ""),
-        "environment": hosting.get("environment") or shard.get("environment", ""),
+        "environment": hosting.get("environment", ""),
         "group_number": shard.get("group_number", ""),
         "shard_id": shard.get("id", ""),
         "epoch": shard.get("epoch", ""),
@@ -64,4 +64,5 @@ def flattened(hosting: dict[str, Any]) -> dict[str, Any]:
         "status_reason": hosting["status_reason"],
         "operating_status": hosting.get("operating_status", ""),
         "operating_reason": hosting.get("operating_reason", ""),
+        "halted": hosting.get("halted", ""),
     }

@@ -13,6 +13,9 @@ DEFAULT_WAIT_SECONDS = 300.0
 STUCK_SECONDS = 10.0
 """How long the same reason may stand in the way until waiting is given up."""
 
+WAIT_OPTION = "--wait-timeout"
+"""What ``--timeout`` of a waiting command is called where the global option of that name would swallow it."""
+
 Say = Callable[[str], None]
 
 
@@ -21,6 +24,7 @@ def add_wait_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="Follow the progress until it is done.")
     parser.add_argument(
         "--timeout",
+        WAIT_OPTION,
         dest="wait_seconds",
         metavar="SECONDS",
         type=_seconds,

@@ -60,7 +60,7 @@ class Hints:
     async def _flush(self) -> None:
         queues, self._assignments = self._assignments, set()
         work, self._work = self._work, {}
-        sends = [self._send(queue, AssignmentsHint()) for queue in queues]
+        sends = [self._send(queue, AssignmentsHint()) for queue in sorted(queues)]
         sends += [
             self._send(queue, WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids))))
             for (queue, shard_id), ids in work.items()

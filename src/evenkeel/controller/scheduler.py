@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 GROUPS_NAMED_MAX = 3
 """Full device groups that a waiting load balancer's reason names."""
-ASSIGNS_PER_COMMIT = 50
+ASSIGNS_PER_COMMIT = 500
 """Enough to make a mass takeover quick, few enough to hold nobody up for long."""
 
 

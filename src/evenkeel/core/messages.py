@@ -39,6 +39,8 @@ class Register(Message, tag="register"):
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     endpoints: tuple[str, ...] = ()
     """The group's devices, so that agents of one group that point at different devices are found out."""
+    capacity: dict[str, "CapacityFigure"] = {}
+    """As in :class:`ReportState`, so that a new group is never without its limits."""
 
 
 class Keepalive(Message, tag="keepalive"):

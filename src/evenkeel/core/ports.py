@@ -360,7 +360,8 @@ class OperatorStore(Protocol):
     async def rebind_agent(self, agent_id: str, to_agent_id: str) -> int:
         """Another agent of its group becomes the home of all its shards; how many. What it acts for moves by and by.
 
-        Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` (other group; same agent)."""
+        Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming ``to`` (no other agent of its
+        group)."""
         ...
 
     async def delete_agent(self, agent_id: str, *, rebind_to: str | None = None) -> None:

@@ -10,6 +10,7 @@ opposite writes too. ``wsrep_sync_wait`` makes each transaction begin with all t
 else a controller would tell an agent that what another one has just stored is not there.
 """
 
+import asyncio
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
@@ -47,7 +48,7 @@ _SESSION = (
     # UTC: UNIX_TIMESTAMP() of a local time would repeat an hour each autumn
     f"SET time_zone = '+00:00', max_statement_time = {STATEMENT_SECONDS:g},"
     f" innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {STATEMENT_SECONDS:.0f},"
-    f" group_concat_max_len = {MAX_LIST_BYTES}"
+    f" group_concat_max_len = {MAX_LIST_BYTES}, sql_notes = 0"
 )
 _WRITER = ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",)
 _READER = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",)
@@ -126,6 +127,7 @@ class MariadbDatabase(ServerDatabase):
     async def close(self) -> None:
         await self._write_engine.dispose()
         await self._read_engine.dispose()
+        await asyncio.sleep(0)  # sockets close at the loop's next turn, which may not come otherwise
 
 
 def _checked(url: URL) -> URL:

@@ -109,6 +109,7 @@ def read_agents(connection: Connection, *conditions: ColumnElement[bool]) -> tup
         select(
             *AGENT_COLUMNS,
             live().label("alive"),
+            _agent.c.sight_since,
             _environment.c.failback,
             _environment.c.halted_at,
             _environment.c.halted_reason,
@@ -145,6 +146,8 @@ def _fit_by_group(rows: Iterable[Any]) -> dict[tuple[str, int], frozenset[str]]:
             admin_state_up=row.admin_state_up,
             forced_down=row.forced_down,
             sight=row.reachable_devices,
+            sight_since=row.sight_since or 0.0,
+            sight_at=row.reported_at or 0.0,
         )
         groups.setdefault((row.environment, row.group_number), []).append(view)
     return {place: frozenset(agent.id for agent in fit_agents(views)) for place, views in groups.items()}

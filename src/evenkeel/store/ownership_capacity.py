@@ -25,9 +25,9 @@ from sqlalchemy import (
 )
 
 from evenkeel.core import capacity
-from evenkeel.core.messages import CapacityFigure, ReportState
+from evenkeel.core.messages import CapacityFigure, Register, ReportState
 from evenkeel.core.placement import FULL_SCORE
-from evenkeel.core.values import Value
+from evenkeel.core.values import Wire
 from evenkeel.store import schema
 from evenkeel.store.among import among
 from evenkeel.store.clock import db_now
@@ -45,8 +45,8 @@ _member = schema.member
 _reservation = schema.capacity_reservation
 
 
-class GroupCapacity(Value):
-    """``device_group.capacity``, as JSON."""
+class GroupCapacity(Wire):
+    """``device_group.capacity``, as JSON; controllers of neighbouring versions read it."""
 
     figures: dict[str, CapacityFigure] = {}
     """As last reported by one of its agents."""
@@ -142,6 +142,16 @@ def confirm(connection: Connection, load_balancer_ids: Sequence[str]) -> None:
         update(_reservation)
         .where(among(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
         .values(confirmed_at=db_now())
+    )
+
+
+def note_first_figures(connection: Connection, call: Register) -> None:
+    """What a new agent measured, where nobody told anything yet: nothing is placed before the limits are known."""
+    known = GroupCapacity(figures=call.capacity)
+    connection.execute(
+        update(_group)
+        .where(*_is(call.environment, call.group_number), _group.c.capacity == UNLIMITED)
+        .values(capacity=_json(known), capacity_score=known.score)
     )
 
 

@@ -6,17 +6,18 @@ it is refused by the device's guard.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, exists, false, or_, select, update
+from sqlalchemy import Connection, bindparam, exists, false, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.placement import Assign
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.clock import db_now
-from evenkeel.store.events import record_event
+from evenkeel.store.events import EventRow, event_row, record_event, record_events
 from evenkeel.store.ownership_capacity import reserve
 from evenkeel.store.ownership_sql import (
     Raced,
@@ -48,12 +49,12 @@ class PlacingPart(Part):
         def place(connection: Connection) -> ShardOwner | None:
             shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
             _bind(connection, load_balancer_id, shard, deadline_seconds)
-            reserve(connection, load_balancer_id, shard)
             if made:
-                hosts = hosts_locked(connection, [home_agent_id])
+                host: str | None = hosts_locked(connection, [home_agent_id])[home_agent_id]
                 tell_agents(connection, [home_agent_id])
-                return owner_of(shard, hosts[home_agent_id])
-            host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
+            else:
+                host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
+            reserve(connection, load_balancer_id, shard)
             return None if host is None else owner_of(shard, host)
 
         try:
@@ -63,8 +64,7 @@ class PlacingPart(Part):
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
         """See :meth:`evenkeel.core.ports.OwnershipStore.assign`."""
-        ordered = sorted(steps, key=lambda step: step.shard_id)
-        return await self._db.write(lambda connection: _assign_all(connection, ordered))
+        return await self._db.write(lambda connection: _assign_all(connection, steps))
 
     async def start_handover(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.start_handover`."""
@@ -143,59 +143,75 @@ def _fit(agent_id: str) -> Any:
 
 
 def _assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-    """All shards are locked before any agent, as everywhere."""
-    seen = [(step, _seen(connection, step.shard_id, step.seen_epoch)) for step in steps]
-    decided = [(step, shard) for step, shard in seen if shard is not None]
-    concerned = {agent_id for step, shard in decided for agent_id in (step.agent_id, shard.acting_agent_id)}
-    hosts = hosts_locked(connection, sorted(agent_id for agent_id in concerned if agent_id))
-    owners = [_assign(connection, shard, step, hosts) for step, shard in decided]
-    told = {
-        agent_id
-        for (step, shard), owner in zip(decided, owners, strict=True)
-        if owner
-        for agent_id in (step.agent_id, shard.acting_agent_id)
-    }
-    if told:
-        tell_agents(connection, sorted(agent_id for agent_id in told if agent_id))
-    return tuple(owner for owner in owners if owner is not None)
+    """A number of statements that does not grow with the steps. All shards are locked before any agent."""
+    by_shard = {step.shard_id: step for step in steps}
+    locked = connection.execute(
+        select(_shard).where(among(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
+    ).all()
+    seen = [(by_shard[shard.id], shard) for shard in locked if shard.epoch == by_shard[shard.id].seen_epoch]
+    if not seen:
+        return ()
+    hosts = hosts_locked(connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)})
+    takers = _takers(connection, {step.agent_id for step, _ in seen})
+    free = _unserved(connection, [shard.id for _, shard in seen])
+    taken = [
+        (step, shard)
+        for step, shard in seen
+        if shard.id in free and (shard.environment, shard.group_number) == takers.get(step.agent_id)
+    ]
+    if not taken:
+        return ()
+    connection.execute(_TAKE, [_taking(step, shard) for step, shard in taken])
+    tell_agents(connection, {id_ for step, shard in taken for id_ in (step.agent_id, shard.acting_agent_id)})
+    record_events(connection, [_assign_event(step, shard, hosts) for step, shard in taken])
+    return tuple(owner_of(shard, hosts[step.agent_id]) for step, shard in taken)
 
 
-def _assign(connection: Connection, shard: Any, step: Assign, hosts: dict[str, str]) -> ShardOwner | None:
-    agent_id = step.agent_id
-    home = {"home_agent_id": agent_id} if step.rebind else {}
-    taken = connection.execute(
-        update(_shard)
-        .where(
-            _shard.c.id == shard.id,
-            _shard.c.epoch == shard.epoch,
-            or_(
-                _shard.c.acting_agent_id.is_(None),
-                _shard.c.acting_agent_id.not_in(acting_ids()),
-                handover_overdue(),
-            ),
-            _fit(agent_id),
-        )
-        .values(acting_agent_id=agent_id, epoch=_shard.c.epoch + 1, handover_to=None, handover_at=None, **home)
+_TAKE = (
+    update(_shard)
+    .where(_shard.c.id == bindparam("b_id"), _shard.c.epoch == bindparam("b_epoch"))
+    .values(
+        acting_agent_id=bindparam("b_agent"),
+        home_agent_id=bindparam("b_home"),
+        epoch=_shard.c.epoch + 1,
+        handover_to=None,
+        handover_at=None,
     )
-    if taken.rowcount == 0:
-        return None
-    _record_assign(connection, shard, hosts, agent_id)
-    return owner_of(shard, hosts[agent_id])
+)
 
 
-def _record_assign(connection: Connection, shard: Any, hosts: dict[str, str], agent_id: str) -> None:
-    title, former = shard_title(shard.project_id), shard.acting_agent_id
-    taken_over = former is not None and former != agent_id
+def _taking(step: Assign, shard: Any) -> dict[str, Any]:
+    home = step.agent_id if step.rebind else shard.home_agent_id
+    return {"b_id": shard.id, "b_epoch": shard.epoch, "b_agent": step.agent_id, "b_home": home}
+
+
+def _takers(connection: Connection, agent_ids: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Where each of these agents that may have shards now is."""
+    statement = select(_agent.c.id, _agent.c.environment, _agent.c.group_number).where(
+        among(_agent.c.id, agent_ids), eligible()
+    )
+    return {row.id: (row.environment, row.group_number) for row in connection.execute(statement)}
+
+
+def _unserved(connection: Connection, shard_ids: Iterable[str]) -> set[str]:
+    """Those of the shards that nobody serves, or whose owner was asked to release them long ago."""
+    acting = _shard.c.acting_agent_id
+    unserved = or_(acting.is_(None), acting.not_in(acting_ids()), handover_overdue())
+    return set(connection.scalars(select(_shard.c.id).where(among(_shard.c.id, shard_ids), unserved)))
+
+
+def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
+    title, former, taker = shard_title(shard.project_id), shard.acting_agent_id, hosts[step.agent_id]
+    taken_over = former is not None and former != step.agent_id
     if taken_over:
-        text = f"{title} taken over from {hosts.get(former, former)} by {hosts[agent_id]}, epoch {shard.epoch + 1}"
+        text = f"{title} taken over from {hosts.get(former, former)} by {taker}, epoch {shard.epoch + 1}"
     else:
-        text = f"{title} assigned to {hosts[agent_id]}, epoch {shard.epoch + 1}"
-    record_event(
-        connection,
+        text = f"{title} assigned to {taker}, epoch {shard.epoch + 1}"
+    return event_row(
         kind="shard_taken_over" if taken_over else "shard_assigned",
         text=text,
         environment=shard.environment,
-        agent_id=agent_id,
+        agent_id=step.agent_id,
         shard_id=shard.id,
     )
 

@@ -17,6 +17,7 @@ from evenkeel.core.messages import Register, SessionState
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
+from evenkeel.store.ownership_capacity import note_first_figures
 from evenkeel.store.ownership_sql import FREED, insert_if_absent, live
 from evenkeel.store.returning import returning
 
@@ -44,6 +45,8 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Sess
     revision = _start_session(connection, call, ttl_seconds, known=mine is not None)
     _make_common_shard(connection, call)
     _store_group(connection, call, group)
+    if call.capacity:
+        note_first_figures(connection, call)
     record_event(
         connection,
         kind="agent_registered",

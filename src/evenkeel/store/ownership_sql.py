@@ -5,6 +5,7 @@ load balancers, what is below them, agents, device groups; within a table by id.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -45,6 +46,7 @@ class Raced(Exception):
     """Another transaction was first; raised inside an operation to roll back what it has done so far."""
 
 
+@cache
 def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """The agent's session has not expired, by the database's clock as the statement runs.
 
@@ -58,26 +60,31 @@ def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     )
 
 
+@cache
 def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """What it acts for is served: live, and its host was not declared dead."""
     return and_(live(agent), not_(agent.c.forced_down))
 
 
+@cache
 def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """It acts, and the operator lets it have shards."""
     return and_(acts(agent), agent.c.admin_state_up)
 
 
+@cache
 def settled(settle_seconds: float, agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Eligible, and live for long enough to get its shards back."""
     return and_(eligible(agent), agent.c.session_started_at <= db_now() - float(settle_seconds))
 
 
+@cache
 def eligible_ids() -> Select[tuple[str]]:
     """Ids of eligible agents, for ``IN``; evaluated once a statement."""
     return select(schema.agent.c.id).where(eligible())
 
 
+@cache
 def acting_ids() -> Select[tuple[str]]:
     """Ids of agents whose shards are served, for ``IN``; evaluated once a statement."""
     return select(schema.agent.c.id).where(acts())

@@ -308,8 +308,8 @@ EVENT_COLUMNS = _columns(schema.event, "id at kind text environment agent_id sha
 AGENT_COLUMNS = _columns(
     schema.agent,
     "id environment group_number host device_driver ha_type endpoints admin_state_up forced_down failback_asked"
-    " silent_since reachable_devices session_id session_started_at session_expires_at reported_at configurations devices"
-    " serving queue_depth capacity_score capacity assignments_revision created_at",
+    " silent_since reachable_devices session_id session_started_at session_expires_at reported_at configurations"
+    " devices serving queue_depth capacity_score capacity assignments_revision created_at",
 )
 
 

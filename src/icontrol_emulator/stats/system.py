@@ -21,11 +21,11 @@ _ZEROS = (
     "noHandlerDeny noStagedHandlerDeny outgoingPacketErrors tmauth.curSessions tmauth.errorResults "
     "tmauth.failureResults tmauth.maxSessions tmauth.successResults tmauth.totSessions tmauth.wantcredentialResults "
     "virtualServerNonSynDeny"
-).split()
+)
 
 
 def traffic_entries(counters: CounterBook) -> dict[str, Any]:
-    values = dict.fromkeys(_ZEROS, 0)
+    values = dict.fromkeys(_ZEROS.split(), 0)
     for side, kind in _SIDES.items():
         total = counters.sum(kind)
         values |= _side(f"{side}Traffic", total if kind == "virtual" else as_seen_from_pool(total))

@@ -75,9 +75,11 @@ class Api:
 
     async def surely(self, path: str, **query: Any) -> Any:
         """Read until it is answered; {} for 404."""
-        while (answer := await self.read(path, **query)) is None:
+        while True:
+            answer = await self.read(path, **query)
+            if answer is not None:
+                return answer
             await asyncio.sleep(0.2)
-        return answer
 
     async def _send(self, method: str, url: str, body: Any, query: Any = None) -> tuple[int, Any]:
         async with self._http.request(method, url, json=body, params=query) as answer:

@@ -22,6 +22,7 @@ from tests.acceptance.history.site import Server, Site
 from tests.acceptance.history.snapshot import read_api, read_devices, unsettled_roots
 from tests.acceptance.history.writer import Writer
 from tests.services.rabbitmq import RabbitMQ
+from tests.waiting import eventually
 
 ENVIRONMENT = "hist"
 BACKENDS = 2
@@ -161,16 +162,16 @@ class Run:
                 good = good + 1 if counts.failed == 0 and len(counts.answers) == BACKENDS else 0
 
     async def _active(self, api: Api) -> None:
-        while await unsettled_roots(api) != 0:
-            await asyncio.sleep(0.5)
+        async def active() -> bool:
+            return await unsettled_roots(api) == 0
+
+        await eventually(active, within_seconds=FILL_SECONDS, every_seconds=0.5)
 
     async def _until_well(self, api: Api) -> None:
         """Until everything is ACTIVE and on both devices, or for too long; either way the history gets its end."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(RECOVERY_SECONDS):
-                while not await self._well(api):
-                    await asyncio.sleep(LOOK_SECONDS)
-                self.history.add("settled")
+        with contextlib.suppress(AssertionError):
+            await eventually(lambda: self._well(api), within_seconds=RECOVERY_SECONDS, every_seconds=LOOK_SECONDS)
+            self.history.add("settled")
         held = await read_devices(self._cluster.emulator, ENVIRONMENT)
         self.history.add("final_api", api=await read_api(api))
         for name, objects in held.items():

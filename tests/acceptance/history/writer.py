@@ -186,15 +186,15 @@ class Writer:
 
     async def _add_member(self, root: Root) -> None:
         if (pool := await self._members(root)) is None:
-            return
+            return None
         pool_id, path, rows = pool
         taken = {row["address"] for row in rows}
         if len(rows) >= MEMBERS_MAX:
-            return await self._remove(pool_id, path, rows)
+            await self._remove(pool_id, path, rows)
+            return
         free = [number for number in range(1, 250) if f"198.18.0.{number}" not in taken]
         member = self._member(self._rng.choice(free[:20]), self._serial())
         await self._write("POST", f"/pools/{pool_id}/members", {"member": member}, _member_writes(path, [member]))
-        return None
 
     async def _change_member(self, root: Root) -> None:
         pool = await self._members(root)

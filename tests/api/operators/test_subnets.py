@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from evenkeel.api.operators.subnets import subnet_of
 from evenkeel.api.operators.requests import SubnetNew
+from evenkeel.api.operators.subnets import subnet_of
 from evenkeel.core.errors import Invalid
 
 

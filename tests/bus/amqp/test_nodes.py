@@ -1,5 +1,7 @@
 """Transport URLs of several brokers."""
 
+from pathlib import Path
+
 from evenkeel.bus.amqp.nodes import Node, parse_nodes
 
 
@@ -32,11 +34,18 @@ def test_an_empty_virtual_host_is_the_default_one() -> None:
     assert {parse_nodes(f"amqp://h{path}")[0].vhost for path in ("", "/", "/%2F", "//")} == {"/"}
 
 
-def test_tls_has_its_port_and_files() -> None:
-    (node,) = parse_nodes("amqps://h/?ssl_ca_file=/ca.pem")
+def test_tls_has_its_port_and_files(tmp_path: Path) -> None:
+    authority = tmp_path / "ca.pem"
+    authority.touch()
+    (node,) = parse_nodes(f"amqps://h/?ssl_ca_file={authority}")
     assert (node.port, node.tls) == (5671, True)
     url = node.url("c")
-    assert (url.scheme, url.query["cafile"], url.query["heartbeat"]) == ("amqps", "/ca.pem", "5")
+    assert (url.scheme, url.query["cafile"], url.query["heartbeat"]) == ("amqps", str(authority), "5")
+
+
+def test_certificates_are_verified_unless_an_option_says_otherwise() -> None:
+    assert {node.tls_verify for node in parse_nodes("amqps://h1,h2/")} == {True}
+    assert {node.tls_verify for node in parse_nodes("amqps://h1,h2/?ssl_verify=no")} == {False}
 
 
 def test_a_node_never_shows_its_password() -> None:

@@ -39,16 +39,20 @@ async def test_a_subscription_survives_a_restart_and_waiting_messages_are_kept(a
     await eventually(lambda: late.got == [hint(1)])
 
 
-async def test_everything_works_on_when_the_broker_comes_back_empty(amqp: Amqp, broker: RabbitMQ) -> None:
+async def test_everything_works_on_when_the_broker_was_killed_and_comes_back_empty(
+    amqp: Amqp, broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sender, consumer = await amqp.bus(), await amqp.bus()
     recorder = Recorder(Done())
     await consumer.consume(amqp.queue, recorder, concurrency=2)
     await sender.send(amqp.queue, hint(1))
     await eventually(lambda: recorder.got == [hint(1)])
-    await _stop(broker)
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.SEND_SECONDS", 60.0)
+    broker.kill()
     broker.wipe()
+    waiting = asyncio.create_task(sender.send(amqp.queue, hint(2)))
     await _start(broker)
-    await sender.send(amqp.queue, hint(2))
+    await waiting
     await eventually(lambda: recorder.got == [hint(1), hint(2)])
     assert await sender.call(amqp.queue, CALL, timeout_seconds=60) == Done()
 

@@ -60,7 +60,7 @@ class Hands:
     async def items(self, kind: str, partition: str = PARTITION) -> dict[str, dict[str, Any]]:
         """The objects of a type in a partition, by name, without what changes by itself."""
         answer = await self.call("GET", f"{kind}?expandSubcollections=true&$filter=partition+eq+{partition}")
-        return {item["name"]: _steady(item) for item in answer.get("items", ())}
+        return {item["name"]: steady(item) for item in answer.get("items", ())}
 
     async def content(self, partition: str = PARTITION) -> dict[str, Any]:
         return {
@@ -71,12 +71,13 @@ class Hands:
         }
 
 
-def _steady(value: Any) -> Any:
+def steady(value: Any) -> Any:
+    """What a device shows, without what changes by itself."""
     if isinstance(value, dict):
         # A list that was emptied and one that never was are the same.
-        return {name: _steady(inner) for name, inner in value.items() if name not in VOLATILE and inner != []}
+        return {name: steady(inner) for name, inner in value.items() if name not in VOLATILE and inner != []}
     if isinstance(value, list):
-        return [_steady(inner) for inner in value]
+        return [steady(inner) for inner in value]
     return value
 
 

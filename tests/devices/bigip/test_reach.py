@@ -51,9 +51,8 @@ async def test_a_device_that_falls_silent_does_not_hold_up_the_other_one(pair: B
         states = await agent.check()
     for found in (seen.devices, states):
         assert {state.name: state.reachable for state in found} == {first(pair): True, wire.address: False}
-    assert (
-        len((await Hands(pair.emulator, "bigip-1").items("ltm/pool"))["dev_pool-1"]["membersReference"]["items"]) == 4
-    )
+    pools = await Hands(pair.emulator, "bigip-1").items("ltm/pool")
+    assert len(pools["dev_pool-1"]["membersReference"]["items"]) == 4
 
 
 async def test_a_device_that_was_cut_off_catches_up_when_it_is_back(pair: BigIpRig, wire: Wire) -> None:
@@ -67,8 +66,8 @@ async def test_a_device_that_was_cut_off_catches_up_when_it_is_back(pair: BigIpR
         return not (await agent.apply(batch(service(members=1), complete=True))).lagging
 
     await eventually(in_step)
-    one, two = (await Hands(pair.emulator, name).content() for name in ("bigip-1", "bigip-2"))
-    assert one == two
+    one, two = Hands(pair.emulator, "bigip-1"), Hands(pair.emulator, "bigip-2")
+    assert await one.content() == await two.content() != {}
 
 
 async def test_an_address_that_swallows_connections_does_not_hold_up_the_other_device(pair: BigIpRig) -> None:

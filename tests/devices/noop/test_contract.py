@@ -62,3 +62,15 @@ async def test_it_carries_no_traffic_and_reports_none() -> None:
 def test_options_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match="colour"):
         open_group({"colour": "blue"}, environment="dev", host="h")
+
+
+async def test_it_counts_tenants_and_nodes_and_tells_figures_that_were_set() -> None:
+    memory = NoopMemory()
+    group = NoopGroup(memory)
+    await group.apply(batch(service(members=3)))
+    memory.figures = {"ssltps": 7.0, "tenant_count": 2.0}
+    found = await group.capacity(["tenant_count", "node_count", "ssltps", "vlan_count"])
+    assert found == {"tenant_count": 3.0, "node_count": 3.0, "ssltps": 7.0}
+    memory.reachable = False
+    with pytest.raises(DeviceUnavailable):
+        await group.capacity(["tenant_count"])

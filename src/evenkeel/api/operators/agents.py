@@ -8,6 +8,7 @@ from evenkeel.api.errors import BadList
 from evenkeel.api.lists import links, parse_list
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id
 from evenkeel.api.operators import views
+from evenkeel.api.operators.agent_views import agent_view
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
 from evenkeel.core.control import Agent
@@ -29,9 +30,7 @@ async def agents(services: Services, call: Call) -> Answer:
         wanted["group_number"] = number_of("group_number", options["group_number"], 0, 2**31 - 1)
     if "state" in options:
         wanted["state"] = _state(options["state"])
-    shown = [
-        view for view in map(views.agent_view, rows) if all(getattr(view, name) == wanted[name] for name in wanted)
-    ]
+    shown = [view for view in map(agent_view, rows) if all(getattr(view, name) == wanted[name] for name in wanted)]
     return json_answer({"agents": shown})
 
 
@@ -45,7 +44,7 @@ def _state(given: str) -> AgentState:
 
 
 def _one(row: Agent) -> Answer:
-    return json_answer({"agent": views.agent_view(row)})
+    return json_answer({"agent": agent_view(row)})
 
 
 async def agent(services: Services, call: Call) -> Answer:

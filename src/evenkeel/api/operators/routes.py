@@ -6,6 +6,7 @@ from evenkeel.api.lists import PAGE_PARAMETERS
 from evenkeel.api.octavia.routes import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
 from evenkeel.api.operators import agents, environments, handlers, requests, views
+from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.routing import Operation, Parameter, RouteMap
 
@@ -20,7 +21,7 @@ _AGENT_PARAMETERS = (
     Parameter(name="state", description="In this state: up, draining, drained, silent, stopped or forced_down"),
 )
 
-_AGENT = wrapped("agent", views.AgentView)
+_AGENT = wrapped("agent", AgentView)
 _ENVIRONMENT = wrapped("environment", views.EnvironmentView)
 
 _AGENTS = (
@@ -29,7 +30,7 @@ _AGENTS = (
         path="/agents",
         handle=agents.agents,
         summary="List agents",
-        answer=defstruct("AgentList", [("agents", list[views.AgentView])], kw_only=True),
+        answer=defstruct("AgentList", [("agents", list[AgentView])], kw_only=True),
         parameters=_AGENT_PARAMETERS,
     ),
     Operation(

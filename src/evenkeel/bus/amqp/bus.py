@@ -15,7 +15,8 @@ from evenkeel.bus.amqp.consumer import AmqpSubscription
 from evenkeel.bus.amqp.link import Link
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.presence import AmqpAnnouncement
-from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, QueueGone, QueueRefused
+from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, QueueFull, QueueGone, QueueRefused
+from evenkeel.bus.amqp.refusals import Complaints
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.work import Calls
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
@@ -28,6 +29,9 @@ SEND_SECONDS = 10.0
 CONFIRM_SECONDS = 5.0
 """A broker that does not confirm for that long is left for another one."""
 RETRY_SECONDS = 0.05
+FULL_SECONDS = 2.0
+"""How long a queue that takes nothing is tried: it may have lost its leader, and get another one within a second."""
+FULL_RETRY_SECONDS = 0.2
 GONE_SECONDS = 0.5
 """Before a deleted queue is declared again: RabbitMQ confuses the old one with a new one of the same name that comes
 while it is still deleting (seen with 3.10: the consumers of the old one were neither cancelled nor served)."""
@@ -43,6 +47,7 @@ class AmqpBus:
     def __init__(self, nodes: Sequence[Node], *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
         self._nodes = tuple(nodes)
         self._name = name
+        self._complaints = Complaints()
         self._max_bytes = max_message_bytes
         self._calls = Calls()
         self._subscriptions: list[AmqpSubscription] = []
@@ -52,7 +57,15 @@ class AmqpBus:
     async def start(self) -> None:
         if self._link is not None:
             return
-        link = Link(self._nodes, name=self._name, open_session=self._open, on_down=self._down)
+        if any(node.tls and not node.tls_verify for node in self._nodes):
+            log.warning("message broker's certificate is NOT verified: whoever is in between may read and change all")
+        link = Link(
+            self._nodes,
+            name=self._name,
+            complaints=self._complaints,
+            open_session=self._open,
+            on_down=self._down,
+        )
         link.start()
         try:
             await link.session(timeout_seconds=START_SECONDS)
@@ -64,7 +77,8 @@ class AmqpBus:
     async def send(self, queue: str, message: Hint) -> None:
         message_id = uuid.uuid4().hex
         raw = encode(message, message_id=message_id, max_bytes=self._max_bytes)
-        deadline = asyncio.get_running_loop().time() + SEND_SECONDS
+        time = asyncio.get_running_loop().time
+        deadline, full_until = time() + SEND_SECONDS, time() + FULL_SECONDS
         while True:
             publisher = await self._publisher(deadline)
             try:
@@ -73,11 +87,15 @@ class AmqpBus:
                 return
             except QueueGone:
                 await asyncio.sleep(GONE_SECONDS)
+            except QueueFull:
+                if time() >= full_until:
+                    raise
+                await asyncio.sleep(FULL_RETRY_SECONDS)
             except QueueRefused:
                 raise
             except (BusUnavailable, TimeoutError) as error:
                 self._drop(publisher)
-                if asyncio.get_running_loop().time() >= deadline:
+                if time() >= deadline:
                     raise BusUnavailable(f"the message broker did not take a message for {queue}") from error
                 await asyncio.sleep(RETRY_SECONDS)
 
@@ -103,6 +121,7 @@ class AmqpBus:
             queue,
             handler,
             name=self._name,
+            complaints=self._complaints,
             concurrency=concurrency,
             max_reply_bytes=self._max_bytes,
             reply=self._reply,
@@ -114,7 +133,7 @@ class AmqpBus:
     async def announce(self, name: str) -> AmqpAnnouncement:
         if self._link is None:
             raise BusUnavailable("the bus is not open")
-        announcement = AmqpAnnouncement(self._nodes, name, name=self._name)
+        announcement = AmqpAnnouncement(self._nodes, name, name=self._name, complaints=self._complaints)
         self._announcements = [other for other in self._announcements if not other.closed]
         self._announcements.append(announcement)
         await announcement.start()
@@ -167,16 +186,26 @@ class AmqpBus:
         return await self._link.session(timeout_seconds=seconds)
 
     async def _publish_call(self, publisher: Publisher, queue: str, raw: bytes, call_id: str, deadline: float) -> None:
-        try:
-            await publisher.call(queue, raw, call_id, deadline=deadline)
-        except QueueGone:
-            await asyncio.sleep(GONE_SECONDS)
-            await publisher.call(queue, raw, call_id, deadline=deadline)
-        except QueueRefused:
-            raise
-        except BusUnavailable:
-            self._drop(publisher)
-            raise
+        full_until = asyncio.get_running_loop().time() + FULL_SECONDS
+        gone = False
+        while True:
+            try:
+                await publisher.call(queue, raw, call_id, deadline=deadline)
+                return
+            except QueueGone:
+                if gone:
+                    raise
+                gone = True
+                await asyncio.sleep(GONE_SECONDS)
+            except QueueFull:
+                if asyncio.get_running_loop().time() >= full_until:
+                    raise
+                await asyncio.sleep(FULL_RETRY_SECONDS)
+            except QueueRefused:
+                raise
+            except BusUnavailable:
+                self._drop(publisher)
+                raise
 
     async def _reply(self, address: str, raw: bytes) -> None:
         try:

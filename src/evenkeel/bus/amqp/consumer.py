@@ -9,6 +9,7 @@ from aio_pika.abc import AbstractConnection, AbstractIncomingMessage, AbstractQu
 
 from evenkeel.bus.amqp.link import Link, translated
 from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.refusals import Complaints
 from evenkeel.bus.amqp.topology import declare_queue
 from evenkeel.bus.work import Outcome, Workers, work
 from evenkeel.core.errors import BusUnavailable
@@ -39,6 +40,7 @@ class AmqpSubscription:
         handler: Handler,
         *,
         name: str,
+        complaints: Complaints,
         concurrency: int,
         max_reply_bytes: int,
         reply: Reply,
@@ -50,7 +52,9 @@ class AmqpSubscription:
         self._reply = reply
         self._workers = Workers(concurrency)
         self._closing = asyncio.Event()
-        self._link: Link[_Consumer] = Link(nodes, name=f"{name} consumer", open_session=self._open)
+        self._link: Link[_Consumer] = Link(
+            nodes, name=f"{name} consumer", complaints=complaints, open_session=self._open
+        )
 
     async def start(self) -> None:
         """Begin. A broker that is out of reach now is waited for a little, then consumed from when it is back."""

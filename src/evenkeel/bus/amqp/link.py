@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import random
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
@@ -18,6 +19,7 @@ from aio_pika.exceptions import AMQPError, ChannelInvalidStateError
 from yarl import URL
 
 from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.refusals import Complaints, refusals
 from evenkeel.core.errors import BusUnavailable
 
 CONNECT_SECONDS = 3.0
@@ -39,11 +41,13 @@ class Link(Generic[S]):
         nodes: Sequence[Node],
         *,
         name: str,
+        complaints: Complaints,
         open_session: Callable[[AbstractConnection], Awaitable[S]],
         on_down: Callable[[], None] = lambda: None,
     ) -> None:
         self._nodes = random.sample(nodes, len(nodes))  # spread the clients over the cluster
         self._name = name
+        self._complaints = complaints
         self._open_session = open_session
         self._on_down = on_down
         self._lost = asyncio.Event()
@@ -96,7 +100,7 @@ class Link(Generic[S]):
                     log.warning("message broker connection lost", node=str(node), client=self._name)
                 except BusUnavailable as error:
                     self._reason = str(error)
-                    log.warning("message broker out of reach", node=str(node), client=self._name, reason=str(error))
+                    self._complaints.failed(node, error)
                     began = loop.time()
                 except Exception:  # a fault of ours must not end the connecting of a process that goes on living
                     self._reason = "internal error"
@@ -115,10 +119,12 @@ class Link(Generic[S]):
         try:
             with translated("connecting"):
                 async with asyncio.timeout(CONNECT_SECONDS):
-                    await connection.connect()
+                    with refusals(node):
+                        await connection.connect()
                 connection.close_callbacks.add(lambda *_: self._lost.set())
                 async with asyncio.timeout(SETUP_SECONDS):
                     self._session = await self._open_session(connection)
+            self._complaints.connected(node)
             log.info("message broker connected", node=str(node), client=self._name)
             self._up.set()
             await self._lost.wait()
@@ -164,4 +170,5 @@ def translated(doing: str) -> Iterator[None]:
 
 def _describe(error: BaseException) -> str:
     """A text of the broker or the system; neither holds credentials."""
-    return f"{type(error).__name__}: {error}"[:300]
+    text = re.sub(r" object at 0x[0-9a-f]+", "", str(error))  # would make a reason look like another one
+    return f"{type(error).__name__}: {text}"[:300]

@@ -2,9 +2,10 @@
 
 ``rabbit://user:password@host1:5672,user:password@host2:5672/vhost``. A host without a user has that of the host before
 it. An empty virtual host means ``/``. With ``amqps`` the options ``ssl_ca_file``, ``ssl_cert_file`` and
-``ssl_key_file`` name files; certificates are always verified.
+``ssl_key_file`` name files. Certificates are verified unless ``ssl_verify=no`` says otherwise.
 """
 
+from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
 from yarl import URL
@@ -13,6 +14,7 @@ from evenkeel.core.values import Value
 
 HEARTBEAT_SECONDS = 5
 _TLS_OPTIONS = {"ssl_ca_file": "cafile", "ssl_cert_file": "certfile", "ssl_key_file": "keyfile"}
+_VERIFY = {"yes": True, "no": False}
 _SCHEMES = {"amqp": False, "rabbit": False, "amqps": True, "rabbits": True}
 
 
@@ -26,6 +28,7 @@ class Node(Value):
     vhost: str = "/"
     tls: bool = False
     tls_files: tuple[tuple[str, str], ...] = ()
+    tls_verify: bool = True
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -42,7 +45,12 @@ class Node(Value):
             host=self.host,
             port=self.port,
             path=f"/{'' if self.vhost == '/' else self.vhost}",
-            query={"heartbeat": str(HEARTBEAT_SECONDS), "name": client_name, **dict(self.tls_files)},
+            query={
+                "heartbeat": str(HEARTBEAT_SECONDS),
+                "name": client_name,
+                "no_verify_ssl": "0" if self.tls_verify else "1",
+                **dict(self.tls_files),
+            },
         )
 
 
@@ -54,7 +62,8 @@ def parse_nodes(transport_url: str) -> tuple[Node, ...]:
     rest, _, query = rest.partition("?")
     authority, _, path = rest.partition("/")
     tls = _SCHEMES[scheme]
-    common = {"vhost": unquote(path) or "/", "tls": tls, "tls_files": _tls_files(query, tls)}
+    files, verify = _tls_options(query, tls)
+    common = {"vhost": unquote(path) or "/", "tls": tls, "tls_files": files, "tls_verify": verify}
     nodes: list[Node] = []
     user, password = "guest", "guest"
     for part in authority.split(","):
@@ -81,11 +90,19 @@ def _location(text: str, default_port: int) -> tuple[str, int]:
     return host, int(port)
 
 
-def _tls_files(query: str, tls: bool) -> tuple[tuple[str, str], ...]:
+def _tls_options(query: str, tls: bool) -> tuple[tuple[tuple[str, str], ...], bool]:
     options = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = sorted(set(options) - set(_TLS_OPTIONS))
-    if unknown:
-        raise ValueError(f"transport_url: unknown option {unknown[0]!r}; known are {', '.join(_TLS_OPTIONS)}")
     if options and not tls:
         raise ValueError("transport_url: ssl options need amqps")
-    return tuple((_TLS_OPTIONS[name], value) for name, value in sorted(options.items()))
+    verify = options.pop("ssl_verify", "yes")
+    if verify not in _VERIFY:
+        raise ValueError("transport_url: ssl_verify is yes or no")
+    unknown = sorted(set(options) - set(_TLS_OPTIONS))
+    if unknown:
+        raise ValueError(
+            f"transport_url: unknown option {unknown[0]!r}; known are {', '.join(_TLS_OPTIONS)} and ssl_verify"
+        )
+    for name, path in options.items():
+        if not Path(path).is_file():
+            raise ValueError(f"transport_url: {name} {path} is no file")
+    return tuple((_TLS_OPTIONS[name], value) for name, value in sorted(options.items())), _VERIFY[verify]

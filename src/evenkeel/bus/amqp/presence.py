@@ -16,6 +16,7 @@ from aiormq.exceptions import ChannelLockedResource, ChannelNotFoundEntity
 
 from evenkeel.bus.amqp.link import Link, translated
 from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.refusals import Complaints
 from evenkeel.bus.presence import Sightings
 from evenkeel.core.errors import BusUnavailable
 
@@ -80,10 +81,12 @@ class _Announced:
 class AmqpAnnouncement:
     """Keeps a name present, over a connection of its own: one that is shared may be dropped for other reasons."""
 
-    def __init__(self, nodes: Sequence[Node], announced: str, *, name: str) -> None:
+    def __init__(self, nodes: Sequence[Node], announced: str, *, name: str, complaints: Complaints) -> None:
         self._announced = announced
         self.closed = False
-        self._link: Link[_Announced] = Link(nodes, name=f"{name} presence", open_session=self._open)
+        self._link: Link[_Announced] = Link(
+            nodes, name=f"{name} presence", complaints=complaints, open_session=self._open
+        )
 
     async def start(self) -> None:
         """Announce. Raises :class:`BusUnavailable`."""

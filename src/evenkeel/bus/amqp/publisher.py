@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Callable
 
 from aio_pika import DeliveryMode, Message
-from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
-from aio_pika.exceptions import DeliveryError, PublishError
+from aio_pika.abc import AbstractConnection, AbstractIncomingMessage
+from aio_pika.exceptions import PublishError
 from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
+from evenkeel.bus.amqp.lane import Lane, Refused
 from evenkeel.bus.amqp.link import translated
 from evenkeel.bus.amqp.presence import Probes
 from evenkeel.bus.amqp.topology import declare_queue
@@ -21,16 +22,18 @@ class QueueGone(BusUnavailable):
     """The queue that we knew has been deleted; declared anew, it may be tried again."""
 
 
+class QueueFull(BusUnavailable):
+    """The broker does not take a message now: the queue is full, or has no leader yet after the loss of a node."""
+
+
 class QueueRefused(BusUnavailable):
-    """The connection stands, but the broker does not take the message or the queue as we declare it."""
+    """The connection stands, but the broker does not take the queue as we declare it."""
 
 
 class Publisher:
     """Lives as long as its connection. Every method raises :class:`BusUnavailable` when that is lost."""
 
-    def __init__(
-        self, connection: AbstractConnection, sends: AbstractChannel, calls: AbstractChannel, probes: Probes
-    ) -> None:
+    def __init__(self, connection: AbstractConnection, sends: Lane, calls: Lane, probes: Probes) -> None:
         self._connection = connection
         self._sends = sends
         self._calls = calls
@@ -40,14 +43,12 @@ class Publisher:
     @classmethod
     async def open(cls, connection: AbstractConnection, on_reply: Callable[[bytes], None]) -> "Publisher":
         """A publisher on a new connection; ``on_reply`` gets the replies to its calls."""
-        sends = await connection.channel(on_return_raises=True)
-        calls = await connection.channel(on_return_raises=True)
 
         async def received(message: AbstractIncomingMessage) -> None:
             on_reply(message.body)
 
-        replies = await calls.get_queue(REPLY_TO, ensure=False)
-        await replies.consume(received, no_ack=True)
+        sends = await Lane.open(connection)
+        calls = await Lane.open(connection, replies=(REPLY_TO, received))
         return cls(connection, sends, calls, await Probes.open(connection))
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
@@ -73,17 +74,17 @@ class Publisher:
         """Answer a call. Dropped by the broker if the caller is gone."""
         with translated("replying"):
             message = Message(raw, delivery_mode=DeliveryMode.NOT_PERSISTENT)
-            await self._sends.default_exchange.publish(message, address, mandatory=False)
+            await self._sends.publish(message, address, mandatory=False)
 
-    async def _publish(self, channel: AbstractChannel, queue: str, message: Message) -> None:
+    async def _publish(self, lane: Lane, queue: str, message: Message) -> None:
         with translated(f"sending to {queue}"):
             try:
-                await channel.default_exchange.publish(message, queue, mandatory=True)
+                await lane.publish(message, queue, mandatory=True)
             except PublishError as error:
                 self._declared.discard(queue)
                 raise QueueGone(f"queue {queue} was deleted") from error
-            except DeliveryError as error:
-                raise QueueRefused(f"queue {queue} is full") from error
+            except Refused as error:
+                raise QueueFull(f"queue {queue} is full or has no leader") from error
 
     async def _ensure(self, queue: str) -> None:
         if queue in self._declared:

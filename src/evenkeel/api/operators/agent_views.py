@@ -1,0 +1,128 @@
+"""An agent as operators see it."""
+
+from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.core.control import Agent
+from evenkeel.core.messages import DeviceState
+from evenkeel.core.standing import AgentState, agent_state, waiting_shards, why_away, why_waiting
+from evenkeel.core.values import Value
+
+
+class DeviceView(Value):
+    """One device as its agent sees it."""
+
+    name: str
+    reachable: bool
+    version: str
+    failover_state: str
+    problem: str
+
+
+class ServedShard(Value):
+    """A shard that an agent said it served."""
+
+    shard_id: str
+    epoch: int
+
+
+class CapacityView(Value):
+    """How much of something is used on the fullest device, and the operator's limit."""
+
+    value: float
+    limit: float
+
+
+class AgentView(Value):
+    """An agent."""
+
+    id: str
+    environment: str
+    group_number: int
+    host: str
+    device_driver: str
+    ha_type: str
+    endpoints: tuple[str, ...]
+    state: AgentState
+    """up, draining, drained, silent, stopped or forced_down."""
+    halted: str
+    """Why its environment's circuit breaker is open; empty: it is closed."""
+    admin_state_up: bool
+    forced_down: bool
+    failback_asked: bool
+    alive: bool
+    silent_since: str | None
+    session_started_at: str | None
+    session_expires_at: str | None
+    reported_at: str | None
+    configurations: dict[str, str]
+    devices: list[DeviceView]
+    reachable_devices: int | None
+    queue_depth: int
+    capacity_score: float
+    capacity: dict[str, CapacityView]
+    """By metric of its capacity policy."""
+    serving: list[ServedShard]
+    """What the agent itself said in its last state report; the shards say what the database decided."""
+    acting_shards: int
+    home_shards: int
+    load_balancers: int
+    """Load balancers whose home it is."""
+    handing_over: int
+    """Shards that it was asked to release to another agent."""
+    waiting_shards: int
+    """Shards of it that another agent is to serve, and does not yet."""
+    waiting_reason: str
+    """Why they cannot move now; empty: they can, or there are none."""
+    away_shards: int
+    """Shards whose home it is and that another agent serves."""
+    away_reason: str
+    """Why they do not come home; empty: they do, or there are none."""
+    created_at: str
+
+
+def _device(device: DeviceState) -> DeviceView:
+    return DeviceView(
+        name=device.name,
+        reachable=device.reachable,
+        version=device.version,
+        failover_state=device.failover_state,
+        problem=device.problem,
+    )
+
+
+def agent_view(agent: Agent) -> AgentView:
+    """An agent; its session id stays inside."""
+    return AgentView(
+        id=agent.id,
+        environment=agent.environment,
+        group_number=agent.group_number,
+        host=agent.host,
+        device_driver=agent.device_driver,
+        ha_type=agent.ha_type,
+        endpoints=agent.endpoints,
+        state=agent_state(agent),
+        halted=agent.halted_reason,
+        admin_state_up=agent.admin_state_up,
+        forced_down=agent.forced_down,
+        failback_asked=agent.failback_asked,
+        alive=agent.alive,
+        silent_since=timestamp_or_none(agent.silent_since),
+        session_started_at=timestamp_or_none(agent.session_started_at),
+        session_expires_at=timestamp_or_none(agent.session_expires_at),
+        reported_at=timestamp_or_none(agent.reported_at),
+        configurations=agent.configurations,
+        devices=[_device(device) for device in agent.devices],
+        reachable_devices=agent.reachable_devices,
+        queue_depth=agent.queue_depth,
+        capacity_score=agent.capacity_score,
+        capacity={name: CapacityView(value=each.value, limit=each.limit) for name, each in agent.capacity.items()},
+        serving=[ServedShard(shard_id=item.shard_id, epoch=item.epoch) for item in agent.serving],
+        acting_shards=agent.acting_shards,
+        home_shards=agent.home_shards,
+        load_balancers=agent.load_balancers,
+        handing_over=agent.handing_over,
+        waiting_shards=waiting_shards(agent),
+        waiting_reason=why_waiting(agent),
+        away_shards=agent.away_shards,
+        away_reason=why_away(agent),
+        created_at=timestamp(agent.created_at),
+    )

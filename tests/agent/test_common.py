@@ -1,0 +1,102 @@
+"""The common shard's worker: what is seen on the devices, what that says of load balancers, and who is told."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.agent.common import CommonWorker, with_devices
+from evenkeel.cmd.runtime import SystemClock
+from evenkeel.core import messages as m
+from evenkeel.core.device import DeviceState, Observation
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.statuses import OperatingStatus as S
+from tests.agent.fakes import SETTINGS, FakeControllers
+from tests.waiting import eventually
+
+AWAY = "device bigip-b is out of reach"
+
+
+def load_balancer(number: int = 1, status: S = S.ONLINE, reason: str = "") -> m.ObservedStatus:
+    return m.ObservedStatus(kind="loadbalancer", id=f"lb-{number}", status=status, reason=reason)
+
+
+def devices(*, second: bool) -> tuple[DeviceState, ...]:
+    return DeviceState(name="bigip-a", reachable=True), DeviceState(name="bigip-b", reachable=second)
+
+
+class Watched:
+    """A device group that shows what the test says."""
+
+    def __init__(self) -> None:
+        self.seen: Observation | None = Observation(statuses=(load_balancer(),), devices=devices(second=True))
+
+    async def observe(self) -> Observation:
+        if self.seen is None:
+            raise DeviceUnavailable("bigip-a", "no connection")
+        return self.seen
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.controllers = FakeControllers({})
+        self.device = Watched()
+        self.told: list[str] = []
+        self.worker = CommonWorker(
+            m.Assignment(shard_id="common", project_id="", epoch=1),
+            controllers=self.controllers,  # type: ignore[arg-type]
+            device=self.device,  # type: ignore[arg-type]
+            clock=SystemClock(),
+            settings=replace(SETTINGS, status_interval_seconds=0.01),
+            on_device_trouble=lambda: self.told.append("trouble"),
+            on_device_back=lambda: self.told.append("back"),
+        )
+
+    @property
+    def reported(self) -> list[m.ObservedStatus]:
+        return [status for report in self.controllers.statuses for status in report]
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    made = Bench()
+    task = asyncio.create_task(made.worker.run())
+    await eventually(lambda: made.reported == [load_balancer()])
+    yield made
+    made.worker.finish()
+    await asyncio.wait_for(task, 30)
+
+
+async def test_a_missing_device_degrades_what_the_others_serve_until_it_is_back(bench: Bench) -> None:
+    up, away = bench.device.seen, replace(bench.device.seen, devices=devices(second=False))  # type: ignore[type-var]
+    bench.device.seen = away
+    await eventually(lambda: bench.reported[1:] == [load_balancer(status=S.DEGRADED, reason=AWAY)])
+    assert bench.told == ["trouble"]
+    bench.device.seen = up
+    await eventually(lambda: bench.reported[2:] == [load_balancer()])
+    assert bench.told == ["trouble", "trouble", "back"]
+
+
+async def test_devices_that_all_went_are_told_once_and_their_return_too(bench: Bench) -> None:
+    seen, bench.device.seen = bench.device.seen, None
+    await eventually(lambda: bench.told == ["trouble"])
+    assert not bench.worker.devices
+    bench.device.seen = seen
+    await eventually(lambda: bench.told == ["trouble", "trouble", "back"])
+    assert bench.reported == [load_balancer()]
+
+
+def test_only_load_balancers_that_are_served_change_and_every_missing_device_is_named() -> None:
+    others = (
+        load_balancer(2, S.ERROR),
+        load_balancer(3, S.OFFLINE),
+        m.ObservedStatus(kind="pool", id="p", status=S.ONLINE),
+    )
+    limping = load_balancer(4, S.DEGRADED, "not in step")
+    away = (*devices(second=False), DeviceState(name="bigip-c", reachable=False))
+    first, *rest, last = with_devices((load_balancer(), *others, limping), away)
+    assert first == load_balancer(status=S.DEGRADED, reason="devices bigip-b, bigip-c are out of reach")
+    assert tuple(rest) == others
+    assert last == load_balancer(4, S.DEGRADED, first.reason)
+    assert with_devices(others, devices(second=True)) == others

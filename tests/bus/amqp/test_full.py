@@ -1,0 +1,57 @@
+"""A queue that takes no more: only its own senders notice."""
+
+import asyncio
+
+import pytest
+
+from evenkeel.bus.amqp import bus as amqp_bus
+from evenkeel.bus.amqp import lane, topology
+from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.messages import Done
+from tests.bus.test_contract import Recorder
+from tests.bus.transports import CALL, Amqp, hint
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.services
+
+
+async def test_a_full_queue_refuses_messages_and_calls_and_others_do_not(
+    amqp: Amqp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(topology._QUEUE, "x-max-length", 3)
+    monkeypatch.setattr(amqp_bus, "FULL_SECONDS", 0.5)
+    bus = await amqp.bus()
+    connected = bus._link.current  # type: ignore[attr-defined]
+    await _fill(amqp)
+    refused = await asyncio.gather(*(bus.send(amqp.queue, hint(0)) for _ in range(20)), return_exceptions=True)
+    assert all(isinstance(error, BusUnavailable) and "full" in str(error) for error in refused)
+    with pytest.raises(BusUnavailable, match="full"):
+        await bus.call(amqp.queue, CALL, timeout_seconds=60)
+    other, served, emptied = f"{amqp.queue}-other", Recorder(Done()), Recorder(Done())
+    await bus.consume(other, served, concurrency=1)
+    assert await bus.call(other, CALL, timeout_seconds=60) == Done()
+    await bus.consume(amqp.queue, emptied, concurrency=5)
+    await eventually(lambda: _sent(amqp, 99))
+    await eventually(lambda: 99 in emptied.numbers())
+    assert await bus.call(amqp.queue, CALL, timeout_seconds=60) == Done()
+    assert bus._link.current is connected  # type: ignore[attr-defined]
+    assert len(connected._sends._retired) <= lane.MAX_RETIRED
+
+
+async def _fill(amqp: Amqp) -> None:
+    """The limit is a soft one: some more are taken before senders hear of it."""
+    bus = await amqp.bus()
+    with pytest.raises(BusUnavailable, match="full"):
+        for number in range(1000):
+            await bus.send(amqp.queue, hint(number))
+
+
+async def _sent(amqp: Amqp, number: int) -> bool:
+    bus = await amqp.bus()
+    try:
+        await bus.send(amqp.queue, hint(number))
+    except BusUnavailable:
+        return False
+    finally:
+        await bus.close()
+    return True

@@ -1,0 +1,25 @@
+"""The controllers' option ``environments`` beside what operators have set meanwhile."""
+
+from pathlib import Path
+
+import pytest
+
+from evenkeel.cmd import options
+from evenkeel.cmd.controller import parse_environment, start_store
+from evenkeel.core.statuses import FailbackMode
+from evenkeel.store.sql_store import open_store
+
+
+async def test_a_restart_leaves_alone_what_operators_set_and_refuses_another_device_driver(tmp_path: Path) -> None:
+    conf = options.load("controller", [], groups={None: options.CONTROLLER, "database": options.DATABASE})
+    store = open_store(f"sqlite:///{tmp_path}/e.db")
+    try:
+        await start_store(store, [parse_environment("prod:bigip")], conf)
+        changed = await store.update_environment("prod", {"failback": FailbackMode.MANUAL, "description": "ours"})
+        await start_store(store, [parse_environment("prod:bigip"), parse_environment("lab:noop")], conf)
+        lab, prod = await store.environments()
+        assert (lab.name, prod) == ("lab", changed)
+        with pytest.raises(ValueError, match=r"^environments: .*prod exists with device_driver 'bigip' and not 'noop'"):
+            await start_store(store, [parse_environment("prod:noop")], conf)
+    finally:
+        await store.close()

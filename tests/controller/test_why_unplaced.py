@@ -1,0 +1,33 @@
+"""The reason on a load balancer that no device group can take now."""
+
+from evenkeel.controller.scheduler import GROUPS_NAMED_MAX, why_unplaced
+from evenkeel.core.placement import AgentView, GroupView
+
+LIVE = AgentView(id="a", live=True)
+
+
+def full(number: int, *at_limit: str) -> GroupView:
+    return GroupView(number=number, capacity_score=1.0, agents=(LIVE,), at_limit=at_limit)
+
+
+def test_a_full_group_is_named_with_the_metrics_at_their_limit() -> None:
+    reason = why_unplaced("lab", [full(1, "node_count 7 of 5", "tenant_count 10 of 10")])
+    assert reason == "waiting: device group lab/1 is at capacity (node_count 7 of 5, tenant_count 10 of 10)"
+
+
+def test_several_full_groups_are_all_named() -> None:
+    reason = why_unplaced("lab", [full(1, "tenant_count 10 of 10"), full(2)])
+    assert reason == (
+        "waiting: device group lab/1 is at capacity (tenant_count 10 of 10), device group lab/2 is at capacity"
+    )
+
+
+def test_very_many_full_groups_do_not_make_the_reason_long() -> None:
+    reason = why_unplaced("lab", [full(number) for number in range(50)])
+    assert reason.count("device group") == GROUPS_NAMED_MAX
+    assert reason.endswith(f", {50 - GROUPS_NAMED_MAX} more too")
+
+
+def test_a_full_group_without_agents_is_not_the_reason() -> None:
+    gone = GroupView(number=2, capacity_score=1.0, agents=(AgentView(id="b", live=False),), at_limit=("x 1 of 1",))
+    assert "lab/2" not in why_unplaced("lab", [full(1), gone])

@@ -1,0 +1,306 @@
+"""Faults: each is begun at a moment the seed decides and ends by itself, or with the run's calm at the latest."""
+
+import asyncio
+import random
+from collections.abc import Callable
+
+from tests.sim.effects import Latency
+from tests.sim.scenario import KINDS
+from tests.sim.world import Life, World
+
+HEARTBEAT_SECONDS = 8.0
+"""After this long the broker gives up a connection that says nothing."""
+DETECTION_SECONDS = 3.0
+
+
+class Chaos:
+    """See the module."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.rng: random.Random = world.stream("chaos")
+        self.calm = False
+        self._ways: dict[str, Callable[[], None]] = {
+            "crash agent": lambda: self._crash(self._agent()),
+            "crash controller": lambda: self._crash(self._controller()),
+            "freeze agent": lambda: self._freeze(self._agent()),
+            "freeze controller": lambda: self._freeze(self._controller()),
+            "stop agent": lambda: self._stop(self._agent()),
+            "stop controller": lambda: self._stop(self._controller()),
+            "bus outage": lambda: self._bus_outage(emptied=False),
+            "bus emptied": lambda: self._bus_outage(emptied=True),
+            "agent cut from bus": lambda: self._cut_from_bus(self._agent()),
+            "controller cut from bus": lambda: self._cut_from_bus(self._controller()),
+            "database outage": self._database_outage,
+            "controller cut from database": lambda: self._cut_from_store(self._controller()),
+            "database clock jumps": self._clock_jump,
+            "device reboot": self._reboot,
+            "device restored": self._restore,
+            "device edited by hand": self._edit,
+            "load balancer poisoned": self._poison,
+            "agent drained": self._drain,
+            "hand-back asked": self._ask_back,
+        }
+        self._ends: list[Callable[[], None]] = []
+        """What ends faults that are under way."""
+
+    # -- the run of it
+
+    def noise(self) -> None:
+        """Small faults, at any time, from now on."""
+        world, scenario = self.world, self.world.scenario
+        noise, broker, server = scenario.noise, world.broker, world.server
+        broker.lost, broker.repeated, broker.delayed = noise["lost"], noise["repeated"], noise["delayed"]
+        broker.latency = Latency(0.0005, 0.004, scenario.slow_bus, 2.0)
+        server.refuse, server.lose = noise["store refused"], noise["commit unknown"]
+        server.repeat = noise["transaction repeated"]
+        server.latency = Latency(0.0005, 0.004, scenario.slow_store, 2.0)
+        for site in world.sites.values():
+            site.error, site.lose = noise["device error"], noise["device answer lost"]
+            site.latency = Latency(0.005, 0.05, scenario.slow_device, 3.0)
+
+    async def run(self, until: float) -> None:
+        """One fault after the other."""
+        world, rng = self.world, self.rng
+        weights = [KINDS[kind] for kind in world.scenario.kinds]
+        while True:
+            pause = rng.expovariate(1 / world.scenario.fault_spacing_seconds)
+            if world.loop.now + pause >= until:
+                return
+            await asyncio.sleep(pause)
+            kind = rng.choices(world.scenario.kinds, weights)[0]
+            world.note("fault", kind)
+            world.effects.faults[kind] += 1
+            self._ways[kind]()
+
+    def end(self) -> None:
+        """All faults are over; whatever is dead is started."""
+        world = self.world
+        self.calm = True
+        world.note("calm")
+        broker, server = world.broker, world.server
+        broker.lost = broker.repeated = broker.delayed = 0.0
+        broker.latency = server.latency = Latency(0.0005, 0.004)
+        server.refuse = server.lose = server.repeat = 0.0
+        for site in world.sites.values():
+            site.error = site.lose = 0.0
+            site.latency = Latency(0.005, 0.05)
+        ends, self._ends = self._ends, []
+        for end in ends:
+            end()
+        for life in world.lives:
+            if not life.up:
+                world.start(life)
+
+    def supervise(self) -> None:
+        """A process that ended by itself is started again."""
+        for life in self.world.lives:
+            if not life.up and life.name not in self.world.restarting:
+                self._restart(life, 1.0)
+
+    # -- helpers
+
+    def _pick(self, lives: list[Life]) -> Life | None:
+        up = [life for life in lives if life.up]
+        return self.rng.choice(up) if up else None
+
+    def _agent(self) -> Life | None:
+        return self._pick(self.world.agents)
+
+    def _controller(self) -> Life | None:
+        return self._pick(self.world.controllers)
+
+    def _for(self, seconds: float, end: Callable[[], None]) -> None:
+        """``end`` after that time, or at the calm, whichever is first."""
+
+        def once() -> None:
+            if end in self._ends:
+                self._ends.remove(end)
+                end()
+
+        self._ends.append(end)
+        self.world.effects.later(seconds, once)
+
+    def _restart(self, life: Life, seconds: float) -> None:
+        world = self.world
+        world.restarting.add(life.name)
+
+        def start() -> None:
+            world.restarting.discard(life.name)
+            if not life.up:
+                world.start(life)
+
+        self._for(seconds, start)
+
+    # -- processes
+
+    def _crash(self, life: Life | None) -> None:
+        if life is not None and life.process is not None:
+            self.world.note("crash", life.name)
+            life.process.die()
+            self._restart(life, self.rng.choice((0.1, 1.0, 6.0)) * self.rng.uniform(0.5, 1.5))
+
+    def _stop(self, life: Life | None) -> None:
+        if life is not None and life.process is not None:
+            self.world.note("stop", life.name)
+            life.process.spawn(_call(life.stop), "signal")
+
+    def _freeze(self, life: Life | None) -> None:
+        if life is None or life.process is None or life.process.frozen:
+            return
+        process, bus = life.process, life.bus
+        self.world.note("freeze", life.name)
+        process.freeze()
+        seconds = self.rng.choice((1.0, 6.0, 12.0)) * self.rng.uniform(0.5, 1.5)
+        timers_first = self.rng.random() < 0.5
+
+        def thaw() -> None:
+            self.world.note("thaw", life.name)
+            process.thaw(timers_first=timers_first)
+
+        def give_up() -> None:
+            if process.frozen and bus is not None:
+                bus.lost()
+
+        self.world.effects.later(HEARTBEAT_SECONDS, give_up)
+        self._for(seconds, thaw)
+
+    # -- the bus
+
+    def _bus_outage(self, *, emptied: bool) -> None:
+        broker = self.world.broker
+        broker.down = True
+        for life in self.world.lives:
+            if life.up and life.bus is not None:
+                life.bus.lost()
+
+        def end() -> None:
+            broker.down = False
+
+        if emptied:
+            broker.empty()
+        self._for(self.rng.choice((0.5, 5.0)) * self.rng.uniform(0.5, 1.5), end)
+
+    def _cut_from_bus(self, life: Life | None) -> None:
+        if life is None or life.process is None:
+            return
+        process, bus = life.process, life.bus
+        process.cut_from_bus = True
+
+        def notice() -> None:
+            if process.cut_from_bus and bus is not None:
+                bus.lost()
+
+        def end() -> None:
+            process.cut_from_bus = False
+
+        self.world.effects.later(self.rng.uniform(0.0, DETECTION_SECONDS), notice)
+        self._for(self.rng.uniform(1.0, 12.0), end)
+
+    # -- the database
+
+    def _database_outage(self) -> None:
+        server = self.world.server
+        server.down = True
+
+        def end() -> None:
+            server.down = False
+
+        self._for(self.rng.choice((1.0, 8.0)) * self.rng.uniform(0.5, 1.5), end)
+
+    def _cut_from_store(self, life: Life | None) -> None:
+        if life is None or life.process is None:
+            return
+        process = life.process
+        process.cut_from_store = True
+
+        def end() -> None:
+            process.cut_from_store = False
+
+        self._for(self.rng.uniform(1.0, 12.0), end)
+
+    def _clock_jump(self) -> None:
+        self.world.server.offset_seconds += self.rng.choice((-3600.0, 3600.0, -3.0, 3.0))
+
+    # -- devices
+
+    def _reboot(self) -> None:
+        site = self.rng.choice(list(self.world.sites.values()))
+        box = self.rng.choice(site.boxes)
+        box.memory.reachable = False
+
+        def end() -> None:
+            box.memory.reachable = True
+
+        self._for(self.rng.choice((1.0, 4.0, 15.0)) * self.rng.uniform(0.5, 1.5), end)
+
+    def _restore(self) -> None:
+        site = self.rng.choice(list(self.world.sites.values()))
+        box = self.rng.choice(site.boxes)
+        box.memory.reachable = False
+        if self.rng.random() < 0.5:
+            box.take_backup()
+
+        def end() -> None:
+            site.restore(box)
+            box.memory.reachable = True
+
+        self._for(self.rng.uniform(1.0, 10.0), end)
+
+    def _edit(self) -> None:
+        site = self.rng.choice(list(self.world.sites.values()))
+        way = site.edit_by_hand(self.rng.choice(site.boxes), self.world.new_id())
+        self.world.note("edited", way)
+
+    def _poison(self) -> None:
+        site = self.rng.choice(list(self.world.sites.values()))
+        held = sorted(lb for lb in self.world.watch.load_balancers)
+        if not held:
+            return
+        victim = self.rng.choice(held)
+        site.poisoned.add(victim)
+        self._for(self.rng.uniform(2.0, 12.0), lambda: site.poisoned.discard(victim))
+
+    # -- operators
+
+    def _drain(self) -> None:
+        agent_id = self._agent_id()
+        if agent_id is not None:
+            self._ask(lambda store: store.set_agent_admin_state(agent_id, False))
+            self._for(
+                self.rng.uniform(2.0, 12.0), lambda: self._insist(lambda store: store.set_agent_admin_state(agent_id, True))
+            )
+
+    def _ask_back(self) -> None:
+        agent_id = self._agent_id()
+        if agent_id is not None:
+            self._ask(lambda store: store.ask_failback(agent_id))
+
+    def _agent_id(self) -> str | None:
+        rows = self.world.server.look("SELECT id FROM agent ORDER BY id")
+        return self.rng.choice(rows)[0] if rows else None
+
+    def _ask(self, work: Callable[..., object]) -> None:
+        answer = self.world.serve(self.rng, work, change=False)  # type: ignore[arg-type]
+        answer.add_done_callback(_seen)
+
+    def _insist(self, work: Callable[..., object]) -> None:
+        self.world.loop.create_task(self._until_done(work))
+
+    async def _until_done(self, work: Callable[..., object]) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(3.0):
+                    await self.world.serve(self.rng, work, change=False)  # type: ignore[arg-type]
+                return
+            except Exception:
+                await asyncio.sleep(0.5)
+
+
+def _seen(answer: "asyncio.Future[object]") -> None:
+    if not answer.cancelled():
+        answer.exception()
+
+
+async def _call(what: Callable[[], None]) -> None:
+    what()

@@ -1,0 +1,182 @@
+"""One seed from beginning to end."""
+
+import asyncio
+import contextlib
+import gc
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import structlog
+
+from tests.sim.chaos import Chaos
+from tests.sim.clients import Client
+from tests.sim.loop import PROCESS, Stuck
+from tests.sim.scenario import Scenario
+from tests.sim.verdict import judge, unrest
+from tests.sim.watchdog import Watchdog
+from tests.sim.world import World
+
+QUIET_WITHIN_SECONDS = 120.0
+SETTLE_SECONDS = 3.0
+RUNS_BETWEEN_COLLECTIONS = 10
+
+_runs = 0
+
+
+class Result(NamedTuple):
+    """What became of one run."""
+
+    seed: str
+    violations: list[str]
+    counts: Counter[str]
+    faults: Counter[str]
+    virtual_seconds: float
+    digest: str
+    """Of the event log: equal for equal runs."""
+    trace: list[tuple[Any, ...]]
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        return f"python -m tests.sim --seed {self.seed} --trace"
+
+
+def run_seed(seed: int | str, *, tracing: bool = False) -> Result:
+    """Run a seed; never raises for what the product does."""
+    scenario = Scenario(World.stream_of(str(seed), "scenario"))
+    return run_world(World(str(seed), scenario, tracing=tracing))
+
+
+def run_world(world: World) -> Result:
+    """Run a world that was made ready."""
+    with patched(world):
+        clients: list[Client] = []
+        try:
+            world.loop.run_until_complete(_live(world, clients))
+        except Stuck:
+            world.watch.violation("everything waits for ever")
+        finally:
+            seconds = world.loop.now - 1000.0
+            world.over = world.watch.over = True
+            world.loop.abandon()
+    world.counts.update(world.watch.counts)
+    return Result(
+        seed=world.seed,
+        violations=world.watch.violations,
+        counts=world.counts,
+        faults=world.effects.faults,
+        virtual_seconds=seconds,
+        digest=hashlib.sha256(repr([line for line in world.trace if line[1] != "log"]).encode()).hexdigest(),
+        trace=world.trace,
+    )
+
+
+async def _live(world: World, clients: list[Client]) -> None:
+    scenario = world.scenario
+    world.server.raw.execute(
+        "INSERT INTO environment (name, device_driver, description, created_at) VALUES (?, 'noop', '', 0)",
+        (world.environment,),
+    )
+    for site in world.sites.values():
+        for project_id in scenario.projects:
+            site.add_foreign(project_id)
+    for life in world.lives:
+        world.start(life)
+    chaos = Chaos(world)
+    begun = world.loop.now
+    until = begun + 2.0 + scenario.fault_seconds
+    rng = world.stream("clients")
+    clients += [
+        Client(world, rng.choice(scenario.projects), world.stream(f"client {number}"), f"192.0.2.{number}")
+        for number in range(1, scenario.clients + 1)
+    ]
+    await asyncio.sleep(2.0)
+    chaos.noise()
+    load = [asyncio.ensure_future(client.run(scenario.writes, until)) for client in clients]
+    faults = asyncio.ensure_future(chaos.run(until))
+    watchdog = asyncio.ensure_future(Watchdog(world).run())
+    while world.loop.now < until:
+        await asyncio.sleep(1.0)
+        chaos.supervise()
+    await faults
+    chaos.end()
+    await asyncio.gather(*load)
+    await _come_to_rest(world, chaos)
+    watchdog.cancel()
+    judge(world, clients)
+
+
+async def _come_to_rest(world: World, chaos: Chaos) -> None:
+    deadline = world.loop.now + QUIET_WITHIN_SECONDS
+    earliest = world.loop.now + (world.scenario.resync_seconds * 1.3 if world.scenario.resync_seconds < 60 else 0.0)
+    restless = ["not looked yet"]
+    while restless and world.loop.now < deadline:
+        await asyncio.sleep(1.0)
+        chaos.supervise()
+        restless = unrest(world)
+        if not restless and world.loop.now < earliest:
+            restless = ["waiting for the next complete passes"]
+    for what in restless:
+        world.watch.violation(f"no rest after {QUIET_WITHIN_SECONDS:g} s: {what}")
+    await asyncio.sleep(SETTLE_SECONDS)
+    if not restless:
+        for what in unrest(world):
+            world.watch.violation(f"rest did not last: {what}")
+
+
+# -- the interpreter's own sources of chance and noise
+
+
+@contextlib.contextmanager
+def patched(world: World) -> Iterator[None]:
+    """Ids from the seed; the product's log goes to the event log, and what it calls a bug is one."""
+    global _runs
+    before, configuration = uuid.uuid4, structlog.get_config()
+    uuid.uuid4 = lambda: uuid.UUID(world.new_id())
+    structlog.configure(
+        processors=[_listener(world)],
+        wrapper_class=structlog.make_filtering_bound_logger(20 if world.tracing else 40),
+        logger_factory=structlog.ReturnLoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    collecting = gc.isenabled()
+    gc.disable()  # a collection in the middle would end abandoned tasks at a random moment
+    try:
+        yield
+    finally:
+        uuid.uuid4 = before
+        structlog.configure(**configuration)
+        _runs += 1
+        if collecting:
+            gc.enable()
+        if _runs % RUNS_BETWEEN_COLLECTIONS == 0:
+            gc.collect()
+
+
+def _listener(world: World) -> Any:
+    def listen(_logger: Any, method: str, event: dict[str, Any]) -> str:
+        process = PROCESS.get()
+        where = process.name if process is not None else "world"
+        text = " ".join(f"{name}={value}" for name, value in event.items() if name not in ("event", "exc_info"))
+        if event.get("exc_info") or method in ("exception", "critical"):
+            error = event.get("exc_info")
+            world.watch.violation(f"{where} logged a bug: {event['event']} {text} {_error(error)}")
+        elif world.tracing:
+            world.trace_log(where, event["event"], text)
+        raise structlog.DropEvent
+
+    return listen
+
+
+def _error(error: Any) -> str:
+    import sys
+    import traceback
+
+    if error is True:
+        error = sys.exc_info()[1]
+    if isinstance(error, tuple):
+        error = error[1]
+    return "".join(traceback.format_exception(error))[-1500:] if isinstance(error, BaseException) else repr(error)

@@ -1,0 +1,96 @@
+"""What a seed decides before anything runs: how many of everything, which kinds of faults, how patient all are."""
+
+import random
+import uuid
+
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.controller.settings import ControllerSettings
+
+AGENT_IDS = uuid.UUID("b7b2a0de-3c6f-4a59-9f63-8f6d1f0f2c11")
+
+KINDS = {
+    # kind: weight among the faults of a run that has it
+    "crash agent": 3,
+    "crash controller": 2,
+    "freeze agent": 4,
+    "freeze controller": 2,
+    "stop agent": 2,
+    "stop controller": 1,
+    "bus outage": 1,
+    "bus emptied": 1,
+    "agent cut from bus": 2,
+    "controller cut from bus": 1,
+    "database outage": 1,
+    "controller cut from database": 1,
+    "database clock jumps": 1,
+    "device reboot": 2,
+    "device restored": 1,
+    "device edited by hand": 2,
+    "load balancer poisoned": 1,
+    "agent drained": 2,
+    "hand-back asked": 1,
+}
+DRIFT = {"device restored", "device edited by hand"}
+"""Nobody is told of these: only the next complete pass finds them."""
+
+
+class Scenario:
+    """See the module."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.controllers = rng.choice((2, 2, 3))
+        self.boxes = rng.choice(((1,), (2,), (1, 2)))
+        agents = rng.choice((3, 4))
+        self.agent_groups = [1] * agents if len(self.boxes) == 1 else [1, 1, 2, 2, 1][: max(agents, 4)]
+        self.projects = [f"project-{number}" for number in range(1, rng.choice((2, 3, 4)))]
+        self.clients = rng.randrange(3, 6)
+        self.writes = rng.randrange(4, 10)
+        self.fault_seconds = rng.uniform(24.0, 34.0)
+        self.fault_spacing_seconds = rng.choice((1.0, 2.0, 4.0))
+        self.kinds = sorted(rng.sample(sorted(KINDS), rng.randrange(2, 8)))
+        self.noise = {
+            "lost": rng.choice((0.0, 0.0, 0.02, 0.15)),
+            "repeated": rng.choice((0.0, 0.0, 0.05, 0.2)),
+            "delayed": rng.choice((0.0, 0.0, 0.05, 0.2)),
+            "store refused": rng.choice((0.0, 0.0, 0.01, 0.05)),
+            "commit unknown": rng.choice((0.0, 0.0, 0.02, 0.08)),
+            "transaction repeated": rng.choice((0.0, 0.05)),
+            "device error": rng.choice((0.0, 0.0, 0.05, 0.2)),
+            "device answer lost": rng.choice((0.0, 0.0, 0.05, 0.2)),
+        }
+        self.slow_device = rng.choice((0.0, 0.0, 0.1, 0.3))
+        self.slow_bus = rng.choice((0.0, 0.0, 0.05))
+        self.slow_store = rng.choice((0.0, 0.0, 0.05))
+        self.pending_deadline_seconds = 6.0
+        self.resync_seconds = 8.0 if DRIFT & set(self.kinds) else 600.0
+        self.session_ttl_seconds = 4.0
+
+    def controller_settings(self) -> ControllerSettings:
+        """Of all controllers."""
+        return ControllerSettings(
+            session_ttl_seconds=self.session_ttl_seconds,
+            schedule_interval_seconds=1.0,
+            sweep_interval_seconds=3.0,
+            suspicion_interval_seconds=1.5,
+            homes_interval_seconds=2.0,
+            settle_seconds=3.0,
+            stop_timeout_seconds=2.0,
+        )
+
+    def agent_settings(self, host: str, number: int, environment: str) -> AgentSettings:
+        """Of one agent."""
+        return AgentSettings(
+            agent_id=str(uuid.uuid5(AGENT_IDS, host)),
+            environment=environment,
+            group_number=number,
+            host=host,
+            report_interval_seconds=6.0,
+            keepalive_interval_seconds=1.0,
+            call_timeout_seconds=2.0,
+            status_interval_seconds=4.0,
+            resync_interval_seconds=self.resync_seconds,
+            write_budget_seconds=0.5,
+            retry_min_seconds=0.5,
+            retry_max_seconds=4.0,
+            duplicate_patience_seconds=15.0,
+        )

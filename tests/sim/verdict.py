@@ -1,0 +1,151 @@
+"""What must be so in the end: when all faults are over and everything has come to rest."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.service import ServiceDefinition, definition_of
+from evenkeel.store.loading import load_trees
+from tests.sim.clients import Client, Thing
+from tests.sim.device import Box, Site, _now
+from tests.sim.world import World
+
+TABLES = {
+    LoadBalancer: "load_balancer",
+    Listener: "listener",
+    Pool: "pool",
+    Member: "member",
+    HealthMonitor: "health_monitor",
+}
+
+UNREST = {
+    "not ACTIVE": """SELECT id, provisioning_status, status_reason, revision, applied_revision FROM load_balancer
+        WHERE provisioning_status != 'ACTIVE' OR revision != applied_revision""",
+    "child not ACTIVE": " UNION ALL ".join(
+        f"SELECT '{name}', id, provisioning_status FROM {name} WHERE provisioning_status != 'ACTIVE'"
+        for name in ("listener", "pool", "member", "health_monitor")
+    ),
+    "agent not live": """SELECT id, host FROM agent WHERE session_id IS NULL
+        OR session_expires_at < (julianday('now') - 2440587.5) * 86400.0""",
+    "shard not served": """SELECT shard.id, project_id, epoch FROM shard LEFT JOIN agent ON agent.id = acting_agent_id
+        WHERE agent.session_id IS NULL OR handover_to IS NOT NULL
+        OR agent.session_expires_at < (julianday('now') - 2440587.5) * 86400.0""",
+    "shard away from home": "SELECT id, project_id, epoch FROM shard WHERE acting_agent_id != home_agent_id",
+    "agent drained": "SELECT id FROM agent WHERE NOT admin_state_up",
+}
+
+
+def unrest(world: World) -> list[str]:
+    """What is still to be done; empty when all is quiet."""
+    found = [f"{what}: {row}" for what, sql in UNREST.items() for row in world.server.look(sql)]
+    found += [f"not running: {life.name}" for life in world.lives if not life.up]
+    known = world.server.look("SELECT count(*) FROM agent")[0][0]
+    if known < len(world.agents):
+        found.append(f"only {known} of {len(world.agents)} agents have registered")
+    return found
+
+
+def judge(world: World, clients: Iterable[Client]) -> None:
+    """Tell the watch of everything that is not as it must be."""
+    stored = _definitions(world)
+    for site in world.sites.values():
+        for box in site.boxes:
+            _judge_box(world, site, box, stored[site.number])
+        _judge_complete_pass(world, site, stored[site.number])
+        if not site.foreign_untouched(world.scenario.projects):
+            world.watch.violation(f"somebody else's objects on the devices of group {site.number} were touched")
+    for client in clients:
+        _judge_client(world, client)
+    if dead := world.effects.faults["message set aside"]:
+        world.watch.violation(f"{dead} messages were set aside")
+    for error in world.loop.errors:
+        world.watch.violation(f"asyncio: {error}")
+
+
+# -- the devices
+
+
+def _definitions(world: World) -> dict[int, dict[str, ServiceDefinition]]:
+    """What the store says should be on the devices of each group."""
+    found: dict[int, dict[str, ServiceDefinition]] = {number: {} for number in world.sites}
+    rows = world.server.look(
+        "SELECT load_balancer.id, shard.group_number FROM load_balancer JOIN shard ON shard.id = shard_id"
+    )
+    trees = load_trees(world.server.connection, [row[0] for row in rows])
+    world.server.connection.rollback()
+    for row in rows:
+        found[row[1]][row[0]] = definition_of(trees[row[0]])
+    return found
+
+
+def _judge_box(world: World, site: Site, box: Box, stored: dict[str, ServiceDefinition]) -> None:
+    held = box.holds()
+    for load_balancer_id in sorted(stored.keys() | held.keys()):
+        wanted, found = stored.get(load_balancer_id), held.get(load_balancer_id)
+        if wanted == found:
+            continue
+        if wanted is None:
+            world.watch.violation(f"{box.name} holds an orphan: {load_balancer_id}")
+        else:
+            world.watch.violation(f"{box.name} differs from the store: {load_balancer_id}: {found} instead of {wanted}")
+
+
+def _judge_complete_pass(world: World, site: Site, stored: dict[str, ServiceDefinition]) -> None:
+    """A complete pass at the current epochs is accepted and writes nothing."""
+    for project_id, epoch in world.server.look(
+        "SELECT project_id, epoch FROM shard WHERE group_number = ? AND project_id != '' ORDER BY project_id", site.number
+    ):
+        services = tuple(stored[lb] for lb in sorted(stored) if stored[lb].project_id == project_id)
+        batch = PartitionBatch(project_id=project_id, epoch=epoch, services=services, complete=True)
+        for box in site.boxes:
+            guard = box.memory.partitions[project_id].epoch if project_id in box.memory.partitions else None
+            if services and guard != epoch:
+                world.watch.violation(f"{box.name} is guarded by {guard}, not {epoch}, for {project_id}")
+            try:
+                outcome = _now(box.group.apply(batch))
+            except Exception as error:
+                world.watch.violation(f"{box.name} refuses its owner: {error!r}")
+                continue
+            errors = [one.error for one in outcome.outcomes if one.error]
+            if outcome.writes or errors:
+                world.watch.violation(f"{box.name}: another pass writes {outcome.writes} times, errors {errors}")
+
+
+# -- the clients
+
+
+def _judge_client(world: World, client: Client) -> None:
+    for thing in client.things:
+        row = _row(world, thing)
+        for problem in _problems(thing, row):
+            world.watch.violation(f"{thing.kind.__name__} {thing.id} of {client.root.id}: {problem}")
+
+
+def _problems(thing: Thing, row: Any) -> Iterable[str]:
+    if thing.deleted and row is not None and not _may_be_back(thing):
+        yield f"its delete was acknowledged, and it is still there: {row}"
+    if row is None and _must_be_there(thing):
+        yield "it was acknowledged, and it is gone"
+    if row is not None and not thing.deleted and row["name"] not in thing.names:
+        yield f"its name is {row['name']!r}; acknowledged or unknown were {sorted(thing.names)}"
+
+
+def _must_be_there(thing: Thing | None) -> bool:
+    while thing is not None:
+        if not thing.created or thing.deleted or thing.uncertain:
+            return False
+        thing = thing.parent
+    return True
+
+
+def _may_be_back(thing: Thing) -> bool:
+    """Its create was unknown, so it may land after the delete."""
+    return not thing.created
+
+
+def _row(world: World, thing: Thing) -> dict[str, Any] | None:
+    table = TABLES[thing.kind]
+    rows = world.server.look(f"SELECT json_object('name', name) FROM {table} WHERE id = ?", thing.id)
+    return json.loads(rows[0][0]) if rows else None

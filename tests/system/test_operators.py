@@ -1,0 +1,140 @@
+"""What operators ask for comes about: drain, undrain, a dead agent replaced for good, fail-back by hand."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenkeel.core.control import Stock
+from evenkeel.core.standing import AgentState, agent_state, why_away
+from evenkeel.core.statuses import FailbackMode
+from tests.system.world import ENVIRONMENT, World
+from tests.waiting import eventually
+
+TENANTS = ("a", "b", "c", "d", "e")
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    made = World(tmp_path)
+    yield made
+    await made.close()
+
+
+async def on_first(world: World) -> tuple[list[str], str, str]:
+    """Five tenants' load balancers at home on one agent; then another agent joins. The ids of all."""
+    await world.start(agents=1)
+    created = [await world.create(tenant) for tenant in TENANTS]
+    for load_balancer_id in created:
+        await eventually(lambda it=load_balancer_id: world.active(it))  # type: ignore[misc]
+    await world.start_agent("h1")
+    ids = {agent.host: agent.id for agent in await world.store.agents()}
+    return created, ids["h0"], ids["h1"]
+
+
+async def acting(world: World) -> list[str | None]:
+    """Who acts for each tenant's shard."""
+    return [shard.acting_agent_id for shard in await world.store.shards() if shard.project_id]
+
+
+async def all_with(world: World, agent_id: str) -> bool:
+    return await acting(world) == [agent_id] * len(TENANTS)
+
+
+@asynccontextmanager
+async def never_without_an_owner(world: World) -> AsyncIterator[None]:
+    """Looks all the time while the body runs."""
+    gaps: list[list[str | None]] = []
+
+    async def watch() -> None:
+        while True:
+            seen = await acting(world)
+            if None in seen:
+                gaps.append(seen)
+            await asyncio.sleep(0)
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    assert gaps == []
+
+
+async def kinds(world: World) -> list[str]:
+    return [event.kind for event in await world.store.events(limit=1000)]
+
+
+async def test_drain_hands_every_shard_over_without_a_gap_and_undrain_brings_them_home(world: World) -> None:
+    created, first, second = await on_first(world)
+    async with never_without_an_owner(world):
+        drained = await world.store.set_agent_admin_state(first, False)
+        assert agent_state(drained) is AgentState.DRAINING
+
+        async def nothing_left() -> bool:
+            return agent_state(await world.store.agent(first)) is AgentState.DRAINED
+
+        await eventually(nothing_left)
+        assert await all_with(world, second)
+        await world.rename(created[0], "while drained")
+        await eventually(lambda: world.active(created[0]))
+        await world.store.set_agent_admin_state(first, True)
+        await eventually(lambda: all_with(world, first))
+    await world.rename(created[0], "home again")
+    await eventually(lambda: world.active(created[0]))
+    assert (await world.store.agent(first)).away_shards == 0
+    assert "shard_taken_over" not in await kinds(world)
+
+
+async def test_a_dead_agent_is_deleted_and_its_load_balancers_are_home_elsewhere(world: World) -> None:
+    created, first, second = await on_first(world)
+    await world.vanish("h0")
+
+    async def dead() -> bool:
+        return not await world.alive("h0")
+
+    await eventually(dead)
+    await world.store.delete_agent(first, rebind_to=second)
+    await eventually(lambda: all_with(world, second))
+    (left,) = await world.store.agents()
+    assert (left.id, left.load_balancers, left.away_shards) == (second, len(TENANTS), 0)
+    for load_balancer_id in created:
+        await world.rename(load_balancer_id, "by the heir")
+        await eventually(lambda it=load_balancer_id: world.active(it))  # type: ignore[misc]
+
+
+async def looked_for_homes(world: World, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """The schedulers have looked for shards that are away from home so often from now on."""
+    take_stock, looks = world.store.take_stock, 0
+
+    async def counted(**how: Any) -> Stock:
+        nonlocal looks
+        stock = await take_stock(**how)
+        looks += bool(how["homes"])
+        return stock
+
+    monkeypatch.setattr(world.store, "take_stock", counted)
+    await eventually(lambda: looks >= times)
+
+
+async def test_manual_failback_waits_to_be_asked_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, first, second = await on_first(world)
+    await world.store.update_environment(ENVIRONMENT, {"failback": FailbackMode.MANUAL})
+    await world.store.set_agent_admin_state(first, False)
+    await eventually(lambda: all_with(world, second))
+    await world.store.set_agent_admin_state(first, True)
+    await looked_for_homes(world, monkeypatch, 10)
+    assert await all_with(world, second)
+    assert "was not asked for" in why_away(await world.store.agent(first))
+    async with never_without_an_owner(world):
+        await world.store.ask_failback(first)
+        await eventually(lambda: all_with(world, first))
+
+    async def is_forgotten() -> bool:
+        return not (await world.store.agent(first)).failback_asked
+
+    await eventually(is_forgotten)
