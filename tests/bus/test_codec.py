@@ -59,7 +59,8 @@ def test_the_size_limit_holds_to_the_byte() -> None:
         (b"[]", "not an envelope"),
         (b'{"id":"x"}', "not an envelope"),
         (b'{"version":"1"}', "not an envelope"),
-        (b'{"version":2,"body":17}', "newer"),
+        (b'{"version":0,"body":17}', "version 0"),
+        (b'{"version":3,"body":17}', "version 3; this process speaks 1 and understands 1 to 2"),
         (b'{"version":1,"id":"x","body":{"type":"secret-of-the-future"}}', "unknown type"),
         (b'{"version":1,"id":"x","body":{"type":"keepalive"}}', "malformed"),
         (b'{"version":1,"id":"x\xff","body":{}}', "a"),
@@ -69,6 +70,11 @@ def test_what_cannot_be_understood_is_rejected_with_a_reason(raw: bytes, reason:
     with pytest.raises(MessageRejected, match=reason) as failure:
         decode(raw)
     assert "secret" not in str(failure.value)
+
+
+def test_a_message_of_the_next_version_is_taken_and_what_is_unknown_in_it_ignored() -> None:
+    raw = b'{"version":2,"id":"m","why":"new","body":{"type":"keepalive","agent_id":"a","session_id":"s","extra":[1]}}'
+    assert decode(raw).body == CALL
 
 
 @given(st.binary(max_size=200))

@@ -53,3 +53,20 @@ def test_a_member_that_fails_never_makes_a_pool_better(statuses: list[S], data: 
 def test_a_load_balancer_is_as_bad_as_its_worst_part(one: list[S], other: list[S]) -> None:
     both = RANK[health.load_balancer_status(one + other)]
     assert both == max(RANK[health.load_balancer_status(one)], RANK[health.load_balancer_status(other)])
+
+
+@given(members.flatmap(lambda some: st.tuples(st.just(some), st.permutations(some))), st.booleans())
+def test_neither_order_nor_repetition_of_members_makes_another_pool(
+    orders: tuple[list[S], list[S]], in_use: bool
+) -> None:
+    first, second = orders
+    assert health.pool_status(first, in_use=in_use) is health.pool_status([*second, *first], in_use=in_use)
+
+
+@given(parts.flatmap(lambda some: st.tuples(st.just(some), st.permutations(some))), st.booleans())
+def test_neither_order_nor_repetition_of_parts_makes_another_load_balancer(
+    orders: tuple[list[S], list[S]], enabled: bool
+) -> None:
+    first, second = orders
+    once = health.load_balancer_status(first, enabled=enabled)
+    assert once is health.load_balancer_status([*second, *first], enabled=enabled)

@@ -2,8 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
+from evenkeel.core.errors import EvenKeelError
 from tests.sim.effects import Latency
 from tests.sim.scenario import KINDS
 from tests.sim.world import Life, World
@@ -97,6 +98,9 @@ class Chaos:
         for life in self.world.lives:
             if not life.up and life.name not in self.world.restarting:
                 self._restart(life, 1.0)
+        if self.calm:  # an order to drain may have been on its way for long
+            for (agent_id,) in self.world.server.look("SELECT id FROM agent WHERE NOT admin_state_up ORDER BY id"):
+                self._undrain(agent_id)
 
     # -- helpers
 
@@ -267,9 +271,7 @@ class Chaos:
         agent_id = self._agent_id()
         if agent_id is not None:
             self._ask(lambda store: store.set_agent_admin_state(agent_id, False))
-            self._for(
-                self.rng.uniform(2.0, 12.0), lambda: self._insist(lambda store: store.set_agent_admin_state(agent_id, True))
-            )
+            self._for(self.rng.uniform(2.0, 12.0), lambda: self._undrain(agent_id))
 
     def _ask_back(self) -> None:
         agent_id = self._agent_id()
@@ -280,20 +282,20 @@ class Chaos:
         rows = self.world.server.look("SELECT id FROM agent ORDER BY id")
         return self.rng.choice(rows)[0] if rows else None
 
-    def _ask(self, work: Callable[..., object]) -> None:
-        answer = self.world.serve(self.rng, work, change=False)  # type: ignore[arg-type]
+    def _ask(self, work: Callable[..., Awaitable[object]]) -> None:
+        answer = self.world.serve(self.rng, work, change=False)
         answer.add_done_callback(_seen)
 
-    def _insist(self, work: Callable[..., object]) -> None:
-        self.world.loop.create_task(self._until_done(work))
+    def _undrain(self, agent_id: str) -> None:
+        self.world.loop.create_task(self._until_done(lambda store: store.set_agent_admin_state(agent_id, True)))
 
-    async def _until_done(self, work: Callable[..., object]) -> None:
+    async def _until_done(self, work: Callable[..., Awaitable[object]]) -> None:
         while True:
             try:
                 async with asyncio.timeout(3.0):
-                    await self.world.serve(self.rng, work, change=False)  # type: ignore[arg-type]
+                    await self.world.serve(self.rng, work, change=False)
                 return
-            except Exception:
+            except (EvenKeelError, TimeoutError, ConnectionError):
                 await asyncio.sleep(0.5)
 
 

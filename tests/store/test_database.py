@@ -35,6 +35,18 @@ async def test_a_refused_statement_is_translated(store: SqlStore) -> None:
     assert caught.value.__cause__ is not None
 
 
+async def test_closing_waits_for_a_read_that_nobody_waits_for_any_more(tmp_path: Path) -> None:
+    """Closing its connection under it crashed the process."""
+    database = open_database(f"sqlite:///{tmp_path}/x.db")
+    count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) SELECT count(*) FROM n"
+    counted: list[int] = []
+    reading = asyncio.create_task(database.read(lambda connection: counted.append(connection.scalar(text(count)) or 0)))
+    await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int)")))
+    reading.cancel()
+    await database.close()
+    assert counted == [2_000_000]
+
+
 @pytest.mark.services
 async def test_nobody_there_is_told_at_once() -> None:
     store = open_store("postgresql://nobody@127.0.0.1:1/nothing")

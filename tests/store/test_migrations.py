@@ -73,5 +73,5 @@ async def test_a_schema_newer_than_this_version_is_used_as_it_is(empty_database:
 
 
 def test_other_kinds_of_databases_are_refused() -> None:
-    with pytest.raises(ValueError, match="oracle.*use sqlite, postgresql or mysql"):
+    with pytest.raises(ValueError, match=r"oracle.*use sqlite, postgresql or mysql"):
         open_store("oracle://localhost/x")

@@ -103,3 +103,46 @@ def test_waiting_says_nothing_of_what_is_not_pending_or_was_changed_since() -> N
     assert settle(accepted(was), waiting) is None
     for status in (ProvisioningStatus.ACTIVE, ProvisioningStatus.ERROR):
         assert settle(replace(was, provisioning_status=status, pending_deadline=None), waiting) is None
+
+
+@st.composite
+def reports_in_two_orders(draw: st.DrawFn) -> tuple[int, dict[int, str], list[int], list[int]]:
+    """Newest revision, what the device said of each revision, and two deliveries of that: any order, any number."""
+    newest = draw(st.integers(1, 6))
+    verdicts = {revision: draw(st.sampled_from(["", "refused"])) for revision in range(1, newest + 1)}
+    reported = draw(st.lists(st.integers(1, newest), min_size=1, unique=True))
+    repeated = [*reported, *draw(st.lists(st.sampled_from(reported), max_size=6))]
+    return newest, verdicts, draw(st.permutations(reported)), draw(st.permutations(repeated))
+
+
+@given(reports_in_two_orders())
+def test_the_end_does_not_depend_on_the_order_or_repetition_of_reports(
+    case: tuple[int, dict[int, str], list[int], list[int]],
+) -> None:
+    newest, verdicts, *deliveries = case
+    ends = []
+    for revisions in deliveries:
+        standing = replace(NEW, revision=newest)
+        for revision in revisions:
+            outcome = Applied(load_balancer_id="lb", revision=revision, error=verdicts[revision])
+            if settlement := settle(standing, outcome):
+                assert settlement.now.applied_revision >= standing.applied_revision
+                standing = settlement.now
+            again = settle(standing, outcome)
+            assert again is None or again.now == standing
+        ends.append(standing)
+    first, second = ends
+    reported = set(deliveries[0])
+    assert first.applied_revision == max((one for one in reported if not verdicts[one]), default=0)
+    is_confirmed = newest in reported and not verdicts[newest]
+    assert (first.provisioning_status is ProvisioningStatus.ACTIVE) == is_confirmed
+    assert first == second
+
+
+@given(st.lists(outcomes, max_size=12))
+def test_what_was_said_of_an_older_revision_never_undoes_a_confirmation(late: list[Applied]) -> None:
+    standing = replace(NEW, revision=8, applied_revision=8, provisioning_status=ProvisioningStatus.ACTIVE)
+    standing = replace(standing, operating_status=OperatingStatus.ONLINE, pending_deadline=None)
+    for outcome in late:
+        if outcome.revision < standing.revision:
+            assert settle(standing, outcome) is None

@@ -11,7 +11,20 @@ from tests.store.builders import listener, load_balancer, member, monitor, pool
 DERIVED = {
     LoadBalancer: {"vip", "listener_ids", "pool_ids"},
     Pool: {"listener_ids", "member_ids", "health_monitor_id"},
-    Agent: {"alive", "acting_shards", "home_shards", "load_balancers"},
+    Agent: {
+        "alive",
+        "acting_shards",
+        "home_shards",
+        "load_balancers",
+        "handing_over",
+        "away_shards",
+        "unserved_shards",
+        "fit",
+        "heirs",
+        "reschedule",
+        "failback",
+        "halted_reason",
+    },
 }
 READ = {cls: kind.columns for cls, kind in rows.KINDS.items()} | {
     Environment: rows.ENVIRONMENT_COLUMNS,

@@ -2,7 +2,8 @@
 
 ``{"version": 1, "id": ..., "reply_to": ..., "body": {"type": ..., ...}}``. ``id`` names the message; a reply carries
 the id of its call. Unknown fields are ignored, so that neighbouring versions understand each other; an envelope of a
-newer version, an unknown ``type`` or bytes that are no envelope at all are :class:`MessageRejected`.
+version that is no neighbour of ours, an unknown ``type`` or bytes that are no envelope at all are
+:class:`MessageRejected`.
 
 The texts of errors never hold the body.
 """
@@ -15,6 +16,10 @@ from evenkeel.core.values import Wire
 
 MAX_MESSAGE_BYTES = 1024 * 1024
 """The default limit; every process of an installation should use the same."""
+
+OLDEST_VERSION = max(1, MESSAGE_VERSION - 1)
+NEWEST_VERSION = MESSAGE_VERSION + 1
+"""Neighbouring versions work together, so that an installation can be upgraded one process after the other."""
 
 
 class Envelope(Wire, kw_only=True, omit_defaults=False):
@@ -51,12 +56,13 @@ def decode(raw: bytes) -> Envelope:
         version = _headers.decode(raw).version
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MessageRejected("not an envelope") from error
-    if version > MESSAGE_VERSION:
-        raise MessageRejected(f"version {version} is newer than {MESSAGE_VERSION}, which this process speaks")
+    if not OLDEST_VERSION <= version <= NEWEST_VERSION:
+        understood = f"{OLDEST_VERSION} to {NEWEST_VERSION}"
+        raise MessageRejected(f"version {version}; this process speaks {MESSAGE_VERSION} and understands {understood}")
     try:
         return _envelopes.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MessageRejected("unknown type or malformed body") from error
+        raise MessageRejected(f"unknown type or malformed body in a message of version {version}") from error
 
 
 def decode_reply(raw: bytes) -> tuple[str, AnyReply]:

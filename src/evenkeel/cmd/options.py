@@ -46,7 +46,7 @@ DATABASE = [
         "connection",
         default="sqlite:////var/lib/evenkeel/evenkeel.db",
         secret=True,
-        help="sqlite:///path or postgresql://user:password@host:port/name.",
+        help="sqlite:///path, postgresql://user:password@host:port/name, or mysql://… in the same form for MariaDB.",
     ),
 ]
 

@@ -14,6 +14,8 @@ from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
 from evenkeel.core.values import Wire
 
 MESSAGE_VERSION = 1
+"""Stays as it is when messages or fields with defaults are added. See ``docs/reference/messages.md`` before raising
+it: a process of the version before must understand what this one sends."""
 
 SESSION_LOST = "session_lost"
 """The ``Refused`` code that ends a session: the agent owns nothing any more."""

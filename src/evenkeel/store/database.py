@@ -108,10 +108,10 @@ class SqliteDatabase(Database):
             raise StoreUnavailable("the database is busy, out of reach or refused the operation") from error
 
     async def close(self) -> None:
-        def dispose() -> None:
-            for engine in self.sync_engines():
-                engine.dispose()
-
-        await asyncio.get_running_loop().run_in_executor(self._writer, dispose)
+        # each connection is closed by the thread that uses it, after what is under way: SQLite crashes otherwise
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._writer, self._write_engine.dispose)
+        await loop.run_in_executor(self._reader, self._read_engine.dispose)
+        await loop.run_in_executor(self._reader, self._query_engine.dispose)
         self._writer.shutdown(wait=True)
         self._reader.shutdown(wait=True)

@@ -50,7 +50,9 @@ class PlacingPart(Part):
             shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
             _bind(connection, load_balancer_id, shard, deadline_seconds)
             if made:
-                host: str | None = hosts_locked(connection, [home_agent_id])[home_agent_id]
+                host: str | None = hosts_locked(connection, [home_agent_id]).get(home_agent_id)
+                if host is None:  # deleted meanwhile
+                    raise Raced
                 tell_agents(connection, [home_agent_id])
             else:
                 host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))

@@ -32,7 +32,7 @@ class SqlStore(TenantPart, OperatorPart, OwnershipPart):
 
 
 def open_store(url: str, options: StoreOptions | None = None) -> SqlStore:
-    """A store for ``sqlite:///path`` or ``postgresql://…``; :meth:`SqlStore.start` connects.
+    """A store for ``sqlite:///path``, ``postgresql://…`` or ``mysql://…``; :meth:`SqlStore.start` connects.
 
     Raises :class:`ValueError` for any other kind of URL.
     """

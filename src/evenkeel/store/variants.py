@@ -23,7 +23,7 @@ class _Variant(FunctionElement[Any]):
 
 @compiles(_Variant)
 def _general(element: _Variant, compiler: Any, **kw: Any) -> str:
-    return str(compiler.process(list(element.clauses)[0], **kw))
+    return str(compiler.process(next(iter(element.clauses)), **kw))
 
 
 @compiles(_Variant, "mysql")

@@ -87,6 +87,7 @@ async def observe(
     One question at a time, so that the order of answers is the order of what they say.
     """
     while True:
+        await asyncio.sleep(OBSERVE_SECONDS)
         known = list(load_balancers())
         chosen = rng.sample(known, min(10, len(known)))
         for load_balancer_id in chosen * 2:

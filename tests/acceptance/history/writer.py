@@ -186,7 +186,7 @@ class Writer:
 
     async def _add_member(self, root: Root) -> None:
         if (pool := await self._members(root)) is None:
-            return None
+            return
         pool_id, path, rows = pool
         taken = {row["address"] for row in rows}
         if len(rows) >= MEMBERS_MAX:

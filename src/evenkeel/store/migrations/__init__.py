@@ -1,8 +1,8 @@
 """Bringing the database's tables up to date, when a process starts.
 
-Any number of processes may do it at once: it is one transaction under a lock (on MariaDB, a lock), so one does it and
-the others find it done. A migration only adds, so that processes of the version before go on working beside those of this one; hence a
-schema newer than this code is left alone and used.
+Any number of processes may do it at once: it is one transaction under a lock, so one does it and the others find it
+done (MariaDB: see :mod:`evenkeel.store.migrations.mariadb`). A migration only adds, so that processes of the version
+before go on working beside those of this one; hence a schema newer than this code is left alone and used.
 
 After a change of :mod:`evenkeel.store.schema`, ``python -m evenkeel.store.migrations "what changed"`` drafts the
 migration, to be read and corrected.

@@ -1,0 +1,486 @@
+"""Planted bugs: each breaks one promise of the product for as long as its context lasts. Only tests switch them on.
+
+``python -m tests.sim.bugs [name] [--first S] [--seeds N]`` looks for the first seed that finds each.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from msgspec.structs import replace
+from sqlalchemy import select, text, update
+
+from evenkeel.agent import ownership as agent_ownership
+from evenkeel.agent import service as agent_service
+from evenkeel.agent.session import Session
+from evenkeel.agent.shard import ShardWorker
+from evenkeel.controller.scheduler import Scheduler
+from evenkeel.core import messages as m
+from evenkeel.core.control import Change
+from evenkeel.core.model import LoadBalancer
+from evenkeel.devices.noop import NoopGroup
+from evenkeel.devices.noop.memory import NoopMemory, Partition
+from evenkeel.store import (
+    ownership_outcomes,
+    ownership_placing,
+    ownership_reports,
+    ownership_services,
+    ownership_shards,
+    schema,
+)
+from evenkeel.store.operator import OperatorPart
+from evenkeel.store.ownership_shards import ShardsPart
+from evenkeel.store.ownership_sweeping import SweepingPart
+from evenkeel.store.tenant_roots import TenantRoots
+from tests.sim.device import SimDevice
+from tests.sim.run import run_seed
+
+SEEDS = 500
+"""Within so many each must be found."""
+
+
+class Bug(NamedTuple):
+    """What is broken, and how."""
+
+    text: str
+    plant: Callable[[], AbstractContextManager[Any]]
+    found_at: int
+    """The first seed that finds it."""
+
+
+# -- the guard
+
+
+def _no_guard() -> AbstractContextManager[Any]:
+    def take_over(self: NoopMemory, project_id: str, epoch: int) -> Partition:
+        partition = self.partitions.setdefault(project_id, Partition())
+        partition.epoch = epoch
+        return partition
+
+    return patch.object(NoopMemory, "take_over", take_over)
+
+
+def _guard_never_moved() -> AbstractContextManager[Any]:
+    real = NoopMemory.take_over
+
+    def take_over(self: NoopMemory, project_id: str, epoch: int) -> Partition:
+        partition = self.partitions.get(project_id)
+        first = partition.epoch if partition is not None else None
+        partition = real(self, project_id, epoch)
+        partition.epoch = epoch if first is None else first
+        return partition
+
+    return patch.object(NoopMemory, "take_over", take_over)
+
+
+def _guard_moved_by_first_write() -> AbstractContextManager[Any]:
+    async def take_over(self: NoopGroup, project_id: str, epoch: int) -> None:
+        self._reached()
+
+    return patch.object(NoopGroup, "take_over", take_over)
+
+
+@contextmanager
+def _no_fence_and_no_guard() -> Iterator[None]:
+    with _no_guard(), patch.object(Session, "may_write", lambda self: True):
+        yield
+
+
+# -- ownership
+
+
+def _epoch_not_raised() -> AbstractContextManager[Any]:
+    take = ownership_placing._TAKE
+    kept = take.values(epoch=schema.shard.c.epoch)
+    return patch.object(ownership_placing, "_TAKE", kept)
+
+
+def _stale_reports_taken() -> AbstractContextManager[Any]:
+    real = ownership_reports._record_applied
+
+    def record(connection: Any, report: m.ReportApplied) -> m.ReportReceipt:
+        shard = connection.execute(select(schema.shard).where(schema.shard.c.id == report.shard_id)).first()
+        if shard is None or shard.acting_agent_id is None:
+            return real(connection, report)
+        return real(connection, replace(report, agent_id=shard.acting_agent_id, epoch=shard.epoch))
+
+    return patch.object(ownership_reports, "_record_applied", record)
+
+
+@contextmanager
+def _assignments_of_everybody() -> Iterator[None]:
+    real = ownership_shards._assignments
+
+    def assignments(connection: Any, agent_id: str, session_id: str, work_limit: int) -> m.Assignments:
+        mine = real(connection, agent_id, session_id, work_limit)
+        known = {shard.shard_id for shard in mine.shards}
+        group = select(schema.agent.c.group_number).where(schema.agent.c.id == agent_id).scalar_subquery()
+        others = connection.execute(select(schema.shard).where(schema.shard.c.group_number == group)).all()
+        added = [
+            m.Assignment(shard_id=row.id, project_id=row.project_id, epoch=row.epoch)
+            for row in others
+            if row.id not in known
+        ]
+        return replace(mine, shards=(*mine.shards, *added))
+
+    with (
+        patch.object(ownership_shards, "_assignments", assignments),
+        patch.object(ownership_services, "_check_owner", lambda *_: None),
+    ):
+        yield
+
+
+def _epoch_not_lifted() -> AbstractContextManager[Any]:
+    async def raise_epoch(self: ShardsPart, agent_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
+        return True
+
+    return patch.object(ShardsPart, "raise_epoch", raise_epoch)
+
+
+def _nothing_scheduled() -> AbstractContextManager[Any]:
+    async def assign(self: Scheduler, group: Any) -> None:
+        """A dead agent's shards wait for it to come back."""
+
+    return patch.object(Scheduler, "_assign", assign)
+
+
+def _drain_forgotten() -> AbstractContextManager[Any]:
+    real = agent_ownership.Ownership._hand_over
+
+    def hand_over(self: Any, assignment: m.Assignment) -> None:
+        entry = self._workers.get(assignment.shard_id)
+        if entry is None:
+            real(self, assignment)
+        else:
+            self._releasing.add(assignment.shard_id)
+
+    return patch.object(agent_ownership.Ownership, "_hand_over", hand_over)
+
+
+# -- statuses
+
+
+def _sweep_missing() -> AbstractContextManager[Any]:
+    async def mark_overdue(self: SweepingPart, *, limit: int) -> int:
+        return 0
+
+    return patch.object(SweepingPart, "mark_overdue", mark_overdue)
+
+
+def _revision_compare_inverted() -> AbstractContextManager[Any]:
+    real = ownership_outcomes._confirmed
+
+    def confirmed(was: Any, revision: int) -> Any:
+        return real(was, was.revision if revision < was.revision else revision)
+
+    return patch.object(ownership_outcomes, "_confirmed", confirmed)
+
+
+def _applied_before_device() -> AbstractContextManager[Any]:
+    real = ShardWorker._reconcile
+
+    async def reconcile(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> None:
+        services = await self._fetch_fenced(None if complete else taken)
+        await self._report(
+            tuple(m.Applied(load_balancer_id=each.load_balancer_id, revision=each.revision) for each in services)
+        )
+        await real(self, complete, taken)
+
+    return patch.object(ShardWorker, "_reconcile", reconcile)
+
+
+def _refusals_dropped() -> AbstractContextManager[Any]:
+    real = ShardWorker._note
+
+    def note(self: ShardWorker, outcomes: tuple[m.Applied, ...]) -> None:
+        real(self, outcomes)
+        for outcome in outcomes:
+            self._retries.succeeded(outcome.load_balancer_id)
+            self._dirty.discard(outcome.load_balancer_id)
+
+    @contextmanager
+    def both() -> Iterator[None]:
+        with patch.object(ShardWorker, "_note", note), patch.object(ShardWorker, "add_work", lambda self, ids: None):
+            yield
+
+    return both()
+
+
+# -- the API
+
+
+def _acknowledged_before_commit() -> AbstractContextManager[Any]:
+    real = TenantRoots.update_load_balancer
+
+    async def update_load_balancer(self: Any, load_balancer_id: str, changes: Any, *, project_id: Any) -> Change:
+        row = await self.get(LoadBalancer, load_balancer_id, project_id=project_id)
+
+        async def quietly() -> None:
+            try:
+                await real(self, load_balancer_id, changes, project_id=project_id)
+            except Exception:
+                return
+
+        self.planted = asyncio.ensure_future(quietly())
+        return Change(
+            load_balancer_id=row.id, revision=row.revision + 1, environment=row.provider, owner=None, placed=True
+        )
+
+    return patch.object(TenantRoots, "update_load_balancer", update_load_balancer)
+
+
+def _last_change_wins_by_accident() -> AbstractContextManager[Any]:
+    """A write that waited writes back the name it had read before."""
+    real = TenantRoots.update_load_balancer
+
+    async def update_load_balancer(self: Any, load_balancer_id: str, changes: Any, *, project_id: Any) -> Change:
+        change = await real(self, load_balancer_id, changes, project_id=project_id)
+        other = select(schema.listener.c.name).where(schema.listener.c.load_balancer_id == load_balancer_id).limit(1)
+
+        def op(connection: Any) -> None:
+            if connection.scalar(other) is not None:
+                connection.execute(
+                    update(schema.listener)
+                    .where(schema.listener.c.load_balancer_id == load_balancer_id)
+                    .values(name="as it was read")
+                )
+
+        await self._db.write(op)
+        return change
+
+    return patch.object(TenantRoots, "update_load_balancer", update_load_balancer)
+
+
+def _deleted_without_device() -> AbstractContextManager[Any]:
+    real = TenantRoots.delete_load_balancer
+
+    async def delete_load_balancer(self: Any, load_balancer_id: str, *, cascade: bool, project_id: Any) -> Change:
+        change = await real(self, load_balancer_id, cascade=cascade, project_id=project_id)
+        await self._db.write(
+            lambda connection: connection.execute(
+                text("DELETE FROM load_balancer WHERE id = :id"), {"id": load_balancer_id}
+            )
+        )
+        return change
+
+    return patch.object(TenantRoots, "delete_load_balancer", delete_load_balancer)
+
+
+# -- the agent's work
+
+
+@contextmanager
+def _lost_retries() -> Iterator[None]:
+    def put_back(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> None:
+        self._applied.clear()
+
+    with patch.object(ShardWorker, "_put_back", put_back):
+        yield
+
+
+@contextmanager
+def _hints_are_the_truth() -> Iterator[None]:
+    real = agent_ownership.Ownership._start
+
+    def start(self: Any, assignment: m.Assignment) -> None:
+        real(self, replace(assignment, work=()))
+
+    def take(self: ShardWorker) -> tuple[bool, tuple[str, ...]]:
+        taken = tuple(sorted(self._dirty))
+        self._dirty.clear()
+        self._complete = False
+        return False, taken
+
+    with (
+        patch.object(agent_ownership.Ownership, "_start", start),
+        patch.object(ShardWorker, "add_work", lambda self, ids: None),
+        patch.object(ShardWorker, "_take", take),
+    ):
+        yield
+
+
+def _no_complete_pass() -> AbstractContextManager[Any]:
+    real = ShardWorker._take
+
+    def take(self: ShardWorker) -> tuple[bool, tuple[str, ...]]:
+        waiting = set(self._dirty)
+        complete, taken = real(self)
+        return (False, tuple(sorted(waiting))) if complete else (complete, taken)
+
+    return patch.object(ShardWorker, "_take", take)
+
+
+def _only_first_page() -> AbstractContextManager[Any]:
+    async def fetch(self: ShardWorker, load_balancer_ids: tuple[str, ...] | None) -> Any:
+        answer = await self._controllers.services(
+            m.GetServices(
+                agent_id=self._settings.agent_id,
+                session_id=self._session.id,
+                shard_id=self.shard_id,
+                epoch=self.epoch,
+                load_balancer_ids=load_balancer_ids,
+                limit=2,
+            )
+        )
+        return answer.services
+
+    return patch.object(ShardWorker, "_fetch", fetch)
+
+
+def _known_not_forgotten() -> AbstractContextManager[Any]:
+    """What was put on the devices once is believed to be there for ever."""
+    real_take = ShardWorker._take
+
+    def take(self: ShardWorker) -> tuple[bool, tuple[str, ...]]:
+        known = dict(self._applied)
+        found = real_take(self)
+        self._applied.update(known)
+        return (False, tuple(sorted(self._dirty))) if found[0] and known else found
+
+    return patch.object(ShardWorker, "_take", take)
+
+
+# -- the device driver
+
+
+def _foreign_removed() -> AbstractContextManager[Any]:
+    real = NoopGroup.apply
+
+    async def apply(self: NoopGroup, batch: Any) -> Any:
+        outcome = await real(self, batch)
+        if batch.complete:
+            self._memory.partitions[batch.project_id].foreign.clear()
+        return outcome
+
+    return patch.object(NoopGroup, "apply", apply)
+
+
+def _orphans_by_wrong_filter() -> AbstractContextManager[Any]:
+    """Whatever a batch does not name is an orphan, also when the batch is not complete."""
+    real = NoopGroup.apply
+
+    async def apply(self: NoopGroup, batch: Any) -> Any:
+        return await real(self, replace(batch, complete=True))
+
+    return patch.object(NoopGroup, "apply", apply)
+
+
+def _orphans_left() -> AbstractContextManager[Any]:
+    real = NoopGroup.apply
+
+    async def apply(self: NoopGroup, batch: Any) -> Any:
+        return await real(self, replace(batch, complete=False))
+
+    return patch.object(NoopGroup, "apply", apply)
+
+
+def _lagging_not_said() -> AbstractContextManager[Any]:
+    real = SimDevice.apply
+
+    async def apply(self: SimDevice, batch: Any) -> Any:
+        return replace(await real(self, batch), lagging=())
+
+    return patch.object(SimDevice, "apply", apply)
+
+
+def _existence_only() -> AbstractContextManager[Any]:
+    """What is there counts as right, whatever its attributes."""
+    real = NoopGroup.apply
+
+    async def apply(self: NoopGroup, batch: Any) -> Any:
+        partition = self._memory.partitions.get(batch.project_id)
+        before = dict(partition.holds) if partition is not None else {}
+        outcome = await real(self, batch)
+        if batch.complete:
+            holds = self._memory.partitions[batch.project_id].holds
+            holds.update({lb: before[lb] for lb in holds.keys() & before.keys()})
+        return outcome
+
+    return patch.object(NoopGroup, "apply", apply)
+
+
+def _environment_of_nobody() -> AbstractContextManager[Any]:
+    """An operator's undrain is acknowledged and not stored."""
+    real = OperatorPart.set_agent_admin_state
+
+    async def set_agent_admin_state(self: Any, agent_id: str, up: bool) -> Any:
+        return await (self.agent(agent_id) if up else real(self, agent_id, up))
+
+    return patch.object(OperatorPart, "set_agent_admin_state", set_agent_admin_state)
+
+
+def _stops_without_release() -> AbstractContextManager[Any]:
+    """A clean stop leaves shards with an agent whose session goes on for ever."""
+
+    async def end_on_stop(self: Any, session: Any, ownership: Any) -> None:
+        await self._stop.wait()
+        await ownership.end(graceful=True)
+        await asyncio.Event().wait()
+
+    return patch.object(agent_service.Agent, "_end_on_stop", end_on_stop)
+
+
+BUGS: dict[str, Bug] = {
+    "no guard": Bug("the device refuses nobody", _no_guard, 0),
+    "guard never moved": Bug("a takeover leaves the first owner's guard", _guard_never_moved, 0),
+    "guard moved by first write": Bug(
+        "a takeover is confirmed before the guard has moved", _guard_moved_by_first_write, 0
+    ),
+    "no fence, no guard": Bug("the agent writes without a lease and the device lets it", _no_fence_and_no_guard, 0),
+    "epoch not raised": Bug("a takeover keeps the epoch", _epoch_not_raised, 0),
+    "stale reports taken": Bug("reports count whatever their epoch", _stale_reports_taken, 0),
+    "assignments of everybody": Bug("an agent is told of others' shards, and served", _assignments_of_everybody, 0),
+    "epoch not lifted": Bug("a guard above the database's epoch stays above it", _epoch_not_lifted, 0),
+    "nothing scheduled": Bug("shards of a dead agent wait for it", _nothing_scheduled, 0),
+    "handover forgotten": Bug("an agent asked for a shard keeps it", _drain_forgotten, 0),
+    "sweep missing": Bug("nothing overdue is marked", _sweep_missing, 0),
+    "revision compare inverted": Bug("an old revision confirms the newest", _revision_compare_inverted, 0),
+    "applied before device": Bug("the report goes out before the write", _applied_before_device, 0),
+    "refusals dropped": Bug("what the device refused is not tried again", _refusals_dropped, 0),
+    "acknowledged before commit": Bug("the API answers before the commit", _acknowledged_before_commit, 0),
+    "another's row overwritten": Bug("a write changes what it was not asked to", _last_change_wins_by_accident, 0),
+    "deleted without device": Bug("a delete removes the row at once", _deleted_without_device, 0),
+    "lost retries": Bug("a pass that failed is forgotten", _lost_retries, 0),
+    "hints are the truth": Bug("work is known from hints only", _hints_are_the_truth, 0),
+    "no complete pass": Bug("a takeover looks only at what is PENDING", _no_complete_pass, 0),
+    "only the first page": Bug("a complete pass knows part of the shard", _only_first_page, 0),
+    "never looked at again": Bug("what was written once is believed to be there", _known_not_forgotten, 0),
+    "foreign objects removed": Bug("orphan clean-up takes what has no mark of ours", _foreign_removed, 0),
+    "orphans by wrong filter": Bug("a partial batch removes all it does not name", _orphans_by_wrong_filter, 0),
+    "orphans left": Bug("a complete batch removes nothing", _orphans_left, 0),
+    "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 0),
+    "existence only": Bug("drift of attributes stays", _existence_only, 0),
+    "order not stored": Bug("an operator's undrain is lost", _environment_of_nobody, 0),
+}
+
+
+def first_seed(name: str, seeds: range) -> tuple[int, str] | None:
+    """The first of the seeds that finds the bug, and what it says."""
+    with BUGS[name].plant():
+        for seed in seeds:
+            if violations := run_seed(seed).violations:
+                return seed, violations[0]
+    return None
+
+
+def main() -> int:
+    """Look for seeds."""
+    parser = argparse.ArgumentParser(prog="python -m tests.sim.bugs", description=__doc__)
+    parser.add_argument("names", nargs="*", help="bugs; none: all")
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    arguments = parser.parse_args()
+    missed = 0
+    for name in arguments.names or BUGS:
+        found = first_seed(name, range(arguments.first, arguments.first + arguments.seeds))
+        missed += found is None
+        print(f"{name}: {found[0] if found else 'NOT FOUND'}", (found[1] if found else "")[:160], flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Two controllers at two nodes of a Galera cluster, where locks hold on one node only."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, select, text, update
+
+from evenkeel.core.control import Environment
+from evenkeel.core.model import LoadBalancer
+from evenkeel.store import schema
+from evenkeel.store.database import open_database
+from evenkeel.store.sql_store import SqlStore, open_store
+from tests.services.mariadb import Galera
+from tests.store.builders import bare, create
+from tests.store.ownership_world import TTL_SECONDS, World, assign_one, started
+
+pytestmark = pytest.mark.services
+
+ROUNDS = 40
+
+
+@pytest.fixture
+async def stores(galera: Galera, galera_template: tuple[str, ...]) -> AsyncIterator[tuple[SqlStore, SqlStore]]:
+    """One store at each node, no rows but one environment."""
+    first, second = (open_store(url) for url in galera_template)
+    async with started(galera_template[0]):
+        await first.add_environment(Environment(name="prod", device_driver="noop"))
+        yield first, second
+    await first.close()
+    await second.close()
+
+
+@pytest.fixture
+async def world(galera_template: tuple[str, ...]) -> AsyncIterator[World]:
+    async with started(*galera_template) as opened:
+        yield opened
+
+
+async def test_writes_of_one_row_at_two_nodes_are_all_done(stores: tuple[SqlStore, SqlStore], galera: Galera) -> None:
+    table = schema.environment
+    before = conflicts(galera)
+
+    def add(connection: Connection) -> None:
+        connection.execute(update(table).values(breaker_agents=table.c.breaker_agents + 1))
+
+    start = await stores[0].database.read(lambda connection: connection.scalar(select(table.c.breaker_agents)))
+    for _ in range(ROUNDS):
+        await asyncio.gather(*(store.database.write(add) for store in stores))
+    end = await stores[1].database.read(lambda connection: connection.scalar(select(table.c.breaker_agents)))
+
+    assert start is not None
+    assert end == start + 2 * ROUNDS
+    assert conflicts(galera) > before  # or this test has shown nothing
+
+
+def conflicts(galera: Galera) -> int:
+    """Transactions that lost against one of the other node."""
+    names = "('wsrep_local_cert_failures', 'wsrep_local_bf_aborts')"
+    answers = [node.sql(f"SHOW STATUS WHERE Variable_name IN {names}").split() for node in galera.nodes]
+    return sum(int(word) for answer in answers for word in answer if word.isdigit())
+
+
+async def test_what_one_node_has_committed_the_other_one_knows(stores: tuple[SqlStore, SqlStore]) -> None:
+    for number in range(ROUNDS):
+        here, there = stores if number % 2 else stores[::-1]
+        root = (await create(here, bare())).load_balancer
+        assert (await there.get(LoadBalancer, root.id, project_id=None)).id == root.id
+        change = await there.update_load_balancer(root.id, {"name": "changed"}, project_id=None)
+        assert change.revision == 2
+        assert (await here.get(LoadBalancer, root.id, project_id=None)).name == "changed"
+
+
+async def test_a_keepalive_and_a_takeover_at_two_nodes_are_one_after_the_other(world: World) -> None:
+    """Both write the agent's row. So the keepalive came first and the takeover found the agent live; or the takeover
+    came first, and the keepalive tells the agent that its shards have changed."""
+    await world.agent("a1")
+    await world.agent("a2")
+    await world.tenant()
+    other = world.another_controller()
+    for number in range(ROUNDS):
+        owner, taker = ("a1", "a2") if number % 2 else ("a2", "a1")
+        shard = await own(world, owner)
+        await world.expire(owner)
+        before = await world.assignments_revision(owner)
+
+        state, result = await asyncio.gather(
+            world.store.keepalive(owner, f"session-of-{owner}", ttl_seconds=TTL_SECONDS),
+            assign_one(other, shard.id, shard.epoch, taker),
+        )
+
+        assert (result is not None) == (state.assignments_revision > before)
+
+
+async def own(world: World, agent_id: str) -> Any:
+    """The tenant's shard, given to the agent."""
+    shard = await world.shard_of("p1")
+    await world.change(schema.shard, shard.id, acting_agent_id=agent_id, handover_to=None)
+    return await world.shard_of("p1")
+
+
+START = """
+import asyncio, sys
+from evenkeel.store.sql_store import open_store
+
+async def main():
+    store = open_store(sys.argv[1])
+    await store.start()
+    assert await store.environments() == ()
+    await store.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_two_controllers_may_bring_the_tables_up_to_date_at_two_nodes_at_once(galera: Galera) -> None:
+    """In processes of their own: Alembic's state is the process's."""
+    for _ in range(3):
+        urls = galera.create_database()
+        starting = [await asyncio.create_subprocess_exec(sys.executable, "-c", START, url) for url in urls]
+        assert [await each.wait() for each in starting] == [0, 0]
+        database = open_database(urls[0])
+        version = text("SELECT count(*) FROM alembic_version")
+        assert await database.query(lambda connection, it=version: connection.scalar(it)) == 1
+        await database.close()
+
+
+async def test_a_node_that_left_the_cluster_serves_nothing_and_then_again(galera: Galera) -> None:
+    url = galera.create_database()[1]
+    database = open_database(url)
+    await database.query(lambda connection: connection.scalar(text("SELECT 1")))
+    await asyncio.to_thread(galera.nodes[1].restart)
+    assert await database.query(lambda connection: connection.scalar(text("SELECT 1"))) == 1
+    await database.close()
