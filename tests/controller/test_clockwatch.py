@@ -43,18 +43,28 @@ def test_after_a_jump_either_way_nothing_is_judged_for_a_while() -> None:
         assert watch.trusted
 
 
-def test_a_slow_answer_or_a_long_pause_is_not_a_jump() -> None:
+def test_a_slow_answer_is_not_a_jump() -> None:
     clock = HandClock()
     watch = ClockWatch(clock, hold_seconds=HOLD)
-    look(watch, clock, 1000.0, took_seconds=20.0)
-    look(watch, clock, 1030.0, took_seconds=20.0)
-    clock.now += 3600.0
-    look(watch, clock, 1040.0 + 3600.0, took_seconds=1.0)
+    look(watch, clock, 1000.0, took_seconds=4.0)
+    look(watch, clock, 1003.0, took_seconds=4.0)
+    assert watch.trusted
+
+
+def test_after_a_gap_nothing_is_judged_until_all_agents_can_have_been_heard_of() -> None:
+    clock = HandClock()
+    watch = ClockWatch(clock, hold_seconds=HOLD)
+    look(watch, clock, 1000.0)
+    clock.now += 60.0
+    look(watch, clock, 1060.0)
+    assert not watch.trusted
+    clock.now += HOLD
+    look(watch, clock, 1060.0 + HOLD)
     assert watch.trusted
 
 
 @given(
-    st.lists(st.tuples(st.floats(0.0, 500.0), st.floats(0.0, 30.0), st.floats(0.0, 1.0)), max_size=30),
+    st.lists(st.tuples(st.floats(0.0, 2.0), st.floats(0.0, 2.9), st.floats(0.0, 1.0)), max_size=30),
     st.floats(-1e6, 1e6),
 )
 def test_clocks_that_only_go_on_are_always_trusted(looks: list[tuple[float, float, float]], offset: float) -> None:

@@ -58,6 +58,20 @@ async def test_a_process_that_is_back_or_cannot_be_seen_is_not_suspected() -> No
     assert (store.suspected, woken) == ([], [])
 
 
+async def test_a_session_that_lives_on_unseen_is_suspected_once_until_its_process_is_seen_again() -> None:
+    store, bus, woken = Sessions(), Presences(), list[str]()
+    looks = suspicion(store, bus, woken)
+    name = presence_name("s1")
+    for answer in (True, False, False, False, None, False, False):
+        bus.says[name] = answer
+        await looks.look()
+    assert (store.suspected, woken) == (["a1"], ["now"])
+    for answer in (True, False, False):
+        bus.says[name] = answer
+        await looks.look()
+    assert store.suspected == ["a1", "a1"]
+
+
 async def test_with_many_agents_each_is_looked_at_less_often() -> None:
     few, many = suspicion(Sessions(2), Presences(), []), suspicion(Sessions(1000), Presences(), [])
     await few.look()

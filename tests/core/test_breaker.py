@@ -22,6 +22,14 @@ def test_it_opens_when_more_than_the_share_fall_silent_at_once() -> None:
     assert at(CLOSED, pulses(99.0, 98.0, 97.0, None, None, None)) is None
 
 
+def test_after_the_clock_was_set_back_what_was_noted_before_opens_nothing_and_prevents_nothing() -> None:
+    assert at(CLOSED, pulses(5_000.0, 5_001.0, 5_002.0, None)) is None
+    resumed = BreakerState(share=0.5, agents=3, resumed_at=5_000.0)
+    assert at(resumed, pulses(99.0, 98.0, 97.0, None)) == "3 of 4 agents fell silent at once"
+    still_open = BreakerState(share=0.5, agents=3, halted_at=5_000.0)
+    assert at(still_open, pulses(4_990.0, 5_001.0, 5_002.0, None)) is None
+
+
 def test_few_agents_are_not_enough_to_open_it() -> None:
     assert at(CLOSED, pulses(99.0, 98.0)) is None
 

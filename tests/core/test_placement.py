@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from evenkeel.core.placement import (
     AgentView,
@@ -37,6 +38,7 @@ def agent(
     asked: bool = False,
     sight: int | None = None,
     sight_since: float = 5.0,
+    sight_at: float = 20.0,
     shards: int = 0,
     homed: int = 0,
 ) -> AgentView:
@@ -49,7 +51,7 @@ def agent(
         failback_asked=asked,
         sight=sight,
         sight_since=sight_since,
-        sight_at=10.0,
+        sight_at=sight_at,
         shards=shards,
         homed=homed,
     )
@@ -154,14 +156,49 @@ def test_nothing_moves_when_no_agent_reaches_the_devices() -> None:
 
 
 def test_what_another_said_before_this_one_lost_sight_does_not_count() -> None:
-    lost_sight = agent("h", sight=0, sight_since=10.5)
+    lost_sight = agent("h", sight=0, sight_since=20.5, sight_at=21.0)
     assert fit_agents([lost_sight, agent("a", sight=2)]) == [lost_sight, agent("a", sight=2)]
+
+
+def test_what_another_may_have_seen_before_this_one_lost_sight_does_not_count() -> None:
+    lost_sight, late = agent("h", sight=1, sight_since=20.0, sight_at=28.0), agent("a", sight=2, sight_at=23.0)
+    assert fit_agents([lost_sight, late]) == [lost_sight, late]
+
+
+def test_an_agent_that_has_not_looked_since_another_found_a_device_again_keeps_its_shards() -> None:
+    not_looked = agent("h", sight=1, sight_since=10.0, sight_at=20.0)
+    found_it = agent("a", sight=2, sight_since=21.0, sight_at=29.0)
+    assert fit_agents([not_looked, found_it]) == [not_looked, found_it]
+    still_blind = agent("h", sight=1, sight_since=10.0, sight_at=30.0)
+    assert fit_agents([still_blind, found_it]) == [found_it]
 
 
 def test_a_handover_that_is_not_released_is_taken_in_the_end() -> None:
     stuck = ShardView(id="s", home="h", acting="h", epoch=4, handover_to="b", overdue=True)
     agents = (agent("h", up=False), agent("a"), agent("b", shards=9))
     assert takers(GroupSnapshot(shards=(stuck,), agents=agents)) == ["b"]
+
+
+def test_the_first_agent_back_after_an_outage_takes_nothing_from_those_still_silent() -> None:
+    silent, gone = agent("h", live=False), replace(agent("x", live=False), registered=False)
+    back = replace(agent("a"), fresh=True)
+    shards = (shard("1", acting="h"), shard("2", home="x", acting="x"), shard("3", home="h"))
+    group = GroupSnapshot(shards=shards, agents=(silent, gone, back))
+    assert [step.shard_id for step in assign_unserved(group, first)] == ["2", "3"]
+    grown_up = replace(group, agents=(silent, gone, agent("a")))
+    assert [step.shard_id for step in assign_unserved(grown_up, first)] == ["1", "2", "3"]
+
+
+def test_a_drained_home_serves_what_nobody_else_can_take() -> None:
+    drained = agent("h", up=False)
+    group = GroupSnapshot(shards=(shard(),), agents=(drained, agent("a", live=False)))
+    assert [(step.agent_id, step.to_home) for step in assign_unserved(group, first)] == [("h", True)]
+    assert takers(replace(group, agents=(drained, agent("a")))) == ["a"]
+
+
+def test_what_was_bound_to_a_deleted_agent_gets_another_home() -> None:
+    group = GroupSnapshot(shards=(shard(),), agents=(agent("a"),), reschedule=RescheduleMode.NEVER)
+    assert [(step.agent_id, step.rebind) for step in assign_unserved(group, first)] == [("a", True)]
 
 
 def test_while_halted_only_home_takes_what_nobody_serves() -> None:
@@ -199,11 +236,13 @@ agents_st = st.lists(
         live=st.booleans(),
         admin_state_up=st.booleans(),
         forced_down=st.booleans(),
+        registered=st.booleans(),
+        fresh=st.booleans(),
         settled=st.booleans(),
         failback_asked=st.booleans(),
         sight=st.none() | st.integers(0, 2),
         sight_since=st.integers(0, 3),
-        sight_at=st.integers(0, 3),
+        sight_at=st.integers(0, 20),
         shards=st.integers(0, 20),
         homed=st.integers(0, 20),
     ),
@@ -245,16 +284,20 @@ def test_only_eligible_agents_take_and_only_what_is_unserved_or_overdue(group: G
     assert len({step.shard_id for step in plan}) == len(plan)
     for step in plan:
         view = by_shard[step.shard_id]
-        assert step.agent_id in eligible
+        assert step.agent_id in eligible or (step.to_home and step.agent_id == view.home)
+        assert any(agent.id == step.agent_id and agent.acts for agent in group.agents)
         assert step.seen_epoch == view.epoch
         assert not served(group, view) or view.overdue
-        if group.halted or group.reschedule is RescheduleMode.NEVER:
+        home_exists = any(agent.id == view.home for agent in group.agents)
+        if group.halted or (group.reschedule is RescheduleMode.NEVER and home_exists):
             assert step.agent_id == view.home
 
 
 @given(groups_st)
 def test_where_any_agent_may_take_over_no_shard_is_left_unserved(group: GroupSnapshot) -> None:
-    if group.halted or group.reschedule is not RescheduleMode.CONTROL or not fit_agents(group.agents):
+    if group.halted or group.reschedule is not RescheduleMode.CONTROL:
+        return
+    if not any(not agent.fresh for agent in fit_agents(group.agents)):
         return
     taken = {step.shard_id for step in assign_unserved(group, first)}
     assert {view.id for view in group.shards if not served(group, view)} <= taken

@@ -114,6 +114,16 @@ class MariaDB:
         if self._process is not None:
             kill_group(self._process)
 
+    def freeze(self) -> None:
+        """Let it hang, with its connections open."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
     def restart(self) -> None:
         """Stop and start."""
         self.stop()

@@ -7,7 +7,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 
-from tests.sim.run import Result, run_seed
+from tests.sim.run import BIGIP, Result, run_seed
 
 CHUNK = 10
 
@@ -19,13 +19,16 @@ def main() -> int:
     parser.add_argument("--trace", action="store_true", help="with --seed: print what happened")
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="run that many")
     parser.add_argument("--first", type=int, default=1, metavar="S", help="the first of them")
+    parser.add_argument("--bigip", action="store_true", help="with --seeds: all with the BIG-IP driver")
     parser.add_argument("--jobs", type=int, default=4, metavar="J", help="processes")
     arguments = parser.parse_args()
     if arguments.seed is not None:
         return one(arguments.seed, trace=arguments.trace)
     if arguments.seeds < 1:
         parser.error("--seed or --seeds is needed")
-    return many(range(arguments.first, arguments.first + arguments.seeds), jobs=arguments.jobs)
+    prefix = BIGIP if arguments.bigip else ""
+    seeds = [f"{prefix}{number}" for number in range(arguments.first, arguments.first + arguments.seeds)]
+    return many(seeds, jobs=arguments.jobs)
 
 
 def one(seed: str, *, trace: bool) -> int:
@@ -42,19 +45,19 @@ def one(seed: str, *, trace: bool) -> int:
     return 1 if result.violations else 0
 
 
-def chunk(seeds: list[int]) -> list[Result]:
+def chunk(seeds: list[str]) -> list[Result]:
     """Several seeds in one worker; their event logs stay there."""
     return [run_seed(seed)._replace(trace=[]) for seed in seeds]
 
 
-def many(seeds: range, *, jobs: int) -> int:
+def many(seeds: list[str], *, jobs: int) -> int:
     """Run seeds in parallel: failing ones with the command that repeats them, then the figures."""
     begun = time.monotonic()
     counts: Counter[str] = Counter()
     faults: Counter[str] = Counter()
     failed: list[Result] = []
     done, hours = 0, 0.0
-    chunks = [list(seeds[start : start + CHUNK]) for start in range(0, len(seeds), CHUNK)]
+    chunks = [seeds[start : start + CHUNK] for start in range(0, len(seeds), CHUNK)]
     with ProcessPoolExecutor(jobs) as pool:
         for result in chain.from_iterable(pool.map(chunk, chunks)):
             done += 1

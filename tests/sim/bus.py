@@ -52,9 +52,7 @@ class SimBus:
         self._note("call", kind)
         try:
             async with asyncio.timeout(timeout_seconds):
-                await self._request(
-                    f"call {kind}", lambda: self._broker.publish(self._process, queue, raw, expires_at)
-                )
+                await self._request(f"call {kind}", lambda: self._broker.publish(self._process, queue, raw, expires_at))
                 reply: AnyReply = await future
         except TimeoutError as error:
             self._note("no answer", kind)
@@ -164,7 +162,9 @@ class SimBus:
             broker.put_back(queue, message, consumer, outcome.retry_seconds)
             return
         if outcome.reply_to:
-            await self._insist("reply", lambda: broker.reply(process, outcome.reply_to, outcome.reply), message, consumer)
+            await self._insist(
+                "reply", lambda: broker.reply(process, outcome.reply_to, outcome.reply), message, consumer
+            )
         await self._insist("acknowledge", lambda: broker.acknowledge(queue, message, consumer), message, consumer)
 
     async def _insist(self, what: str, do: Callable[[], Any], message: Message, consumer: Consumer) -> None:

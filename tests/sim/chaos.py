@@ -4,7 +4,8 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.errors import EvenKeelError, RequestError
+from evenkeel.core.statuses import FailbackMode
 from tests.sim.effects import Latency
 from tests.sim.scenario import KINDS
 from tests.sim.world import Life, World
@@ -40,7 +41,14 @@ class Chaos:
             "device edited by hand": self._edit,
             "load balancer poisoned": self._poison,
             "agent drained": self._drain,
+            "agent forced down": self._force_down,
+            "agent rebound": self._rebind,
+            "agent deleted": self._delete_agent,
+            "agent cut from devices": lambda: self._cut_from_devices(self._agent()),
+            "agent started twice": lambda: self._start_twice(self._agent()),
             "hand-back asked": self._ask_back,
+            "hand-back forbidden": self._forbid_back,
+            "breaker closed by hand": lambda: self._ask(lambda store: store.resume_environment(world.environment)),
         }
         self._ends: list[Callable[[], None]] = []
         """What ends faults that are under way."""
@@ -98,9 +106,14 @@ class Chaos:
         for life in self.world.lives:
             if not life.up and life.name not in self.world.restarting:
                 self._restart(life, 1.0)
-        if self.calm:  # an order to drain may have been on its way for long
-            for (agent_id,) in self.world.server.look("SELECT id FROM agent WHERE NOT admin_state_up ORDER BY id"):
+        if self.calm:  # an operator's order may have been on its way for long
+            look = self.world.server.look
+            for (agent_id,) in look("SELECT id FROM agent WHERE NOT admin_state_up ORDER BY id"):
                 self._undrain(agent_id)
+            for (agent_id,) in look("SELECT id FROM agent WHERE forced_down ORDER BY id"):
+                self._force_up(agent_id)
+            if look("SELECT name FROM environment WHERE failback != 'auto'"):
+                self._allow_back()
 
     # -- helpers
 
@@ -231,23 +244,23 @@ class Chaos:
     def _reboot(self) -> None:
         site = self.rng.choice(list(self.world.sites.values()))
         box = self.rng.choice(site.boxes)
-        box.memory.reachable = False
+        box.reachable = False
 
         def end() -> None:
-            box.memory.reachable = True
+            box.reachable = True
 
         self._for(self.rng.choice((1.0, 4.0, 15.0)) * self.rng.uniform(0.5, 1.5), end)
 
     def _restore(self) -> None:
         site = self.rng.choice(list(self.world.sites.values()))
         box = self.rng.choice(site.boxes)
-        box.memory.reachable = False
+        box.reachable = False
         if self.rng.random() < 0.5:
             box.take_backup()
 
         def end() -> None:
             site.restore(box)
-            box.memory.reachable = True
+            box.reachable = True
 
         self._for(self.rng.uniform(1.0, 10.0), end)
 
@@ -278,6 +291,69 @@ class Chaos:
         if agent_id is not None:
             self._ask(lambda store: store.ask_failback(agent_id))
 
+    def _forbid_back(self) -> None:
+        mode, name = self.rng.choice(("manual", "never")), self.world.environment
+        self._ask(lambda store: store.update_environment(name, {"failback": FailbackMode(mode)}))
+        self._for(self.rng.uniform(2.0, 12.0), self._allow_back)
+
+    def _allow_back(self) -> None:
+        name = self.world.environment
+        self._insist(lambda store: store.update_environment(name, {"failback": FailbackMode.AUTO}))
+
+    def _force_down(self) -> None:
+        agent_id = self._agent_id()
+        if agent_id is not None:
+            self._ask(lambda store: store.force_agent_down(agent_id, True))
+            self._for(self.rng.uniform(2.0, 12.0), lambda: self._force_up(agent_id))
+
+    def _force_up(self, agent_id: str) -> None:
+        self._insist(lambda store: store.force_agent_down(agent_id, False))
+
+    def _rebind(self) -> None:
+        one, other = self._agent_id(), self._agent_id()
+        if one is not None and other is not None:
+            self._ask(lambda store: store.rebind_agent(one, other))
+
+    def _delete_agent(self) -> None:
+        """It is refused while the agent is alive, so the agent dies first."""
+        life, other = self._agent(), self._agent_id()
+        if life is None or life.process is None or other is None:
+            return
+        agent_id = self.world.agent_id(life)
+        life.process.die()
+        self.world.note("crash", life.name)
+        self._restart(life, self.rng.uniform(4.0, 10.0))
+        self.world.effects.later(self.rng.uniform(0.1, 6.0), self._ask_delete, agent_id, other)
+
+    def _ask_delete(self, agent_id: str, other: str) -> None:
+        self._ask(lambda store: store.delete_agent(agent_id, rebind_to=other))
+
+    def _cut_from_devices(self, life: Life | None) -> None:
+        if life is None or life.process is None:
+            return
+        process = life.process
+        process.cut_from_devices = True
+
+        def end() -> None:
+            process.cut_from_devices = False
+
+        self._for(self.rng.uniform(1.0, 12.0), end)
+
+    def _start_twice(self, life: Life | None) -> None:
+        """Somebody starts it again, thinking that it is dead; the first process goes on, or wakes up later."""
+        if life is None or life.process is None:
+            return
+        former = life.process
+        if self.rng.random() < 0.7:
+            self._freeze(life)
+        self.world.start(life)
+
+        def end() -> None:
+            self.world.note("kill the first", life.name)
+            former.die()
+
+        self._for(self.rng.uniform(2.0, 20.0), end)
+
     def _agent_id(self) -> str | None:
         rows = self.world.server.look("SELECT id FROM agent ORDER BY id")
         return self.rng.choice(rows)[0] if rows else None
@@ -287,13 +363,18 @@ class Chaos:
         answer.add_done_callback(_seen)
 
     def _undrain(self, agent_id: str) -> None:
-        self.world.loop.create_task(self._until_done(lambda store: store.set_agent_admin_state(agent_id, True)))
+        self._insist(lambda store: store.set_agent_admin_state(agent_id, True))
+
+    def _insist(self, work: Callable[..., Awaitable[object]]) -> None:
+        self.world.loop.create_task(self._until_done(work))
 
     async def _until_done(self, work: Callable[..., Awaitable[object]]) -> None:
         while True:
             try:
                 async with asyncio.timeout(3.0):
                     await self.world.serve(self.rng, work, change=False)
+                return
+            except RequestError:  # the agent was deleted
                 return
             except (EvenKeelError, TimeoutError, ConnectionError):
                 await asyncio.sleep(0.5)

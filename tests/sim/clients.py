@@ -66,6 +66,7 @@ class Client:
         self.revisions: dict[int, str] = {}
         """Acknowledged revisions, and by which write."""
         self._rng = rng
+        self._tree: tuple[LoadBalancerTree, VipPlan] | None = None
         self._names = 0
         self._ports = 0
 
@@ -146,10 +147,43 @@ class Client:
         found = [thing for thing in self.things if thing.usable and (not kinds or thing.kind in kinds)]
         return self._rng.choice(found) if found else None
 
+    # -- requests of a story, which are made again until they are answered
+
+    async def create_tree(self) -> None:
+        """The same tree at every try."""
+        if self._tree is None:
+            self._tree = self._new_tree(full=True)
+        tree, plan = self._tree
+        try:
+            await self._ask("create", lambda store: store.create_load_balancer(tree, plan))
+        finally:
+            if self.root.id in self.world.watch.load_balancers:
+                for thing in self.things:
+                    thing.created = True
+
+    async def rename_root(self) -> None:
+        """Another name."""
+        await self._change(self.root)
+
+    async def add_member(self) -> None:
+        """One more."""
+        await self._add_member()
+
+    async def delete_root(self) -> None:
+        """All of it."""
+        self.root.uncertain = False
+        await self._delete()
+
     # -- writes
 
     async def _create(self) -> None:
-        rng, world = self._rng, self.world
+        tree, plan = self._new_tree(full=self._rng.random() < 0.6)
+        await self._ask("create", lambda store: store.create_load_balancer(tree, plan))
+        for thing in self.things:
+            thing.created = True
+
+    def _new_tree(self, *, full: bool) -> tuple[LoadBalancerTree, VipPlan]:
+        world = self.world
         root = Thing(LoadBalancer, world.new_id(), self._name())
         self.things.append(root)
         port_id = world.new_id()
@@ -162,13 +196,11 @@ class Client:
         )
         tree = LoadBalancerTree(load_balancer=row)
         below: list[Thing] = []
-        if rng.random() < 0.6:
+        if full:
             tree, below = self._full_tree(root, row)
         self.things += below
         plan = VipPlan(subnet_id="s", network_id="n", port_id=port_id, address=self.address)
-        await self._ask("create", lambda store: store.create_load_balancer(tree, plan))
-        for thing in self.things:
-            thing.created = True
+        return tree, plan
 
     def _full_tree(self, root: Thing, row: LoadBalancer) -> tuple[LoadBalancerTree, list[Thing]]:
         pool = Thing(Pool, self.world.new_id(), self._name(), root)
@@ -190,7 +222,9 @@ class Client:
                 thing.created = True
 
     async def _ask_get(self) -> Any:
-        answer = self.world.serve(self._rng, lambda store: store.get(LoadBalancer, self.root.id, project_id=None), change=False)
+        answer = self.world.serve(
+            self._rng, lambda store: store.get(LoadBalancer, self.root.id, project_id=None), change=False
+        )
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await answer
@@ -200,14 +234,17 @@ class Client:
             raise Unknown from error
 
     async def _rename(self) -> None:
-        thing = self._pick()
-        if thing is None:
-            return
+        if (thing := self._pick()) is not None:
+            await self._change(thing)
+
+    async def _change(self, thing: Thing) -> None:
         name = self._name()
         parent_id = thing.parent.id if thing.kind is Member and thing.parent else None
         try:
             if thing.kind is LoadBalancer:
-                await self._ask("change", lambda store: store.update_load_balancer(thing.id, {"name": name}, project_id=None))
+                await self._ask(
+                    "change", lambda store: store.update_load_balancer(thing.id, {"name": name}, project_id=None)
+                )
             else:
                 await self._ask(
                     f"change {thing.kind.__name__}",

@@ -101,6 +101,11 @@ class Server:
         self.rng = rng
         _engine.begin(self)
 
+    def add_environment(self, name: str, driver: str) -> None:
+        """As an operator had done long ago."""
+        columns = "(name, device_driver, description, created_at)"
+        self.raw.execute(f"INSERT INTO environment {columns} VALUES (?, ?, '', 0)", (name, driver))
+
     def now(self) -> float:
         """By its own clock."""
         return EPOCH_SECONDS + self.effects.loop.now + self.offset_seconds

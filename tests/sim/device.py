@@ -6,7 +6,7 @@ lands anyway; one that its own process gave up is dropped before that process's 
 """
 
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import DeviceUnavailable, StaleOwner
 from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import HaType
+from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.devices.noop.memory import Partition
 from tests.sim.effects import Effects, Latency, Lost
@@ -34,6 +34,14 @@ class Box:
         self.group = NoopGroup(self.memory)
         self.backup: dict[str, Partition] = {}
 
+    @property
+    def reachable(self) -> bool:
+        return self.memory.reachable
+
+    @reachable.setter
+    def reachable(self, up: bool) -> None:
+        self.memory.reachable = up
+
     def take_backup(self) -> None:
         self.backup = _copied(self.memory.partitions)
 
@@ -45,8 +53,19 @@ class Box:
 class Site:
     """The devices of one group, as all its agents reach them."""
 
-    def __init__(self, number: int, boxes: int, effects: Effects, watch: Watch, rng: random.Random) -> None:
+    driver = "noop"
+
+    def __init__(
+        self,
+        number: int,
+        boxes: int,
+        effects: Effects,
+        watch: Watch,
+        rng: random.Random,
+        reschedule: RescheduleMode = RescheduleMode.CONTROL,
+    ) -> None:
         self.number = number
+        self.reschedule = reschedule
         self.boxes = [Box(f"device-{number}-{index}") for index in range(1, boxes + 1)]
         self.effects = effects
         self.watch = watch
@@ -56,6 +75,10 @@ class Site:
         """Chances of: failed before anything was written, written without an answer."""
         self.poisoned: set[str] = set()
         """Load balancers that the devices refuse for now."""
+
+    def open(self, process: Process) -> "SimDevice":
+        """A process's view."""
+        return SimDevice(self, process)
 
     def add_foreign(self, project_id: str) -> None:
         """Somebody uses the same devices: next to us, and inside our partition."""
@@ -129,15 +152,12 @@ class Site:
             raise Lost
         return done, tuple(box.name for box in self.boxes if not box.memory.reachable)
 
-    def states(self) -> tuple[DeviceState, ...]:
+    def states(self, *, cut: bool = False) -> tuple[DeviceState, ...]:
+        """As an agent sees them; ``cut``: it sees none."""
+        seen = [(box.name, box.memory.reachable and not cut) for box in self.boxes]
         return tuple(
-            DeviceState(
-                name=box.name,
-                reachable=box.memory.reachable,
-                version="1",
-                problem="" if box.memory.reachable else "out of reach",
-            )
-            for box in self.boxes
+            DeviceState(name=name, reachable=reachable, version="1", problem="" if reachable else "out of reach")
+            for name, reachable in seen
         )
 
     # -- what happens to devices
@@ -174,6 +194,38 @@ class Site:
             self.watch.guard_moved(box.name, project, part.epoch)
         return way
 
+    # -- in the end
+
+    def old_guards(self, project_id: str, epoch: int) -> Iterable[str]:
+        """Devices that do not know the owner yet."""
+        for box in self.boxes:
+            partition = box.memory.partitions.get(project_id)
+            if partition is None or partition.epoch != epoch:
+                yield f"{box.name} is guarded by {partition and partition.epoch}, not {epoch}, for {project_id}"
+
+    async def judge(self, wanted: Sequence[PartitionBatch], stored: dict[str, ServiceDefinition]) -> None:
+        """Every device holds what the store says and nothing else, and another complete pass writes nothing."""
+        for box in self.boxes:
+            held = box.holds()
+            for load_balancer_id in sorted(stored.keys() | held.keys()):
+                there, found = stored.get(load_balancer_id), held.get(load_balancer_id)
+                if there is None:
+                    self.watch.violation(f"{box.name} holds an orphan: {load_balancer_id}")
+                elif there != found:
+                    self.watch.violation(f"{box.name} differs from the store: {load_balancer_id}: {found} != {there}")
+            for batch in wanted:
+                self._judge_pass(box, batch)
+
+    def _judge_pass(self, box: Box, batch: PartitionBatch) -> None:
+        try:
+            outcome = _now(box.group.apply(batch))
+        except Exception as error:
+            self.watch.violation(f"{box.name} refuses its owner: {error!r}")
+            return
+        errors = [one.error for one in outcome.outcomes if one.error]
+        if outcome.writes or errors:
+            self.watch.violation(f"{box.name}: another pass writes {outcome.writes} times, errors {errors}")
+
 
 class SimDevice:
     """One process's view of a site. Implements :class:`evenkeel.core.ports.Device`."""
@@ -192,13 +244,17 @@ class SimDevice:
         site = self._site
         return replace(
             site.boxes[0].group.facts,
+            reschedule=site.reschedule,
             ha_type=HaType.STANDALONE if len(site.boxes) == 1 else HaType.PAIR,
             endpoints=tuple(box.name for box in site.boxes),
         )
 
     async def check(self) -> tuple[DeviceState, ...]:
         """As the devices are."""
-        states: tuple[DeviceState, ...] = await self._request("check", self._site.states, effect=False)
+        site, process = self._site, self._process
+        states: tuple[DeviceState, ...] = await self._request(
+            "check", lambda: site.states(cut=process.cut_from_devices), effect=False
+        )
         return states
 
     async def take_over(self, project_id: str, epoch: int) -> None:
@@ -216,7 +272,7 @@ class SimDevice:
         """Look."""
 
         def look() -> Observation:
-            if not any(box.memory.reachable for box in self._site.boxes):
+            if self._process.cut_from_devices or not any(box.memory.reachable for box in self._site.boxes):
                 raise DeviceUnavailable(self._site.boxes[0].name, "out of reach")
             return Observation(devices=self._site.states())
 
@@ -234,6 +290,8 @@ class SimDevice:
         number = self._under_way[project_id] = self._under_way.get(project_id, 0) + 1
 
         def arrive() -> T:
+            if self._process.cut_from_devices:
+                raise DeviceUnavailable(self._site.boxes[0].name, "out of this agent's reach")
             if self._under_way[project_id] != number:
                 raise DeviceUnavailable(self._site.boxes[0].name, "dropped")
             return do()

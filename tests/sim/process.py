@@ -23,6 +23,7 @@ class Process:
         """To the bus; the broker notices silence by and by."""
         self.cut_from_bus = False
         self.cut_from_store = False
+        self.cut_from_devices = False
         self.ended: asyncio.Future[None] = loop.create_future()
         self.on_death: list[Callable[[], None]] = []
         self.on_thaw: list[Callable[[], None]] = []

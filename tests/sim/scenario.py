@@ -5,6 +5,7 @@ import uuid
 
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.statuses import RescheduleMode
 
 AGENT_IDS = uuid.UUID("b7b2a0de-3c6f-4a59-9f63-8f6d1f0f2c11")
 
@@ -28,7 +29,14 @@ KINDS = {
     "device edited by hand": 2,
     "load balancer poisoned": 1,
     "agent drained": 2,
+    "agent forced down": 2,
+    "agent rebound": 1,
+    "agent deleted": 1,
+    "agent cut from devices": 2,
+    "agent started twice": 2,
     "hand-back asked": 1,
+    "hand-back forbidden": 1,
+    "breaker closed by hand": 1,
 }
 DRIFT = {"device restored", "device edited by hand"}
 """Nobody is told of these: only the next complete pass finds them."""
@@ -36,6 +44,9 @@ DRIFT = {"device restored", "device edited by hand"}
 
 class Scenario:
     """See the module."""
+
+    driver = "noop"
+    """Of the devices."""
 
     def __init__(self, rng: random.Random) -> None:
         self.controllers = rng.choice((2, 2, 3))
@@ -47,7 +58,7 @@ class Scenario:
         self.writes = rng.randrange(4, 10)
         self.fault_seconds = rng.uniform(24.0, 34.0)
         self.fault_spacing_seconds = rng.choice((1.0, 2.0, 4.0))
-        self.kinds = sorted(rng.sample(sorted(KINDS), rng.randrange(2, 8)))
+        self.kinds = sorted(rng.sample(sorted(KINDS), rng.randrange(2, 9)))
         self.noise = {
             "lost": rng.choice((0.0, 0.0, 0.02, 0.15)),
             "repeated": rng.choice((0.0, 0.0, 0.05, 0.2)),
@@ -64,6 +75,13 @@ class Scenario:
         self.pending_deadline_seconds = 6.0
         self.resync_seconds = 8.0 if DRIFT & set(self.kinds) else 600.0
         self.session_ttl_seconds = 4.0
+        self.retry_max_seconds = 3.0
+        modes = (RescheduleMode.CONTROL,) * 5 + (RescheduleMode.RELOCATE, RescheduleMode.NEVER)
+        self.reschedule = rng.choice(modes)
+        self.tenant_limits: dict[int, float] = {}
+        """How many tenants a device group may have; the last group has room for all."""
+        if len(self.boxes) > 1 and rng.random() < 0.5:
+            self.tenant_limits[1] = float(rng.choice((1, 2)))
 
     def controller_settings(self) -> ControllerSettings:
         """Of all controllers."""
@@ -91,6 +109,6 @@ class Scenario:
             resync_interval_seconds=self.resync_seconds,
             write_budget_seconds=0.5,
             retry_min_seconds=0.5,
-            retry_max_seconds=4.0,
+            retry_max_seconds=self.retry_max_seconds,
             duplicate_patience_seconds=15.0,
         )

@@ -1,14 +1,16 @@
 """What must hold at every moment, checked as things happen: every committed row, every write a device accepts.
 
 * A load balancer's revision and applied revision only grow; ACTIVE means that its newest revision is applied, and a
-  revision counts as applied only if a device had it. Nothing deleted comes back; a row goes only when the device let go.
+  revision counts as applied only if a device had it. Nothing deleted comes back; a row goes only when the device has
+  let go.
 * A shard's epoch only grows, and each epoch belongs to one session of one agent.
+* A device group takes no more tenants than its agents' capacity policy allows.
 * A device accepts no write of an epoch older than one that it accepted, or whose takeover it confirmed, before.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from evenkeel.core.device import Applied, PartitionBatch
@@ -39,7 +41,10 @@ class ShardRow(NamedTuple):
 class Watch:
     """See the module."""
 
-    def __init__(self, note: Callable[..., None], now: Callable[[], float]) -> None:
+    def __init__(
+        self, note: Callable[..., None], now: Callable[[], float], tenant_limits: Mapping[int, float] | None = None
+    ) -> None:
+        self.tenant_limits = tenant_limits or {}
         self.violations: list[str] = []
         self.over = False
         self.load_balancers: dict[str, LbRow] = {}
@@ -82,7 +87,7 @@ class Watch:
 
     def commit(self) -> None:
         """The transaction is committed."""
-        for kind, row_id, old, new in self._pending:
+        for kind, row_id, _, new in self._pending:
             if kind == "lb":
                 self._load_balancer(row_id, LbRow(*json.loads(new)) if new else None)
             elif kind == "shard":
@@ -116,6 +121,8 @@ class Watch:
             self.violation(f"applied revision that no device ever had: {where}")
         if old is not None:
             self._compare(old, new, where)
+        if new.shard_id is not None and (old is None or old.shard_id is None):
+            self._placed(new.shard_id)
 
     def _compare(self, old: LbRow, new: LbRow, where: str) -> None:
         if new.revision < old.revision or new.applied_revision < old.applied_revision:
@@ -128,6 +135,19 @@ class Watch:
             self.violation(f"deleted, and {new.status}: {where}")
         if new.status == "ERROR" != old.status:
             self.counts["errors"] += 1
+
+    def _placed(self, shard_id: str) -> None:
+        shard = self.shards.get(shard_id)
+        if shard is None or shard.group_number not in self.tenant_limits:
+            return
+        used = {row.shard_id for row in self.load_balancers.values() if row.shard_id is not None}
+        tenants = {
+            other.project_id
+            for id_, other in self.shards.items()
+            if id_ in used and other.group_number == shard.group_number
+        }
+        if len(tenants) > self.tenant_limits[shard.group_number]:
+            self.violation(f"group {shard.group_number} is overfilled: {sorted(tenants)}")
 
     def _removed(self, row_id: str, old: LbRow | None) -> None:
         self._note("row", row_id, "removed")

@@ -7,6 +7,7 @@
 
 import asyncio
 
+from evenkeel.core.statuses import RescheduleMode
 from tests.sim.world import Life, World
 
 LOOK_SECONDS = 1.0
@@ -79,14 +80,18 @@ class Watchdog:
 
     def _look_at_shards(self, now: float) -> None:
         world = self._world
-        if world.server.look("SELECT 1 FROM environment WHERE halted_at IS NOT NULL"):
+        halted = world.server.look("SELECT 1 FROM environment WHERE halted_at IS NOT NULL")
+        if halted or world.scenario.reschedule is not RescheduleMode.CONTROL:
             self._unserved_since.clear()
             return
         dead = {world.agent_id(life) for life in world.agents if not life.up}
         drained = {row[0] for row in world.server.look("SELECT id FROM agent WHERE NOT admin_state_up OR forced_down")}
         for shard_id, row in world.watch.shards.items():
-            members = [life for life, number in zip(world.agents, world.scenario.agent_groups, strict=True)
-                       if number == row.group_number and world.agent_id(life) not in drained]
+            members = [
+                life
+                for life, number in zip(world.agents, world.scenario.agent_groups, strict=True)
+                if number == row.group_number and world.agent_id(life) not in drained
+            ]
             fit = self._fit_for(members, needs_store=False) > SLACK_SECONDS
             if not fit or (row.acting is not None and row.acting not in dead):
                 self._unserved_since.pop(shard_id, None)

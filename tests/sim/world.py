@@ -8,17 +8,16 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from evenkeel.agent.service import Agent, AgentRefused
-from evenkeel.agent.settings import AgentSettings
 from evenkeel.controller.service import Controller
-from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Change
 from evenkeel.core.errors import BusUnavailable, StoreUnavailable
 from evenkeel.store.part import StoreOptions
 from evenkeel.store.sql_store import SqlStore
+from tests.sim.bigip import BigIpSite
 from tests.sim.broker import Broker
 from tests.sim.bus import SimBus
 from tests.sim.database import Server, SimDatabase
-from tests.sim.device import SimDevice, Site
+from tests.sim.device import Site
 from tests.sim.effects import Effects
 from tests.sim.loop import SimLoop
 from tests.sim.process import Process, SimClock
@@ -60,12 +59,13 @@ class World:
         self.over = False
         self.counts: Counter[str] = Counter()
         self.ids = self.stream("ids")
-        self.watch = Watch(self.note, self.loop.time)
+        self.watch = Watch(self.note, self.loop.time, scenario.tenant_limits)
         self.effects = Effects(self.loop, self.stream("effects"), self.note)
         self.server = Server(self.effects, self.watch, self.stream("database"))
         self.broker = Broker(self.effects, self.stream("broker"))
-        self.sites = {
-            number: Site(number, boxes, self.effects, self.watch, self.stream(f"site {number}"))
+        make = BigIpSite if scenario.driver == BigIpSite.driver else Site
+        self.sites: dict[int, Any] = {
+            number: make(number, boxes, self.effects, self.watch, self.stream(f"site {number}"), scenario.reschedule)
             for number, boxes in enumerate(scenario.boxes, 1)
         }
         self.controllers = [Life(f"controller-{number}", "controller") for number in range(scenario.controllers)]
@@ -161,16 +161,21 @@ class World:
         process.identity = self.agent_id(life)
         agent = Agent(
             bus=bus,
-            device=SimDevice(self.sites[number], process),
+            device=self.sites[number].open(process),
             clock=self._clock(process),
             settings=self.scenario.agent_settings(life.name, number, self.environment),
             new_id=self.new_id,
             rng=process.rng,
+            capacity_policy=self._capacity_policy(number),
         )
         life.stop = agent.stop
         await self._reach(bus.start, BusUnavailable)
         await agent.run()
         await bus.close()
+
+    def _capacity_policy(self, number: int) -> dict[str, float]:
+        limit = self.scenario.tenant_limits.get(number)
+        return {} if limit is None else {"tenant_count": limit}
 
     def _clock(self, process: Process) -> SimClock:
         return SimClock(self.loop, process.rng.uniform(0.0, 1e5))

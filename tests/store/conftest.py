@@ -86,6 +86,13 @@ def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -
     return template if isinstance(template, str) else template[0]
 
 
+@pytest.fixture(params=["postgresql", "mariadb"])
+def server_url(request: pytest.FixtureRequest) -> str:
+    """The URL of a database on a server. Not asynchronous: making its tables runs a loop of its own."""
+    url: str = request.getfixturevalue(f"{request.param}_template")
+    return url
+
+
 @pytest.fixture
 def other_database_url(backend: str, request: pytest.FixtureRequest, database_url: str) -> str:
     """The same database; on a cluster, by its other node."""

@@ -294,6 +294,48 @@ async def test_a_cancelled_read_leaves_no_answer_to_the_next_one(database: Datab
     assert [await ask(database, f"SELECT {number}") for number in range(20)] == list(range(20))
 
 
+async def test_a_server_that_hangs_is_noticed(
+    database: Database, mariadb: MariaDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenkeel.store.database_mariadb.ANSWER_SECONDS", 0.5)
+    mariadb.freeze()
+    try:
+        with pytest.raises(StoreUnavailable):
+            await run(database, "INSERT INTO x (i) VALUES (1)")
+        with pytest.raises(StoreUnavailable):
+            await ask(database, "SELECT 1")
+    finally:
+        mariadb.thaw()
+    monkeypatch.undo()
+    assert await ask(database, "SELECT 1") == 1
+
+
+async def test_the_time_limit_is_of_each_statement_not_of_all(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenkeel.store.database_mariadb.ANSWER_SECONDS", 2.0)
+
+    def op(connection: Connection) -> int:
+        return sum(connection.scalar(text("SELECT SLEEP(0.5) + 1")) or 0 for _ in range(6))
+
+    assert await database.write(op) == 6
+
+
+async def test_no_cancellation_is_lost(database: Database) -> None:
+    """Else a process that is told to stop would go on."""
+
+    async def ask_for_ever() -> None:
+        while True:
+            await ask(database, "SELECT 1")
+
+    for number in range(100):
+        asking = asyncio.create_task(ask_for_ever())
+        await asyncio.sleep(0.001 * (number % 10))
+        asking.cancel()
+        done, _ = await asyncio.wait({asking}, timeout=30.0)
+        assert done and asking.cancelled()
+
+
 async def test_errors_say_neither_passwords_nor_what_tenants_sent(mariadb_database: str) -> None:
     wrong = re.sub(r"/test_\w+", "/no_such_database", mariadb_database)
     for url, statement in ((wrong, "SELECT 1"), (mariadb_database, "SELECT * FROM nowhere WHERE x = :v")):
@@ -382,6 +424,23 @@ async def start_and_die_after(url: str, statements: int) -> None:
         await store.start()
     finally:
         await store.close()
+
+
+@pytest.mark.parametrize("newest", ["0002", "later"])
+async def test_of_two_version_numbers_the_newest_is_kept(mariadb_database: str, newest: str) -> None:
+    """Controllers at two nodes of a cluster can leave that behind."""
+    store = open_store(mariadb_database)
+    await store.start()
+    await run(store.database, "DELETE FROM alembic_version")
+    await run(store.database, "INSERT INTO alembic_version VALUES ('0001'), (:newest)", newest=newest)
+    await store.start()
+    versions = await store.database.read(
+        lambda connection: list(connection.scalars(text("SELECT version_num FROM alembic_version")))
+    )
+    await store.close()
+
+    assert len(versions) == 1
+    assert versions[0] >= newest
 
 
 async def test_a_controller_that_migrates_is_waited_for(mariadb_database: str, monkeypatch: pytest.MonkeyPatch) -> None:

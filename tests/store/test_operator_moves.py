@@ -40,8 +40,8 @@ async def test_an_agent_tells_where_its_shards_are(store: SqlStore) -> None:
 
 
 async def test_an_agent_tells_who_could_take_over_and_by_which_rules(store: SqlStore) -> None:
-    await add_agent(store, reachable_devices=2, sight_since=1.0, reported_at=3.0)
-    await add_agent(store, OTHER, reachable_devices=1, sight_since=2.0, reported_at=3.0)
+    await add_agent(store, reachable_devices=2, sight_since=1.0, reported_at=30.0)
+    await add_agent(store, OTHER, reachable_devices=1, sight_since=2.0, reported_at=30.0)
     await add_agent(store, "drained", admin_state_up=False)
     await add_agent(store, "elsewhere", group=2)
     await store.update_environment("prod", {"failback": FailbackMode.NEVER})

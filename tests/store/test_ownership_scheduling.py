@@ -5,11 +5,21 @@ import random
 
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import update
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import ReportState
-from evenkeel.core.placement import AgentView, Assign, GroupSnapshot, assign_unserved, plan_handback, plan_leaving
+from evenkeel.core.placement import (
+    AgentView,
+    Assign,
+    GroupSnapshot,
+    GroupView,
+    assign_unserved,
+    plan_handback,
+    plan_leaving,
+)
 from evenkeel.store import schema
+from evenkeel.store.clock import db_now
 from tests.store.ownership_world import (
     World,
     applied,
@@ -133,6 +143,10 @@ async def test_controllers_that_place_at_once_make_one_shard_and_bind_once(world
 # -- snapshots
 
 
+async def groups_for(world: World, project_id: str) -> tuple[GroupView, ...]:
+    return await world.store.groups("east", project_id, settle_seconds=SETTLE)
+
+
 async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> None:
     await world.agent("a1")
     await world.agent("a2")
@@ -141,15 +155,17 @@ async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> N
     await world.tenant()
     await world.store.record_state(ReportState(agent_id="a3", session_id="session-of-a3", capacity_score=0.5))
     await world.change(schema.agent, "a2", admin_state_up=False)
-    first, second = await world.store.groups("east", "p1", settle_seconds=SETTLE)
+    loads = {agent.id: (agent.shards, agent.homed) for group in await groups_for(world, "p2") for agent in group.agents}
+    assert loads == {"a1": (2, 2), "a2": (0, 0), "a3": (1, 1)}
+    first, second = await groups_for(world, "p1")  # which stays where it is: loads decide nothing and are not counted
     assert (first.number, first.holds_tenant, first.capacity_score) == (1, True, 0.0)
     assert first.agents == (
-        AgentView(id="a1", live=True, settled=True, shards=2, homed=2),
-        AgentView(id="a2", live=True, admin_state_up=False, settled=False, shards=0, homed=0),
+        AgentView(id="a1", live=True, settled=True, shards=0, homed=0),
+        AgentView(id="a2", live=True, admin_state_up=False, fresh=True, settled=False),
     )
     assert (second.number, second.holds_tenant, second.capacity_score) == (2, False, 0.5)
     (third,) = second.agents
-    assert replace(third, sight_at=0.0) == AgentView(id="a3", live=True, settled=False, shards=1, homed=1)
+    assert replace(third, sight_at=0.0) == AgentView(id="a3", live=True, fresh=True, settled=False)
     assert third.sight_at > 0.0
 
 
@@ -240,10 +256,11 @@ async def test_handover_to_an_agent_that_died_is_ended(world: World) -> None:
 async def test_other_groups_shards_are_not_shown(world: World) -> None:
     await world.agent("a1")
     await world.agent("a3", group_number=2)
+    await world.agent("a2")
     await world.expire("a1")
     await world.expire("a3")
     group = await snapshot(world)
-    assert len(group.shards) == 1 and [each.id for each in group.agents] == ["a1"]
+    assert len(group.shards) == 1 and [each.id for each in group.agents] == ["a1", "a2"]
 
 
 # -- takeover
@@ -275,7 +292,15 @@ async def test_shard_that_returns_is_assigned_not_taken_over(world: World) -> No
 
 
 @pytest.mark.parametrize(
-    "obstacle", ["old epoch", "acting agent is live", "receiver is dead", "receiver is down", "receiver is elsewhere"]
+    "obstacle",
+    [
+        "old epoch",
+        "acting agent is live",
+        "receiver is dead",
+        "receiver is down",
+        "receiver is elsewhere",
+        "environment is halted",
+    ],
 )
 async def test_takeover_fails_when_what_it_saw_is_not_so(world: World, obstacle: str) -> None:
     await world.agent("a1")
@@ -287,11 +312,28 @@ async def test_takeover_fails_when_what_it_saw_is_not_so(world: World, obstacle:
         await world.expire("a2")
     if obstacle == "receiver is down":
         await world.change(schema.agent, "a2", admin_state_up=False)
+    if obstacle == "environment is halted":
+        await halt(world)
     seen_epoch = 7 if obstacle == "old epoch" else 1
     assert await assign_one(world.store, owner.shard_id, seen_epoch, "a2") is None
     row = await world.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == ("a1", 1)
     assert await world.events("shard_taken_over", "shard_assigned") == []
+
+
+async def halt(world: World) -> None:
+    """The circuit breaker opens."""
+    await world.db.write(lambda connection: connection.execute(update(schema.environment).values(halted_at=db_now())))
+
+
+async def test_home_takes_its_shards_back_while_the_environment_is_halted(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("a2")
+    owner = await world.tenant()
+    await world.store.release("a1", owner.shard_id, 1)
+    await halt(world)
+    assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
+    assert await assign_one(world.store, owner.shard_id, 1, "a1") is not None
 
 
 async def test_a_drained_agents_shards_are_handed_over_and_not_taken(world: World) -> None:
@@ -388,6 +430,8 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
         await world.agent(agent_id)
     for number in range(6):
         await world.tenant(f"p{number}")
+    await world.settle("a2")
+    await world.settle("a3")
     await world.expire("a1")
     tie = random.Random(1).choice
     for step in assign_unserved(await snapshot(world), tie):

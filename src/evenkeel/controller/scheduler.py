@@ -105,9 +105,13 @@ class Scheduler:
         for environment, unplaced in waiting.items():
             await self._place_waiting(environment, unplaced)
 
-    async def _take_stock(self) -> Stock:
+    async def look_at_clock(self) -> None:
+        """See whether the database's clock can be judged by: see :attr:`judging`."""
+        await self._take_stock(homes=False)
+
+    async def _take_stock(self, *, homes: bool = True) -> Stock:
         before = self._clock.monotonic()
-        homes = before >= self._homes_at
+        homes = homes and before >= self._homes_at
         stock = await self._store.take_stock(
             settle_seconds=self._settings.settle_seconds,
             breaker_window_seconds=self._settings.breaker_window_seconds,

@@ -77,6 +77,7 @@ class Controller:
         return lambda: self._clock.sleep(self._jittered(seconds()))
 
     async def _sweep(self) -> None:
+        await self._scheduler.look_at_clock()
         if not self._scheduler.judging:
             return
         overdue = await self._store.mark_overdue(limit=OVERDUE_PER_SWEEP)

@@ -2,7 +2,8 @@
 
 The session's time-to-live decides in the end; this only ends it early for a process that was seen on the bus and is
 gone, in two looks in a row. A suspicion may be wrong (a lost connection): then the next keepalive revives the
-session, and what was taken from it meanwhile is protected by the guard on its device.
+session, and what was taken from it meanwhile is protected by the guard on its device. So each session is suspected
+once for each time its process was seen: one that lives on unseen would otherwise lose its session at every look.
 """
 
 import asyncio
@@ -20,6 +21,8 @@ log = structlog.get_logger(__name__)
 PROBES_PER_SECOND = 200.0
 """However many agents there are: with more of them each is looked at less often."""
 PROBES_AT_ONCE = 16
+MAX_SUSPECTED = 10_000
+"""Of more they are all forgotten: at worst each is suspected once more."""
 
 
 class Suspicion:
@@ -38,6 +41,7 @@ class Suspicion:
         self._on_vanished = on_vanished
         self._sessions: tuple[SessionRef, ...] = ()
         self._gone: set[str] = set()
+        self._suspected: set[str] = set()
 
     def interval_seconds(self) -> float:
         """Until the next look."""
@@ -46,19 +50,29 @@ class Suspicion:
     async def look(self) -> None:
         """Probe every session's presence once; end those gone for the second time."""
         self._sessions = await self._store.sessions()
-        gone = await self._probe()
-        vanished = [session for session in gone if session.session_id in self._gone]
-        self._gone = {session.session_id for session in gone}
-        if vanished and await self._store.suspect(vanished):
+        answers = await self._probe()
+        gone = {session_id for session_id, there in answers.items() if there is False}
+        self._suspected -= {session_id for session_id, there in answers.items() if there}
+        doubtful = gone & self._gone - self._suspected
+        self._gone = gone
+        vanished = [session for session in self._sessions if session.session_id in doubtful]
+        if not vanished:
+            return
+        ended = await self._store.suspect(vanished)
+        if len(self._suspected) > MAX_SUSPECTED:
+            self._suspected.clear()
+        self._suspected |= doubtful
+        if ended:
             log.warning("agents vanished from the bus", agents=[session.agent_id for session in vanished])
             self._on_vanished()
 
-    async def _probe(self) -> list[SessionRef]:
+    async def _probe(self) -> dict[str, bool | None]:
+        """Whether each session's process is there, as :meth:`evenkeel.core.ports.Bus.present` says."""
         turns = asyncio.Semaphore(PROBES_AT_ONCE)
 
-        async def is_gone(session: SessionRef) -> bool:
+        async def there(session: SessionRef) -> bool | None:
             async with turns:
-                return await self._bus.present(presence_name(session.session_id)) is False
+                return await self._bus.present(presence_name(session.session_id))
 
-        answers = await asyncio.gather(*(is_gone(session) for session in self._sessions))
-        return [session for session, gone in zip(self._sessions, answers, strict=True) if gone]
+        answers = await asyncio.gather(*(there(session) for session in self._sessions))
+        return {session.session_id: answer for session, answer in zip(self._sessions, answers, strict=True)}

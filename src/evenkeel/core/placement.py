@@ -5,7 +5,7 @@ goes to an agent of that group. ``tie`` chooses among equals and is injected, so
 decide what "random" means.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
@@ -18,6 +18,10 @@ FULL_SCORE = 1.0
 """A device group whose capacity score reaches this takes no new load balancers (F5's capacity policy)."""
 
 
+SIGHT_SECONDS = 6.0
+"""How much later: what an agent reports of its devices it may have seen a status interval ago."""
+
+
 class AgentView(Value):
     """What placement needs to know of an agent."""
 
@@ -28,8 +32,12 @@ class AgentView(Value):
     """False: it is being drained."""
     forced_down: bool = False
     """Its host was declared dead."""
+    registered: bool = True
+    """It has a session, which was not ended; one that is not live is silent."""
+    fresh: bool = False
+    """Its session is so young that those of others may have been cut off together with it."""
     settled: bool = True
-    """Live for long enough to get its shards back."""
+    """Live, and seeing its devices, for long enough to get its shards back."""
     failback_asked: bool = False
     """An operator wants its shards to come home."""
     sight: int | None = None
@@ -52,6 +60,11 @@ class AgentView(Value):
     def acts(self) -> bool:
         """What it acts for is served."""
         return self.live and not self.forced_down
+
+    @property
+    def silent(self) -> bool:
+        """It may come back at any moment and find its shards."""
+        return self.registered and not self.live and not self.forced_down
 
 
 class GroupView(Value):
@@ -101,6 +114,8 @@ class Assign(Value):
     agent_id: str
     rebind: bool = False
     """It becomes the shard's home too: what is bound to a host is rebuilt there."""
+    to_home: bool = False
+    """It is the shard's home and nobody else can take it: even a drained one then serves it."""
 
 
 class Handover(Value):
@@ -142,8 +157,9 @@ def choose_home(agents: Iterable[AgentView], tie: Tie[AgentView]) -> AgentView |
 def fit_agents(agents: Iterable[AgentView]) -> list[AgentView]:
     """Eligible agents, without those that reach fewer devices than another one does.
 
-    What one said before another lost sight of a device proves nothing: it may have lost sight of it too. So with all
-    devices down nobody is better than another, and nothing moves for that reason.
+    What one said before another lost sight of a device, or found it again, proves nothing: it may see the same when it
+    looks. So a difference counts when both have said so again some time later, and a device that goes away and comes
+    back moves nothing, in whatever order they notice.
     """
     eligible = [agent for agent in agents if agent.eligible]
     return [agent for agent in eligible if not any(_sees_more(other, agent) for other in eligible)]
@@ -152,7 +168,9 @@ def fit_agents(agents: Iterable[AgentView]) -> list[AgentView]:
 def _sees_more(other: AgentView, agent: AgentView) -> bool:
     if other.sight is None or agent.sight is None:
         return False
-    return other.sight > agent.sight and other.sight_at > agent.sight_since
+    differ_since = max(agent.sight_since, other.sight_since)
+    both_said_so_at = min(agent.sight_at, other.sight_at)
+    return other.sight > agent.sight and both_said_so_at >= differ_since + SIGHT_SECONDS
 
 
 class _Loads:
@@ -163,16 +181,21 @@ class _Loads:
         self._load = {agent.id: agent.shards for agent in self.fit.values()}
         self._tie = tie
 
-    def take(self, *preferred: str | None, other_than: str | None = None) -> str | None:
-        """The first preferred one that is fit, else the one with the fewest shards; None if there is none."""
-        chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ != other_than), None)
-        chosen = chosen or self._least(other_than)
+    def take(self, *preferred: str | None, other_than: str | None = None, from_silent: bool = False) -> str | None:
+        """The first preferred one that is fit, else the one with the fewest shards; None if there is none.
+
+        From a silent agent only one takes that has been there for a while: when all were cut off together (by an
+        outage of the bus or the database), the first one back must not get everybody's shards.
+        """
+        barred = {id_ for id_, agent in self.fit.items() if from_silent and agent.fresh} | {other_than}
+        chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
+        chosen = chosen or self._least(barred)
         if chosen is not None:
             self._load[chosen] += 1
         return chosen
 
-    def _least(self, other_than: str | None) -> str | None:
-        loads = {id_: shards for id_, shards in self._load.items() if id_ != other_than}
+    def _least(self, barred: Collection[str | None]) -> str | None:
+        loads = {id_: shards for id_, shards in self._load.items() if id_ not in barred}
         if not loads:
             return None
         least = min(loads.values())
@@ -183,34 +206,43 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentView]) -> list[Assign]:
     """Every shard that nobody serves gets an agent: its home if that is fit, else they spread over the fit ones.
 
     While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
-    declared dead is replaced in mode ``relocate``.
+    declared dead is replaced in mode ``relocate``, and one whose agent was deleted in every mode.
     """
     agents = {agent.id: agent for agent in group.agents}
     loads = _Loads(group.agents, tie)
     plan: list[Assign] = []
     for shard in group.shards:
-        if shard.acting is not None and shard.acting in agents and agents[shard.acting].acts:
-            if shard.overdue and not group.halted and group.reschedule is RescheduleMode.CONTROL:
-                chosen = loads.take(shard.handover_to, shard.home, other_than=shard.acting)
-            else:
-                continue
-        elif (home := agents.get(shard.home)) is not None and home.eligible and _tied_to_home(group, home):
-            chosen = loads.take(home.id) if home.id in loads.fit else home.id
-        elif _tied_to_home(group, home):
-            continue
-        else:
-            chosen = loads.take(shard.home)
+        chosen = _taker(group, shard, agents, loads)
         if chosen is not None:
-            rebind = group.reschedule is RescheduleMode.RELOCATE and chosen != shard.home
-            plan.append(Assign(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen, rebind=rebind))
+            rebind = group.reschedule is not RescheduleMode.CONTROL and chosen != shard.home
+            to_home = chosen == shard.home and not agents[chosen].eligible
+            step = Assign(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen, rebind=rebind, to_home=to_home)
+            plan.append(step)
     return plan
 
 
-def _tied_to_home(group: GroupSnapshot, home: AgentView | None) -> bool:
-    """Nobody but home may take it."""
-    if group.halted or group.reschedule is RescheduleMode.NEVER:
+def _taker(group: GroupSnapshot, shard: ShardView, agents: dict[str, AgentView], loads: _Loads) -> str | None:
+    """Who is to have the shard now; None: nobody, or whoever has it."""
+    acting = agents.get(shard.acting) if shard.acting else None
+    home = agents.get(shard.home)
+    if acting is not None and acting.acts:
+        movable = shard.overdue and not group.halted and group.reschedule is RescheduleMode.CONTROL
+        return loads.take(shard.handover_to, shard.home, other_than=acting.id) if movable else None
+    from_silent = acting is not None and acting.silent and acting.id != shard.home
+    if tied_to_home(group.reschedule, home, halted=group.halted):
+        return shard.home if home is not None and home.acts and not (from_silent and home.fresh) else None
+    if not loads.fit:
+        return shard.home if home is not None and home.acts else None
+    return loads.take(shard.home, from_silent=acting is not None and acting.silent)
+
+
+def tied_to_home(reschedule: RescheduleMode, home: AgentView | None, *, halted: bool) -> bool:
+    """Nobody but the shard's home may take it."""
+    if halted:
         return True
-    return group.reschedule is RescheduleMode.RELOCATE and home is not None and not home.forced_down
+    if reschedule is RescheduleMode.CONTROL or home is None:
+        return False
+    return reschedule is RescheduleMode.NEVER or not home.forced_down
 
 
 def plan_leaving(group: GroupSnapshot, tie: Tie[AgentView], *, at_once: int) -> list[Handover]:

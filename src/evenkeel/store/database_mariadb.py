@@ -11,6 +11,9 @@ else a controller would tell an agent that what another one has just stored is n
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
@@ -21,12 +24,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from evenkeel.store.database_base import Op, T
 from evenkeel.store.database_server import (
     CONNECT_SECONDS,
+    IDLE_SECONDS,
     NOT_STORABLE,
     POOL_SECONDS,
     STATEMENT_SECONDS,
     ServerDatabase,
 )
 
+ANSWER_SECONDS = STATEMENT_SECONDS + 5.0
+"""The server's own limit comes first, if the server is there."""
 LOCK_SECONDS = 10
 MAX_LIST_BYTES = 64 * 1024 * 1024
 """Of the ids that one row's column can hold, joined by commas."""
@@ -43,11 +49,13 @@ TOO_LARGE = 1153
 URL_OPTIONS = frozenset({"charset", "ssl_ca", "ssl_cert", "ssl_key", "unix_socket"})
 """What may follow the ``?`` in a URL."""
 
+_limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)
 _SQL_MODE = "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
 _SESSION = (
     # UTC: UNIX_TIMESTAMP() of a local time would repeat an hour each autumn
     f"SET time_zone = '+00:00', max_statement_time = {STATEMENT_SECONDS:g},"
     f" innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {STATEMENT_SECONDS:.0f},"
+    f" idle_transaction_timeout = {IDLE_SECONDS},"
     f" group_concat_max_len = {MAX_LIST_BYTES}, sql_notes = 0"
 )
 _WRITER = ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",)
@@ -78,7 +86,6 @@ class MariadbDatabase(ServerDatabase):
                 "sql_mode": _SQL_MODE,
                 "init_command": _SESSION,
                 "connect_timeout": CONNECT_SECONDS,
-                "read_timeout": STATEMENT_SECONDS + 5.0,  # the server's own limit comes first, if it is there
             },
             hide_parameters=True,  # they are what tenants sent: not for logs
         )
@@ -95,10 +102,20 @@ class MariadbDatabase(ServerDatabase):
             cursor.close()
 
         event.listen(engine.sync_engine, "handle_error", _leave_wrong_server)
+        event.listen(engine.sync_engine, "before_cursor_execute", _allow_more_time)
+        event.listen(engine.sync_engine, "commit", _allow_more_time)
         return engine
 
     def sync_engines(self) -> tuple[Engine, ...]:
         return (self._write_engine.sync_engine, self._read_engine.sync_engine)
+
+    async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
+        async with _limited():
+            return await super()._once(engine, op)
+
+    async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
+        async with _limited():
+            return await super()._once_bare(engine, op)
 
     async def write(self, op: Op[T]) -> T:
         return await self._run(self._write_engine, op)
@@ -141,6 +158,27 @@ def _checked(url: URL) -> URL:
         )
     # the character set is what the tables have, whatever the URL says
     return url.set(drivername="mariadb+asyncmy").difference_update_query(["charset"])
+
+
+@asynccontextmanager
+async def _limited() -> AsyncIterator[None]:
+    """Raises :class:`TimeoutError` when a statement is not answered in time, by a server that hangs.
+
+    The driver's own time-out is asyncio.wait_for at every read, which loses cancellations before Python 3.12.
+    """
+    async with asyncio.timeout(ANSWER_SECONDS) as limit:
+        token = _limit.set(limit)
+        try:
+            yield
+        finally:
+            _limit.reset(token)
+
+
+def _allow_more_time(*_event: Any) -> None:
+    """Each statement has its own time."""
+    limit = _limit.get()
+    if limit is not None and not limit.expired():
+        limit.reschedule(asyncio.get_running_loop().time() + ANSWER_SECONDS)
 
 
 def _in_snapshot(connection: Connection, op: Op[T]) -> T:

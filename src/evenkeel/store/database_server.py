@@ -10,8 +10,9 @@ import asyncio
 import random
 import time
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -26,6 +27,9 @@ GIVE_UP_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 STATEMENT_SECONDS = 30.0
 POOL_SECONDS = 10.0
+IDLE_SECONDS = 3
+"""A transaction between two statements for so long is ended by the server. Its process is frozen or cut off, and would
+keep others from the rows that it locked; should it wake up, the transaction runs again."""
 
 Connecting = AbstractAsyncContextManager[AsyncConnection]
 
@@ -53,9 +57,13 @@ class ServerDatabase(Database):
         """``bare``: without a transaction."""
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = False
+        asked_to_stop = _cancellations()
         for attempt in range(ATTEMPTS):
             try:
-                return await (self._once_bare(engine, op) if bare else self._once(engine, op))
+                result = await (self._once_bare(engine, op) if bare else self._once(engine, op))
+                if _cancellations() > asked_to_stop:
+                    raise asyncio.CancelledError  # a driver's asyncio.wait_for lost it, as Python before 3.12 does
+                return result
             except IntegrityError:
                 raise
             except DBAPIError as error:
@@ -92,10 +100,14 @@ class ServerDatabase(Database):
                 raise
             return result
 
-    @staticmethod
-    async def _once_bare(engine: AsyncEngine, op: Op[T]) -> T:
+    async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
         async with engine.connect() as connection:
             return await connection.run_sync(op)
+
+
+def _cancellations() -> int:
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
 
 
 NOT_STORABLE = "a text or number is one that the database cannot hold"
@@ -116,6 +128,7 @@ class PostgresqlDatabase(ServerDatabase):
             connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS},
             hide_parameters=True,  # they are what tenants sent: not for logs
         )
+        event.listen(self._engine.sync_engine, "connect", _limit_idle_transactions)
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
         self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._query_engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -143,3 +156,8 @@ class PostgresqlDatabase(ServerDatabase):
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+def _limit_idle_transactions(connection: Any, _record: Any) -> None:
+    statement = f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+    connection.run_async(lambda driver: driver.execute(statement))  # not in a transaction, which might be rolled back

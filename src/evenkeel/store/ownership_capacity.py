@@ -169,7 +169,9 @@ def _keep(connection: Connection, environment: str, number: int, report: ReportS
     here = (_reservation.c.environment == environment, _reservation.c.group_number == number)
     before = connection.scalar(select(_group.c.capacity).where(*_is(environment, number)).with_for_update())
     since = db_now() - float(report.capacity_measured_seconds_ago + REPORT_SLACK_SECONDS)
-    connection.execute(delete(_reservation).where(*here, _reservation.c.confirmed_at < since))
+    confirmed_at = _reservation.c.confirmed_at  # in the future: before the database's clock was set back
+    included = or_(confirmed_at < since, confirmed_at > db_now() + REPORT_SLACK_SECONDS)
+    connection.execute(delete(_reservation).where(*here, included))
     now = GroupCapacity(figures=report.capacity)
     for text in connection.scalars(select(_reservation.c.amounts).where(*here)):
         now = now.reserving(_amounts.decode(text))

@@ -7,7 +7,7 @@ it is refused by the device's guard.
 
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, exists, false, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -22,6 +22,7 @@ from evenkeel.store.ownership_capacity import reserve
 from evenkeel.store.ownership_sql import (
     Raced,
     acting_ids,
+    acts,
     eligible,
     handover_overdue,
     hosts_locked,
@@ -33,6 +34,7 @@ from evenkeel.store.ownership_sql import (
 from evenkeel.store.part import Part
 
 _agent = schema.agent
+_environment = schema.environment
 _shard = schema.shard
 _root = schema.load_balancer
 
@@ -159,7 +161,8 @@ def _assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardO
     taken = [
         (step, shard)
         for step, shard in seen
-        if shard.id in free and (shard.environment, shard.group_number) == takers.get(step.agent_id)
+        if _may_take(takers.get(step.agent_id), step, shard)
+        and (shard.id in free.anybody or (shard.id in free.home_only and step.agent_id == shard.home_agent_id))
     ]
     if not taken:
         return ()
@@ -187,19 +190,39 @@ def _taking(step: Assign, shard: Any) -> dict[str, Any]:
     return {"b_id": shard.id, "b_epoch": shard.epoch, "b_agent": step.agent_id, "b_home": home}
 
 
-def _takers(connection: Connection, agent_ids: Iterable[str]) -> dict[str, tuple[str, int]]:
-    """Where each of these agents that may have shards now is."""
-    statement = select(_agent.c.id, _agent.c.environment, _agent.c.group_number).where(
-        among(_agent.c.id, agent_ids), eligible()
-    )
-    return {row.id: (row.environment, row.group_number) for row in connection.execute(statement)}
+def _takers(connection: Connection, agent_ids: Iterable[str]) -> dict[str, Any]:
+    """Those of the agents that act now, and whether they may have other shards than their own."""
+    columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, eligible().label("eligible"))
+    return {row.id: row for row in connection.execute(select(*columns).where(among(_agent.c.id, agent_ids), acts()))}
 
 
-def _unserved(connection: Connection, shard_ids: Iterable[str]) -> set[str]:
+def _may_take(taker: Any, step: Assign, shard: Any) -> bool:
+    if taker is None or (taker.environment, taker.group_number) != (shard.environment, shard.group_number):
+        return False
+    return bool(taker.eligible) or (step.to_home and shard.home_agent_id == taker.id)
+
+
+class _Unserved(NamedTuple):
+    """Ids of shards that may be assigned."""
+
+    anybody: set[str]
+    home_only: set[str]
+    """The circuit breaker has been opened, perhaps since this was decided."""
+
+
+def _unserved(connection: Connection, shard_ids: Iterable[str]) -> _Unserved:
     """Those of the shards that nobody serves, or whose owner was asked to release them long ago."""
     acting = _shard.c.acting_agent_id
     unserved = or_(acting.is_(None), acting.not_in(acting_ids()), handover_overdue())
-    return set(connection.scalars(select(_shard.c.id).where(among(_shard.c.id, shard_ids), unserved)))
+    rows = connection.execute(
+        select(_shard.c.id, _environment.c.halted_at)
+        .join(_environment, _environment.c.name == _shard.c.environment)
+        .where(among(_shard.c.id, shard_ids), unserved)
+    ).all()
+    return _Unserved(
+        anybody={row.id for row in rows if row.halted_at is None},
+        home_only={row.id for row in rows if row.halted_at is not None},
+    )
 
 
 def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:

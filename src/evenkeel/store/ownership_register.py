@@ -9,7 +9,7 @@ import uuid
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, and_, case, func, not_, or_, select, update
+from sqlalchemy import BindParameter, Connection, Double, and_, bindparam, case, func, not_, or_, select, update
 
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT
@@ -83,11 +83,29 @@ def _check_group(connection: Connection, call: Register) -> Any:
         raise _contradiction(call, "device_driver", call.device_driver, group.device_driver, where)
     expected = set(msgspec.json.decode(group.endpoints, type=tuple[str, ...]))
     same_endpoints = expected == set(call.endpoints)
-    if (group.ha_type == call.ha_type.value and same_endpoints) or not _has_other_live_agent(connection, call):
+    if group.ha_type == call.ha_type.value and same_endpoints:
+        return group
+    _end_silent_sessions(connection, call)
+    if not _has_other_live_agent(connection, call):
         return group
     if group.ha_type != call.ha_type.value:
         raise _contradiction(call, "ha_type", call.ha_type.value, group.ha_type, where)
     raise _contradiction(call, "endpoints", ", ".join(sorted(call.endpoints)), ", ".join(sorted(expected)), where)
+
+
+def _end_silent_sessions(connection: Connection, call: Register) -> None:
+    """Those who agreed on other devices must not be revived by a keepalive: they have to register, and be checked."""
+    connection.execute(
+        update(_agent)
+        .where(
+            _agent.c.environment == call.environment,
+            _agent.c.group_number == call.group_number,
+            _agent.c.id != call.agent_id,
+            _agent.c.session_id.is_not(None),
+            not_(live()),
+        )
+        .values(session_id=None, silent_since=None)
+    )
 
 
 def _has_other_live_agent(connection: Connection, call: Register) -> bool:
@@ -193,17 +211,23 @@ def renew(connection: Connection, agent_id: str, session_id: str, ttl_seconds: f
     One that had expired lives again, and has to settle again. (``session_started_at`` is set before the expiry it is
     judged by: MariaDB evaluates assignments from left to right.)
     """
-    statement = (
-        update(_agent)
-        .where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
-        .ordered_values(
-            (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
-            (_agent.c.session_expires_at, db_now() + float(ttl_seconds)),
-            (_agent.c.session_ttl_seconds, float(ttl_seconds)),
-        )
-    )
-    row = returning(statement, _agent.c.assignments_revision, by=_agent.c.id == agent_id).first(connection)
+    row = _RENEW.first(connection, {"b_id": agent_id, "b_session": session_id, "b_ttl": float(ttl_seconds)})
     return None if row is None else int(row.assignments_revision)
+
+
+_TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
+_RENEW = returning(
+    update(_agent)
+    .where(_agent.c.id == bindparam("b_id"), _agent.c.session_id == bindparam("b_session"))
+    .ordered_values(
+        (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
+        (_agent.c.session_expires_at, db_now() + _TTL),
+        (_agent.c.session_ttl_seconds, _TTL),
+    ),
+    _agent.c.assignments_revision,
+    by=_agent.c.id == bindparam("b_id"),
+)
+"""Built once: building it costs more than running it, and every agent asks for it every second."""
 
 
 def _free_former_shards(connection: Connection, agent_id: str) -> None:

@@ -4,18 +4,21 @@ Snapshots decide nothing. Each decision is committed by :mod:`evenkeel.store.own
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     ScalarSelect,
+    Select,
     and_,
     bindparam,
     case,
     exists,
     false,
     func,
+    literal,
     or_,
     select,
     update,
@@ -24,17 +27,19 @@ from sqlalchemy import (
 from evenkeel.core.placement import FULL_SCORE, AgentView, GroupSnapshot, GroupView, ShardView
 from evenkeel.store import schema
 from evenkeel.store.among import among
+from evenkeel.store.clock import db_now
 from evenkeel.store.ownership_capacity import group_capacity
 from evenkeel.store.ownership_sql import (
     acting_ids,
     eligible,
     eligible_ids,
+    fresh,
     handover_overdue,
     live,
     settled,
     tell_agents,
 )
-from evenkeel.store.ownership_stock import needs_decision, read_agents, read_rules
+from evenkeel.store.ownership_stock import NEEDS_DECISION, movers_of, read_agents, read_rules
 from evenkeel.store.part import Part
 
 MAX_SHARDS_PER_SNAPSHOT = 1_000
@@ -82,6 +87,12 @@ class SchedulingPart(Part):
 
 
 def _unplaced(connection: Connection, limit: int) -> tuple[tuple[str, str, str], ...]:
+    rows = connection.execute(_unplaced_statement(limit))
+    return tuple((row.id, row.provider, row.project_id) for row in rows)
+
+
+@cache
+def _unplaced_statement(limit: int) -> Select[Any]:
     taking = (
         select(_agent.c.environment)
         .join(_group, and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number))
@@ -89,13 +100,12 @@ def _unplaced(connection: Connection, limit: int) -> tuple[tuple[str, str, str],
     )
     # then those nobody has explained yet, so that each gets its reason
     urgency = case((_root.c.provider.in_(taking), 0), (_root.c.status_reason == "", 1), else_=2)
-    statement = (
+    return (
         select(_root.c.id, _root.c.provider, _root.c.project_id)
         .where(_root.c.shard_id.is_(None), _root.c.deleted == false())
         .order_by(urgency, _root.c.created_at, _root.c.id)
         .limit(limit)
     )
-    return tuple((row.id, row.provider, row.project_id) for row in connection.execute(statement))
 
 
 def _explain(connection: Connection, load_balancer_ids: Sequence[str], reason: str) -> None:
@@ -121,7 +131,9 @@ def _groups(connection: Connection, environment: str, project_id: str, settle_se
         .where(_group.c.environment == environment)
         .order_by(_group.c.number)
     ).all()
-    agents = _agent_views(connection, environment, settle_seconds)
+    # where the tenant stays, nobody's load decides anything
+    stays = any(row.holds_tenant and row.capacity_score < FULL_SCORE for row in rows)
+    agents = _agent_views(connection, environment, settle_seconds, loads=not stays)
     return tuple(
         GroupView(
             number=row.number,
@@ -135,9 +147,15 @@ def _groups(connection: Connection, environment: str, project_id: str, settle_se
 
 
 def _agent_views(
-    connection: Connection, environment: str, settle_seconds: float, group_number: int | None = None
+    connection: Connection,
+    environment: str,
+    settle_seconds: float,
+    group_number: int | None = None,
+    *,
+    loads: bool = True,
 ) -> dict[int, tuple[AgentView, ...]]:
-    """All agents of the environment or of one of its groups, by group. One statement."""
+    """All agents of the environment or of one of its groups, by group. One statement; ``loads`` costs as much as
+    there are shards."""
     statement = (
         select(
             _agent.c.id,
@@ -150,8 +168,14 @@ def _agent_views(
             _agent.c.sight_since,
             _agent.c.reported_at,
             settled(settle_seconds).label("settled"),
-            _count_of(_shard.c.acting_agent_id).label("acting"),
-            _count_of(_shard.c.home_agent_id).label("homed"),
+            _agent.c.session_id,
+            fresh().label("fresh"),
+            db_now().label("now"),
+            *(
+                (_count_of(_shard.c.acting_agent_id).label("acting"), _count_of(_shard.c.home_agent_id).label("homed"))
+                if loads
+                else (literal(0).label("acting"), literal(0).label("homed"))
+            ),
         )
         .where(_agent.c.environment == environment)
         .order_by(_agent.c.group_number, _agent.c.id)
@@ -165,10 +189,12 @@ def _agent_views(
             live=bool(row.live),
             admin_state_up=row.admin_state_up,
             forced_down=row.forced_down,
+            registered=row.session_id is not None,
+            fresh=bool(row.fresh),
             settled=bool(row.settled),
             failback_asked=row.failback_asked,
             sight=row.reachable_devices,
-            sight_since=row.sight_since or 0.0,
+            sight_since=0.0 if (row.sight_since or 0.0) > row.now else row.sight_since or 0.0,
             sight_at=row.reported_at or 0.0,
             shards=row.acting,
             homed=row.homed,
@@ -186,14 +212,13 @@ def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
 
 
 def _snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
-    agents, _ = read_agents(connection, settle_seconds)
-    rules, _ = read_rules(connection)
+    members, _ = read_agents(connection, settle_seconds, (environment, group_number))
+    rules, _ = read_rules(connection, environment)
     rule = rules.get((environment, group_number))
     if rule is None:
         return GroupSnapshot()
-    members = [each for each in agents if (each.environment, each.group_number) == (environment, group_number)]
     return GroupSnapshot(
-        shards=_shard_views(connection, environment, group_number, needs_decision(members, rules, homes=True)),
+        shards=_shard_views(connection, environment, group_number, movers_of(members, rules)),
         agents=_agent_views(connection, environment, settle_seconds, group_number).get(group_number, ()),
         reschedule=rule.reschedule,
         failback=rule.failback,
@@ -201,18 +226,29 @@ def _snapshot(connection: Connection, environment: str, group_number: int, settl
     )
 
 
-def _shard_views(
-    connection: Connection, environment: str, group_number: int, due: ColumnElement[bool]
-) -> tuple[ShardView, ...]:
+def _group_shards() -> Select[Any]:
     """Shards to decide on, the unserved ones first, then all handovers under way: they count."""
     unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_ids()))
     under_way = _shard.c.handover_to.is_not(None)
-    statement = (
+    return (
         select(_shard, handover_overdue().label("overdue"))
-        .where(_shard.c.environment == environment, _shard.c.group_number == group_number, or_(due, under_way))
+        .where(
+            _shard.c.environment == bindparam("b_environment"),
+            _shard.c.group_number == bindparam("b_group"),
+            or_(NEEDS_DECISION[True], under_way),
+        )
         .order_by(case((unserved, 0), (under_way, 1), else_=2), _shard.c.id)
         .limit(MAX_SHARDS_PER_SNAPSHOT)
     )
+
+
+_GROUP_SHARDS = _group_shards()
+
+
+def _shard_views(
+    connection: Connection, environment: str, group_number: int, movers: dict[str, list[str]]
+) -> tuple[ShardView, ...]:
+    rows = connection.execute(_GROUP_SHARDS, {"b_environment": environment, "b_group": group_number, **movers})
     return tuple(
         ShardView(
             id=row.id,
@@ -222,7 +258,7 @@ def _shard_views(
             handover_to=row.handover_to,
             overdue=bool(row.overdue),
         )
-        for row in connection.execute(statement)
+        for row in rows
     )
 
 

@@ -21,6 +21,7 @@ from sqlalchemy import (
     false,
     func,
     not_,
+    or_,
     select,
     update,
 )
@@ -40,6 +41,10 @@ MAX_IDS_PER_STATEMENT = 1_000
 
 DUPLICATE_KEY = 1062
 """MariaDB's number for a unique constraint that would break."""
+
+
+FRESH_SESSIONS = 1.5
+"""Lives of a session for which an agent is new."""
 
 
 class Raced(Exception):
@@ -74,8 +79,15 @@ def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 @cache
 def settled(settle_seconds: float, agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Eligible, and live for long enough to get its shards back."""
-    return and_(eligible(agent), agent.c.session_started_at <= db_now() - float(settle_seconds))
+    """Eligible, live for long enough to get its shards back, and seeing for as long the devices it sees now."""
+    since = db_now() - float(settle_seconds)
+    sight = func.coalesce(agent.c.sight_since, 0.0)
+    return and_(eligible(agent), agent.c.session_started_at <= since, or_(sight <= since, sight > db_now()))
+
+
+def fresh(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """Its session is so young that others that were cut off together with it may not be back yet."""
+    return func.coalesce(agent.c.session_started_at > db_now() - FRESH_SESSIONS * agent.c.session_ttl_seconds, false())
 
 
 @cache
@@ -99,11 +111,14 @@ FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "hando
 
 
 def handover_overdue() -> ColumnElement[bool]:
-    """The acting agent has had its time to release the shard: it is taken from it, and its device refuses the rest."""
-    shard = schema.shard
-    return func.coalesce(
-        and_(shard.c.handover_to.is_not(None), shard.c.handover_at < db_now() - HANDOVER_PATIENCE_SECONDS), false()
-    )
+    """The acting agent has had its time to release the shard: it is taken from it, and its device refuses the rest.
+
+    One asked for in the future was asked for before the database's clock was set back.
+    """
+    asked_at = schema.shard.c.handover_at
+    patience = HANDOVER_PATIENCE_SECONDS
+    long_ago = or_(asked_at < db_now() - patience, asked_at > db_now() + patience)
+    return func.coalesce(and_(schema.shard.c.handover_to.is_not(None), long_ago), false())
 
 
 def hosts_locked(connection: Connection, agent_ids: Iterable[str | None]) -> dict[str, str]:

@@ -5,20 +5,21 @@ the ids of those agents whose shards must move.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, not_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, not_, or_, select, update
 
 from evenkeel.core.breaker import AgentPulse, BreakerState, verdict
 from evenkeel.core.control import SessionRef, Stock
-from evenkeel.core.placement import AgentView, fit_agents, wants_home
+from evenkeel.core.placement import AgentView, fit_agents, tied_to_home, wants_home
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 from evenkeel.store import schema
-from evenkeel.store.among import among
+from evenkeel.store.among import among, among_given
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
-from evenkeel.store.ownership_sql import handover_overdue, live, settled
+from evenkeel.store.ownership_sql import fresh, handover_overdue, live, settled
 from evenkeel.store.part import Part
 
 FALTERING_SHARE_OF_TTL = 0.5
@@ -77,8 +78,23 @@ class StockPart(Part):
         return await self._db.write(lambda connection: _suspect(connection, sessions))
 
 
-def read_agents(connection: Connection, settle_seconds: float) -> tuple[list[AgentStock], float]:
-    """All agents without their loads, and the database's time. One statement."""
+def read_agents(
+    connection: Connection, settle_seconds: float, group: tuple[str, int] | None = None
+) -> tuple[list[AgentStock], float]:
+    """All agents, or those of one group, without their loads, and the database's time. One statement."""
+    statement = _agents_statement(settle_seconds)
+    if group is not None:
+        statement = statement.where(_agent.c.environment == group[0], _agent.c.group_number == group[1])
+    rows = connection.execute(statement).all()
+    now = rows[0].now if rows else connection.scalar(select(db_now()))
+    return [_agent_stock(row) for row in rows], float(now or 0.0)
+
+
+# Building a statement costs more than running it: those of every tick are built once.
+
+
+@cache
+def _agents_statement(settle_seconds: float) -> Select[Any]:
     columns = (
         _agent.c.id,
         _agent.c.environment,
@@ -95,10 +111,8 @@ def read_agents(connection: Connection, settle_seconds: float) -> tuple[list[Age
         _agent.c.session_expires_at,
         _agent.c.session_ttl_seconds,
     )
-    statement = select(*columns, live().label("live"), settled(settle_seconds).label("settled"), db_now().label("now"))
-    rows = connection.execute(statement.order_by(_agent.c.id)).all()
-    now = rows[0].now if rows else connection.scalar(select(db_now()))
-    return [_agent_stock(row) for row in rows], float(now or 0.0)
+    judged = (live().label("live"), fresh().label("fresh"), settled(settle_seconds).label("settled"))
+    return select(*columns, *judged, db_now().label("now")).order_by(_agent.c.id)
 
 
 def _agent_stock(row: Any) -> AgentStock:
@@ -107,10 +121,12 @@ def _agent_stock(row: Any) -> AgentStock:
         live=bool(row.live),
         admin_state_up=row.admin_state_up,
         forced_down=row.forced_down,
+        registered=row.session_id is not None,
+        fresh=bool(row.fresh),
         settled=bool(row.settled),
         failback_asked=row.failback_asked,
         sight=row.reachable_devices,
-        sight_since=row.sight_since or 0.0,
+        sight_since=0.0 if (row.sight_since or 0.0) > row.now else row.sight_since or 0.0,
         sight_at=row.reported_at or 0.0,
     )
     return AgentStock(
@@ -125,20 +141,24 @@ def _agent_stock(row: Any) -> AgentStock:
     )
 
 
-def read_rules(connection: Connection) -> tuple[dict[tuple[str, int], GroupRules], dict[str, BreakerState]]:
-    """The rules of every group, and every environment's circuit breaker. One statement."""
-    rows = connection.execute(
-        select(
-            _environment.c.name,
-            _environment.c.failback,
-            _environment.c.breaker_share,
-            _environment.c.breaker_agents,
-            _environment.c.halted_at,
-            _environment.c.resumed_at,
-            _group.c.number,
-            _group.c.reschedule,
-        ).select_from(_environment.outerjoin(_group, _group.c.environment == _environment.c.name))
-    ).all()
+_RULES = select(
+    _environment.c.name,
+    _environment.c.failback,
+    _environment.c.breaker_share,
+    _environment.c.breaker_agents,
+    _environment.c.halted_at,
+    _environment.c.resumed_at,
+    _group.c.number,
+    _group.c.reschedule,
+).select_from(_environment.outerjoin(_group, _group.c.environment == _environment.c.name))
+
+
+def read_rules(
+    connection: Connection, environment: str | None = None
+) -> tuple[dict[tuple[str, int], GroupRules], dict[str, BreakerState]]:
+    """The rules of every group, and every environment's circuit breaker; or of one environment. One statement."""
+    statement = _RULES if environment is None else _RULES.where(_environment.c.name == environment)
+    rows = connection.execute(statement).all()
     rules = {
         (row.name, row.number): GroupRules(
             reschedule=RescheduleMode(row.reschedule),
@@ -165,55 +185,77 @@ def _take_stock(connection: Connection, settle_seconds: float, window_seconds: f
     if not agents:
         return Stock(now_seconds=now)
     rules, breakers = read_rules(connection)
-    statement = (
-        select(_shard.c.environment, _shard.c.group_number)
-        .where(needs_decision(agents, rules, homes=homes))
-        .distinct()
-        .order_by(_shard.c.environment, _shard.c.group_number)
-    )
-    groups = tuple((row.environment, row.group_number) for row in connection.execute(statement))
+    due = connection.execute(_DUE_GROUPS[homes], movers_of(agents, rules))
+    groups = tuple((row.environment, row.group_number) for row in due)
     silence = any(_is_news(agent) for agent in agents) or bool(_verdicts(agents, breakers, now, window_seconds))
     silence = silence or (homes and bool(_came_home(connection, agents)))
     return Stock(now_seconds=now, groups=groups, silence=silence)
 
 
-def needs_decision(
-    agents: Sequence[AgentStock], rules: dict[tuple[str, int], GroupRules], *, homes: bool
-) -> ColumnElement[bool]:
-    """Shards that nobody serves, that are to leave their acting agent, or whose handover gets nowhere; and (only if
-    ``homes``, for that reads every shard's index entry) that are away from a home that wants them."""
-    movers, wanting = _movers(agents, rules)
-    unfit = [agent.view.id for agent in agents if not agent.view.eligible]
-    free = _shard.c.handover_to.is_(None)
+def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
+    acting, home, handover_to = _shard.c.acting_agent_id, _shard.c.home_agent_id, _shard.c.handover_to
+    free = handover_to.is_(None)
+    unserved = or_(acting.is_(None), among_given(acting, "b_dead"))
+    overdue = and_(handover_overdue(), among_given(acting, "b_movable"))
     terms = [
-        _shard.c.acting_agent_id.is_(None),
-        and_(free, among(_shard.c.acting_agent_id, movers)),
-        and_(_shard.c.handover_to.is_not(None), or_(among(_shard.c.handover_to, unfit), handover_overdue())),
-        among(_shard.c.acting_agent_id, [agent.view.id for agent in agents if not agent.view.acts]),
+        and_(unserved, among_given(home, "b_takeable")),
+        and_(free, among_given(acting, "b_leaving")),
+        and_(handover_to.is_not(None), or_(among_given(handover_to, "b_unfit"), overdue)),
     ]
     if homes:
-        away = _shard.c.home_agent_id != _shard.c.acting_agent_id
-        terms.append(and_(free, among(_shard.c.home_agent_id, wanting), away))
-        terms.append(_shard.c.acting_agent_id.not_in(select(_agent.c.id)))
+        known = select(_agent.c.id)
+        terms.append(and_(free, among_given(home, "b_wanting"), home != acting))
+        terms.append(and_(unserved, home.not_in(known)))
+        terms.append(acting.not_in(known))
     return or_(*terms)
 
 
-def _movers(agents: Sequence[AgentStock], rules: dict[tuple[str, int], GroupRules]) -> tuple[list[str], list[str]]:
-    """Ids of agents whose shards must go, and of homes whose shards should come."""
+NEEDS_DECISION = {homes: _needs_decision(homes=homes) for homes in (False, True)}
+"""Shards that nobody serves and somebody can take, that are to leave their acting agent, or whose handover gets
+nowhere; and with True, which reads every shard's index entry, those that are away from a home that wants them or whose
+agents were deleted. Parameters: :func:`movers_of`."""
+
+_DUE_GROUPS = {
+    homes: select(_shard.c.environment, _shard.c.group_number)
+    .where(due)
+    .distinct()
+    .order_by(_shard.c.environment, _shard.c.group_number)
+    for homes, due in NEEDS_DECISION.items()
+}
+
+
+def movers_of(agents: Sequence[AgentStock], rules: dict[tuple[str, int], GroupRules]) -> dict[str, list[str]]:
+    """The agents that ``NEEDS_DECISION`` asks for, by parameter."""
     by_group: dict[tuple[str, int], list[AgentView]] = {}
     for agent in agents:
         by_group.setdefault((agent.environment, agent.group_number), []).append(agent.view)
-    movers: list[str] = []
-    wanting: list[str] = []
+    found: dict[str, list[str]] = {
+        "b_dead": [agent.view.id for agent in agents if not agent.view.acts],
+        "b_unfit": [agent.view.id for agent in agents if not agent.view.eligible],
+        "b_takeable": [],
+        "b_movable": [],
+        "b_leaving": [],
+        "b_wanting": [],
+    }
     for place, views in by_group.items():
-        rule = rules.get(place)
-        fit = fit_agents(views)
-        may_move = rule is not None and not rule.halted and rule.reschedule is RescheduleMode.CONTROL and bool(fit)
-        fit_ids = {view.id for view in fit}
-        movers += [view.id for view in views if not view.acts or (may_move and view.id not in fit_ids)]
-        if may_move and rule is not None:
-            wanting += [view.id for view in fit if wants_home(view, rule.failback)]
-    return movers, wanting
+        if (rule := rules.get(place)) is not None:
+            _add_movers(found, views, rule)
+    return found
+
+
+def _add_movers(found: dict[str, list[str]], views: Sequence[AgentView], rule: GroupRules) -> None:
+    """``b_takeable``: homes whose unserved shards somebody can take now."""
+    fit = fit_agents(views)
+    for view in views:
+        tied = tied_to_home(rule.reschedule, view, halted=rule.halted)
+        if view.acts or (fit and not tied):
+            found["b_takeable"].append(view.id)
+    if rule.halted or rule.reschedule is not RescheduleMode.CONTROL or not fit:
+        return
+    fit_ids = {view.id for view in fit}
+    found["b_movable"] += [view.id for view in views]
+    found["b_leaving"] += [view.id for view in views if view.acts and view.id not in fit_ids]
+    found["b_wanting"] += [view.id for view in fit if wants_home(view, rule.failback)]
 
 
 # -- silence and circuit breakers
@@ -231,16 +273,20 @@ def _verdicts(
     changes: dict[str, str] = {}
     for name, breaker in breakers.items():
         members = [agent for agent in agents if agent.environment == name and agent.registered]
-        said = verdict(breaker, _pulses(members, now), now=now, window_seconds=window_seconds)
+        said = verdict(breaker, _pulses(members, now, window_seconds), now=now, window_seconds=window_seconds)
         if said is not None:
             changes[name] = said
     return changes
 
 
-def _pulses(agents: Sequence[AgentStock], now: float) -> list[AgentPulse]:
+def _pulses(agents: Sequence[AgentStock], now: float, window_seconds: float) -> list[AgentPulse]:
     counted = [agent for agent in agents if not agent.view.forced_down]
-    somebody_silent = any(not agent.view.live for agent in counted)
+    somebody_silent = any(_fell_silent_lately(agent, now, window_seconds) for agent in counted)
     return [AgentPulse(id=agent.view.id, silent_since=_silent_since(agent, now, somebody_silent)) for agent in counted]
+
+
+def _fell_silent_lately(agent: AgentStock, now: float, window_seconds: float) -> bool:
+    return not agent.view.live and abs(now - agent.expires_at) < window_seconds
 
 
 def _silent_since(agent: AgentStock, now: float, somebody_silent: bool) -> float | None:

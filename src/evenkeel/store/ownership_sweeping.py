@@ -3,7 +3,7 @@
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, or_, select
 
 from evenkeel.core.control import Event
 from evenkeel.core.statuses import ProvisioningStatus
@@ -28,9 +28,9 @@ class SweepingPart(Part):
         seconds = self._options.pending_deadline_seconds
         reason = f"not confirmed by its device within {seconds:g} s; still being retried"
         size = min(limit, MAX_IDS_PER_STATEMENT)
-        if not await self._db.read(lambda connection: _overdue(connection, size)):
+        if not await self._db.read(lambda connection: _overdue(connection, size, seconds)):
             return 0  # the usual answer, without taking the write lock
-        return await self._db.write(lambda connection: _mark_overdue(connection, size, reason))
+        return await self._db.write(lambda connection: _mark_overdue(connection, size, seconds, reason))
 
     async def add_event(self, event: Event) -> None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.add_event`. Its time is the database's."""
@@ -51,23 +51,24 @@ class SweepingPart(Part):
         return await self._db.write(lambda connection: _trim_events(connection, keep))
 
 
-def _is_overdue() -> tuple[Any, ...]:
+def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
     return (
-        _root.c.pending_deadline < db_now(),
+        # a deadline from the far future is from before the database's clock was set back
+        or_(_root.c.pending_deadline < db_now(), _root.c.pending_deadline > db_now() + 2 * deadline_seconds),
         _root.c.provisioning_status.in_(PENDING_STATUSES),
         _root.c.shard_id.is_not(None),
     )
 
 
-def _overdue(connection: Connection, limit: int) -> list[str]:
-    statement = select(_root.c.id).where(*_is_overdue()).order_by(_root.c.pending_deadline).limit(limit)
+def _overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
+    statement = select(_root.c.id).where(*_is_overdue(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
     return list(connection.scalars(statement))
 
 
-def _mark_overdue(connection: Connection, limit: int, reason: str) -> int:
-    ids = _overdue(connection, limit)
+def _mark_overdue(connection: Connection, limit: int, deadline_seconds: float, reason: str) -> int:
+    ids = _overdue(connection, limit, deadline_seconds)
     # said again under the lock: a report or another sweeper may have come first
-    rows = connection.execute(standing_of().where(among(_root.c.id, ids), *_is_overdue())).all()
+    rows = connection.execute(standing_of().where(among(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
     write_settlements(connection, [_too_late(standing(row), reason) for row in rows])
     events = [
         event_row(

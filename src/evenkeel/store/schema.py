@@ -132,6 +132,7 @@ shard = Table(
     Index("ix_shard_acting_agent_id", "acting_agent_id"),
     Index("ix_shard_home_agent_id", "home_agent_id"),
     Index("ix_shard_handover_to", "handover_to"),
+    Index("ix_shard_environment_group_number", "environment", "group_number"),
 )
 
 subnet = Table(

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.acceptance.history import finals, ownership, registers
 from tests.acceptance.history.events import Event, of_kind
-from tests.acceptance.history.takeovers import Sample, samples
+from tests.acceptance.history.takeovers import Sample, returned, samples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +18,8 @@ class Verdict:
     counts: dict[str, int]
     faults: dict[str, int]
     takeovers: list[Sample]
+    returned: dict[str, int]
+    """Shards by class that no other agent had taken over when theirs was back."""
     lost: list[str] = field(default_factory=list)
     """Acknowledged, and the API holds something else (or again, after an acknowledged delete)."""
     differing: list[str] = field(default_factory=list)
@@ -53,6 +55,7 @@ def check(events: Sequence[Event]) -> Verdict:
         counts=_counts(events, found),
         faults=dict(Counter(f"{_class(event['target'])} {event['fault']}" for event in of_kind(events, "fault"))),
         takeovers=samples(events),
+        returned=returned(events),
         lost=_lost(found, finals.registers_of(api)),
         differing=wrong,
         orphans=orphans,
@@ -81,7 +84,8 @@ def _lost(found: dict[str, registers.Allowed], held: dict[str, Any]) -> list[str
 
 def _devices(events: Sequence[Event], wanted: dict[str, Any]) -> tuple[list[str], list[str]]:
     wrong, orphans = [], []
-    for event in of_kind(events, "final_device"):
+    ended = max(number for number, event in enumerate(events) if event["kind"] == "final_api")
+    for event in of_kind(events[ended:], "final_device"):
         different, too_much = finals.differences(wanted, event["objects"])
         wrong += [f"{event['device']} {problem}" for problem in different]
         orphans += [f"{event['device']} {path}" for path in too_much]
@@ -96,6 +100,7 @@ def _recovery(events: Sequence[Event]) -> float | None:
 def _counts(events: Sequence[Event], found: dict[str, registers.Allowed]) -> dict[str, int]:
     kinds = Counter(event["kind"] for event in events)
     unknown = of_kind(events, "unknown")
+    told = Counter(event["event"]["kind"] for event in of_kind(events, "operator_event"))
     traffic = (of_kind(events, "traffic") or [{"sent": 0, "failed": 0}])[-1]
     return {
         "requests acknowledged": kinds["acknowledged"],
@@ -106,6 +111,8 @@ def _counts(events: Sequence[Event], found: dict[str, registers.Allowed]) -> dic
         "objects checked": len(found),
         "objects with one possible value": sum(choice.certain for choice in found.values()),
         "faults": kinds["fault"],
+        "shards taken over": told["shard_taken_over"],
+        "shards handed over": told["shard_handed_over"],
         "device writes accepted": sum(event["accepted"] for event in of_kind(events, "device_write")),
         "device writes refused by the guard": ownership.refused_writes(events),
         "requests through the devices": traffic["sent"],

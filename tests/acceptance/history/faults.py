@@ -1,14 +1,17 @@
-"""The faults: what can be done to a site, one after the other and several at a time, from a seed.
+"""The faults: what can be done to a site, from a seed.
 
-Whatever is done is undone some seconds later. Two agents, one controller and one device are always left alone, and
-either the broker or the database.
+Whatever is done is undone some seconds later. It begins with a storm: faults of all kinds, a new one every few seconds
+while others last; every kind comes once before any comes again. Storms take turns with calmer times, in which agents
+alone are hit, and no two at a time: those show how long one takeover lasts. Two agents, one controller and one device
+are always left alone, and either the broker or the database.
 """
 
 import asyncio
 import itertools
 import random
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from tests.acceptance.history.site import CONTROLLERS, HOSTS, Site, agent_name, controller_name
 
@@ -26,6 +29,7 @@ WEIGHTS = {
     ("controller", "stop"): 3,
     ("device", "silent"): 3,
     ("device", "refusing"): 3,
+    ("device", "losing_answers"): 3,
     ("broker", "kill"): 2,
     ("broker", "restart"): 1,
     ("broker", "wipe"): 1,
@@ -33,6 +37,8 @@ WEIGHTS = {
     ("database", "restart"): 2,
 }
 KINDS = {"broker": "server", "database": "server"}
+CALM = (("agent", "kill"), ("agent", "freeze"), ("agent", "cut_off"), ("agent", "stop"))
+STORM_SECONDS, CALM_SECONDS = 100.0, 100.0
 
 
 class Nemesis:
@@ -46,31 +52,50 @@ class Nemesis:
         self._hit: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = asyncio.Event()
+        self._due = rng.sample(list(WEIGHTS), len(WEIGHTS))
 
     async def run(self, seconds: float) -> None:
         """Cause faults for so long, then undo all of them. Raises what could not be undone."""
-        until = asyncio.get_running_loop().time() + seconds
-        while asyncio.get_running_loop().time() < until:
-            await self._one()
-            await asyncio.sleep(self._pause_seconds * self._rng.uniform(0.5, 1.5))
+        begun = self._now()
+        while (passed := self._now() - begun) < seconds:
+            if passed % (STORM_SECONDS + CALM_SECONDS) < STORM_SECONDS:
+                await self._one(self._due or self._rng.choices(list(WEIGHTS), weights=list(WEIGHTS.values())))
+                await asyncio.sleep(self._pause_seconds * self._rng.uniform(0.5, 1.5))
+            else:
+                await self._quiet()
+                await self._one(self._rng.sample(CALM, 1))
         self._over.set()
-        await asyncio.gather(*self._tasks)
+        await self._quiet()
         self._site.history.add("faults_over")
 
-    async def _one(self) -> None:
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def _quiet(self) -> None:
+        """Until nothing is wrong, and a little longer, so that what was waiting is done."""
+        await asyncio.gather(*self._tasks)
+        self._tasks.clear()
+        await asyncio.sleep(self._pause_seconds * self._rng.uniform(0.25, 0.75))
+
+    async def _one(self, kinds: Sequence[tuple[str, str]]) -> None:
+        """The first of these that leaves enough alone."""
         for task in [task for task in self._tasks if task.done()]:
             self._tasks.discard(task)
             task.result()
-        kind, what = self._rng.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))[0]
-        serving = await self._site.serving() if kind == "agent" else {}
-        target = self._target(kind, serving)
-        if target is None:
-            return
+        serving = await self._site.serving()
+        for kind, what in kinds:
+            target = self._target(kind, serving)
+            if target is not None:
+                self._begin(kind, what, target, serving)
+                return
+
+    def _begin(self, kind: str, what: str, target: str, serving: dict[str, dict[str, int]]) -> None:
+        if (kind, what) in self._due:
+            self._due.remove((kind, what))
         number = next(self._numbers)
         self._hit[target] = KINDS.get(kind, kind)
-        host = target.removeprefix("agent-")
-        fields = {"serving": serving.get(host, {})} if kind == "agent" else {}
-        self._site.history.add("fault", number=number, fault=what, target=target, **fields)
+        served = serving.get(target.removeprefix("agent-"), {})
+        self._site.history.add("fault", number=number, fault=what, target=target, serving=served)
         self._tasks.add(asyncio.create_task(self._carry_out(number, kind, what, target)))
 
     def _target(self, kind: str, serving: dict[str, dict[str, int]]) -> str | None:
@@ -99,6 +124,7 @@ class Nemesis:
             "cut_off": self._cut_off,
             "silent": self._silent,
             "refusing": self._refusing,
+            "losing_answers": self._losing_answers,
             "restart": self._restart_server,
             "wipe": self._wipe,
         }
@@ -157,15 +183,20 @@ class Nemesis:
     # -- devices
 
     async def _silent(self, target: str, ended: "Ended") -> None:
-        await self._device_fault(target, "unreachable")
+        await self._device_fault(kind="unreachable", device=target)
         ended()
 
     async def _refusing(self, target: str, ended: "Ended") -> None:
-        await self._device_fault(target, "refuse")
+        await self._device_fault(kind="refuse", device=target)
         ended()
 
-    async def _device_fault(self, device: str, kind: str) -> None:
-        fault = await self._site.devices("POST", "/faults", {"kind": kind, "device": device})
+    async def _losing_answers(self, target: str, ended: "Ended") -> None:
+        """What is committed happens, and nobody is told."""
+        await self._device_fault(kind="drop_after", device=target, method="PATCH", path="^/mgmt/tm/transaction/")
+        ended()
+
+    async def _device_fault(self, **fields: Any) -> None:
+        fault = await self._site.devices("POST", "/faults", fields)
         await self._for(4.0, 10.0)
         await self._site.devices("DELETE", f"/faults/{fault['id']}")
 

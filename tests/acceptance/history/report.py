@@ -17,6 +17,7 @@ def summary(verdict: Verdict) -> dict[str, Any]:
         "faults": verdict.faults,
         "recovery_seconds": verdict.recovery_seconds,
         "broken": verdict.broken,
+        "shards_not_taken_over": verdict.returned,
         "takeover_seconds": [
             {"agent": name, "of": what, "samples": len(values), **quantiles(values)}
             for name, what, values in groups(verdict.takeovers)

@@ -170,7 +170,11 @@ class Run:
     async def _until_well(self, api: Api) -> None:
         """Until everything is ACTIVE and on both devices, or for too long; either way the history gets its end."""
         with contextlib.suppress(AssertionError):
-            await eventually(lambda: self._well(api), within_seconds=RECOVERY_SECONDS, every_seconds=LOOK_SECONDS)
+
+            async def well() -> bool:
+                return await self._well(api)
+
+            await eventually(well, within_seconds=RECOVERY_SECONDS, every_seconds=LOOK_SECONDS)
             self.history.add("settled")
         held = await read_devices(self._cluster.emulator, ENVIRONMENT)
         self.history.add("final_api", api=await read_api(api))

@@ -6,6 +6,7 @@ A sample is *alone* if no other fault than one of a controller was under way bet
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from tests.acceptance.history.events import Event, of_kind
 CLASSES = {"kill": "killed", "freeze": "frozen", "cut_off": "cut off", "stop": "planned"}
 AIMS_SECONDS = {"killed": 2.0, "frozen": 7.0, "cut off": 7.0, "planned": 1.0}
 """For p99 of a fault's first takeover."""
+GRACE_SECONDS = 2.0
+"""A takeover that was decided before the agent was back may reach the devices so much later."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,7 @@ def samples(events: Sequence[Event]) -> list[Sample]:
     for fault in of_kind(events, "fault"):
         if fault["fault"] not in CLASSES or not fault["target"].startswith("agent-"):
             continue
-        until = _next_of(events, fault)
+        until = _until(events, fault)
         for project, epoch in fault.get("serving", {}).items():
             taken = _taken(writes.get(project, ()), fault, epoch, until)
             if taken is not None:
@@ -62,20 +65,25 @@ def _taken(writes: Iterable[Event], fault: Event, epoch: int, until: float) -> f
     return None if first is None or first["host"] == host else float(first["t"])
 
 
-def _next_of(events: Iterable[Event], fault: Event) -> float:
-    """When the next fault of the same target began: what happens later is not this one's doing."""
-    return min(
-        (
-            other["t"]
-            for other in of_kind(events, "fault")
-            if other["target"] == fault["target"] and _after(other, fault)
-        ),
-        default=math.inf,
-    )
+def _until(events: Sequence[Event], fault: Event) -> float:
+    """When the agent was back, or hit again: what happens later is not this fault's doing."""
+    back = [event["t"] + GRACE_SECONDS for event in of_kind(events, "ready") if event["number"] == fault["number"]]
+    again = [
+        other["t"]
+        for other in of_kind(events, "fault")
+        if other["target"] == fault["target"] and other["number"] > fault["number"]
+    ]
+    return min([*back, *again], default=math.inf)
 
 
-def _after(other: Event, fault: Event) -> bool:
-    return bool(other["number"] > fault["number"])
+def returned(events: Sequence[Event]) -> dict[str, int]:
+    """By class, shards that nobody else had taken over when their agent was back."""
+    taken = Counter(sample.fault for sample in samples(events))
+    found: Counter[str] = Counter()
+    for fault in of_kind(events, "fault"):
+        if fault["fault"] in CLASSES and fault["target"].startswith("agent-"):
+            found[CLASSES[fault["fault"]]] += len(fault.get("serving", {})) - taken[fault["number"]]
+    return dict(found)
 
 
 def _spans(events: Iterable[Event]) -> list[tuple[int, float, float]]:

@@ -17,14 +17,14 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.store.migrations import mariadb
 
 _LOCK_KEY = 0x6576656E6B65656C  # "evenkeel"
 LOCK_SECONDS = 25
-UPGRADE_ATTEMPTS = 3
+UPGRADE_ATTEMPTS = 20
 __all__ = ["configuration", "mariadb", "upgrade"]
 _log = structlog.get_logger(__name__)
 
@@ -43,21 +43,42 @@ def upgrade(connection: Connection) -> None:
 def _upgrade_mariadb(connection: Connection) -> None:
     """A lock of the session, because DDL ends transactions. On Galera it binds controllers on the same node only;
     those on others do the same harmlessly (see :mod:`evenkeel.store.migrations.mariadb`), and the slower one
-    stumbles over the version number, looks again and finds all done."""
+    stumbles over the version number, puts it right and goes on from there."""
     name = {"name": f"evenkeel:{connection.engine.url.database}"[:64]}
     if not connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), name | {"seconds": LOCK_SECONDS}):
         raise StoreUnavailable("another controller is changing the tables of the database")
     try:
         for attempt in range(UPGRADE_ATTEMPTS):
             try:
+                _keep_newest_version(connection)
                 return _upgrade(connection)
-            except (CommandError, IntegrityError):
-                connection.exec_driver_sql("ROLLBACK")
-                if attempt == UPGRADE_ATTEMPTS - 1:
+            except (CommandError, DBAPIError) as error:
+                if attempt == UPGRADE_ATTEMPTS - 1 or not _came_second(error):
                     raise
+                connection.exec_driver_sql("ROLLBACK")
+                connection.exec_driver_sql("DO SLEEP(0.2)")
     finally:
         if not connection.invalidated:
             connection.scalar(text("SELECT RELEASE_LOCK(:name)"), name)
+
+
+def _came_second(error: CommandError | DBAPIError) -> bool:
+    """Another controller was changing the same tables or version number."""
+    if isinstance(error, CommandError):
+        return True
+    return not error.connection_invalidated and error.orig is not None and error.orig.args[0] in mariadb.CAME_SECOND
+
+
+def _keep_newest_version(connection: Connection) -> None:
+    """Of several version numbers that controllers at several nodes have written, the newest is true: each is written
+    when its tables are made."""
+    written = MigrationContext.configure(connection).get_current_heads()
+    if len(written) > 1:
+        # from the newest on; one that is not known is newer than all of these
+        known = [script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()]
+        newest = min(written, key=lambda revision: known.index(revision) if revision in known else -1)
+        statement = text("DELETE FROM alembic_version WHERE version_num != :newest")
+        connection.execute(statement, {"newest": newest})
 
 
 def _upgrade(connection: Connection) -> None:

@@ -19,6 +19,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 TABLE_OPTIONS = " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
 
+CAME_SECOND = frozenset({1050, 1060, 1061, 1062, 1684})
+"""The table, column, index or row is there already; the table is just being changed."""
+
 
 class ResumableImpl(MySQLImpl):
     """How Alembic runs DDL on MariaDB; it takes the place of Alembic's own."""

@@ -34,6 +34,7 @@ def upgrade() -> None:
     for table, column in _columns():
         op.add_column(table, column)
     op.create_index("ix_shard_handover_to", "shard", ["handover_to"], unique=False)
+    op.create_index("ix_shard_environment_group_number", "shard", ["environment", "group_number"], unique=False)
 
 
 def _columns() -> list[tuple[str, sa.Column[object]]]:

@@ -1,0 +1,44 @@
+"""The short version of ``scripts/soak --minutes``: faults of every kind while tenants write, and what became of it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.history import report
+from tests.acceptance.history.checker import check
+from tests.acceptance.history.events import read
+from tests.acceptance.history.run import Plan, Run
+from tests.acceptance.history.site import Server
+from tests.services.mariadb import MariaDB
+from tests.services.postgres import PostgreSQL
+from tests.services.rabbitmq import RabbitMQ
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(1200)]
+
+FAULT_SECONDS = 75.0
+
+
+async def run(directory: Path, broker: RabbitMQ, database: Server, url: str) -> None:
+    """Asserts promises, and that there was something to keep them against; never how quick anything was."""
+    plan = Plan(seed=1, fault_seconds=FAULT_SECONDS)
+    file = await Run(plan, directory, broker, database, url).carry_out()
+    verdict = await asyncio.to_thread(lambda: check(read(file)))
+    print(report.table(verdict))
+    assert not verdict.broken, f"{report.problems(verdict)}\nhistory: {file}"
+    assert verdict.recovery_seconds is not None
+    assert verdict.counts["of these failed"] == 0
+    assert verdict.counts["requests acknowledged"] > plan.tenants * plan.load_balancers_each
+    assert verdict.takeovers
+
+
+async def test_nothing_is_lost_stuck_or_stale_on_rabbitmq_and_postgresql(
+    tmp_path: Path, rabbitmq: RabbitMQ, postgresql: PostgreSQL, postgresql_database: str
+) -> None:
+    await run(tmp_path, rabbitmq, postgresql, postgresql_database)
+
+
+async def test_nothing_is_lost_stuck_or_stale_on_rabbitmq_and_mariadb(
+    tmp_path: Path, rabbitmq: RabbitMQ, mariadb: MariaDB, mariadb_database: str
+) -> None:
+    await run(tmp_path, rabbitmq, mariadb, mariadb_database)

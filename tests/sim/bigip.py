@@ -1,0 +1,395 @@
+"""Device groups of BIG-IPs: the product's ``bigip`` driver, unchanged, against the emulator's devices without sockets.
+
+Only the exchange of one HTTP request is replaced: it takes its way through :mod:`tests.sim.effects`, so that each
+request of a transaction may be lost, late, or left behind by a process that dies. The emulator decides everything else,
+guards included. Every commit must begin with a guard, and nothing of a tenant may be written outside of one.
+"""
+
+import asyncio
+import base64
+import json
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from msgspec.structs import replace
+from yarl import URL
+
+from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.devices.bigip import device as device_module
+from evenkeel.devices.bigip import driver as driver_module
+from evenkeel.devices.bigip.driver import BigIpGroup
+from evenkeel.devices.bigip.icontrol import IControl, NoAnswer, NotSent
+from evenkeel.devices.bigip.naming import GUARD, Names, guard_epoch, guard_name
+from evenkeel.devices.bigip.options import BigIpOptions
+from icontrol_emulator import Emulator
+from icontrol_emulator.rest.message import Reply, parse_query
+from icontrol_emulator.server import TRANSACTION_HEADER
+from tests.sim.effects import Effects, Latency, Lost
+from tests.sim.process import Process
+from tests.sim.watch import Watch
+
+ENVIRONMENT = "sim"
+TRANSACTION = "/mgmt/tm/transaction"
+DATA_GROUP = "ltm/data-group/internal"
+FREE = (TRANSACTION, "/mgmt/tm/auth/partition", "/mgmt/tm/sys/config", "/mgmt/shared/")
+"""What may be written without a guard: it touches nothing that a tenant has."""
+LOSES_UNSAVED_SECONDS = 8.0
+"""A shorter absence might not be noticed by anybody, as no reboot of a BIG-IP is."""
+FOREIGN = "hand-made"
+ADMIN = {"Authorization": "Basic " + base64.b64encode(b"admin:admin").decode()}
+
+
+class BigBox:
+    """One emulated device."""
+
+    def __init__(self, name: str, emulator: Emulator, site: "BigIpSite") -> None:
+        self.name = name
+        self.device = emulator.devices[name]
+        self._server = emulator._servers[name]
+        self._log = emulator.write_log
+        self._site = site
+        self._away_since = 0.0
+        self.backup = self.device.engine.store.snapshot()
+
+    @property
+    def reachable(self) -> bool:
+        return self.device.reachable
+
+    @reachable.setter
+    def reachable(self, up: bool) -> None:
+        now = self._site.effects.loop.now
+        if not up:
+            self._away_since = now
+            self.device.forget_sessions()
+        elif not self.device.reachable and now - self._away_since > LOSES_UNSAVED_SECONDS:
+            self._site.load(self, self.device.saved)
+        self.device.reachable = up
+
+    def take_backup(self) -> None:
+        self.backup = self.device.engine.store.snapshot()
+
+    def execute(
+        self, method: str, path: str, query: str, raw: bytes, headers: Mapping[str, str]
+    ) -> tuple[int, bytes, bool]:
+        """One request, as the device carries it out: status, body, and whether it was done."""
+        arrived = self._log.arrive(
+            device=self.name,
+            user="",
+            user_agent="",
+            method=method,
+            path=path,
+            transaction_id=headers.get(TRANSACTION_HEADER, ""),
+            body=None,
+        )
+        try:
+            outcome = self._server._execute(path, parse_query(query), raw, arrived, headers, "127.0.0.1")
+        finally:
+            self._log.leave(arrived)
+        response = self._server._response(outcome)
+        body = response.body if isinstance(response.body, bytes) else b""
+        return response.status, body, isinstance(outcome, Reply)
+
+    def by_hand(self, method: str, path: str, body: Any = None) -> bool:
+        """Somebody with the admin's password."""
+        raw = b"" if body is None else json.dumps(body).encode()
+        return self.execute(method, f"/mgmt/tm/{path}", "", raw, ADMIN)[2]
+
+    def names(self, kind: str, partition: str) -> list[str]:
+        return sorted(path.rpartition("/")[2] for path in self.device.objects(kind, partition))
+
+    def guards(self, partition: str) -> list[int]:
+        found = (guard_epoch(name) for name in self.names(DATA_GROUP, partition))
+        return sorted(epoch for epoch in found if epoch is not None)
+
+
+class BigIpSite:
+    """The devices of one group, as all its agents reach them."""
+
+    driver = "bigip"
+
+    def __init__(
+        self,
+        number: int,
+        boxes: int,
+        effects: Effects,
+        watch: Watch,
+        rng: random.Random,
+        reschedule: RescheduleMode = RescheduleMode.CONTROL,
+    ) -> None:
+        self.number = number
+        self.effects = effects
+        self.watch = watch
+        self.rng = rng
+        self.latency = Latency(0.002, 0.02)
+        self.error = self.lose = 0.0
+        self.poisoned: set[str] = set()
+        self._reschedule = reschedule
+        self._projects: dict[str, str] = {}
+        """Tenants by partition."""
+        self._foreign: dict[str, set[str]] = {}
+        """Partitions of ours in which somebody made an object, by device."""
+        names = [f"bigip-{number}-{index}" for index in range(1, boxes + 1)]
+        emulator = Emulator(
+            names,
+            ha="standalone" if boxes == 1 else "pair",
+            data_plane=False,
+            state_dir=Path("/nonexistent"),
+            clock=lambda: 1_700_000_000.0 + effects.loop.now,
+        )
+        self.boxes = [BigBox(name, emulator, self) for name in names]
+        for box in self.boxes:
+            box.device.transactions._random = random.Random(rng.random())
+        self._names = Names(environment=ENVIRONMENT, prefix=ENVIRONMENT)
+
+    def options(self, host: str) -> BigIpOptions:
+        return BigIpOptions(
+            hosts=tuple(box.name for box in self.boxes),
+            username="admin",
+            password="admin",
+            environment=ENVIRONMENT,
+            agent_host=host,
+            prefix=ENVIRONMENT,
+            ha_type=HaType.STANDALONE if len(self.boxes) == 1 else HaType.PAIR,
+            connect_timeout_seconds=1.0,
+            request_timeout_seconds=4.0,
+            commit_timeout_seconds=6.0,
+            retry_seconds=1.0,
+            save_delay_seconds=2.0,
+            full_read_interval_seconds=600.0,
+        )
+
+    def open(self, process: Process) -> "SimBigIp":
+        return SimBigIp(self, self._group(process.name, lambda box: _Wire(self, box, process).exchange), process)
+
+    def _group(self, host: str, wire: Callable[[BigBox], Any]) -> BigIpGroup:
+        boxes = {box.name: box for box in self.boxes}
+
+        def icontrol(name: str, options: BigIpOptions, _tls: Any) -> IControl:
+            made = _IControl(name, options, _tls, now=self.effects.loop.time)
+            made.wire = wire(boxes[name])
+            return made
+
+        with (
+            patch.object(device_module, "IControl", icontrol),
+            patch.object(driver_module, "client_context", lambda options: object()),
+        ):
+            return BigIpGroup(self.options(host))
+
+    # -- foreign objects
+
+    def add_foreign(self, project_id: str) -> None:
+        self._projects[self._names.partition(project_id)] = project_id
+        for box in self.boxes:
+            box.by_hand("POST", "auth/partition", {"name": "sim_other_environment"})
+            box.by_hand("POST", "ltm/pool", {"name": FOREIGN, "partition": "sim_other_environment"})
+            box.by_hand("POST", "ltm/pool", {"name": FOREIGN, "partition": "Common"})
+
+    def foreign_untouched(self, project_ids: list[str]) -> bool:
+        return all(
+            FOREIGN in box.names("ltm/pool", partition)
+            for box in self.boxes
+            for partition in ("Common", "sim_other_environment", *sorted(self._foreign.get(box.name, ())))
+        )
+
+    # -- what arrives
+
+    def carry_out(
+        self, process: Process, box: BigBox, request: tuple[str, str, str, bytes, Mapping[str, str]]
+    ) -> tuple[int, bytes]:
+        """A request lands on a device."""
+        method, path, _, raw, headers = request
+        if not box.reachable or process.cut_from_devices:
+            raise NotSent(box.name, "no connection")
+        if self.effects.fault("device error", self.error / 4):
+            raise DeviceUnavailable(box.name, "connection lost: before")
+        commits = method == "PATCH" and path.startswith(f"{TRANSACTION}/") and b"VALIDATING" in raw
+        commands = box.device.transactions.commands_of(path.split("/")[4]) if commits else []
+        status, body, done = box.execute(*request)
+        if done and commits:
+            self._committed(process, box, commands)
+        elif done and method != "GET" and not headers.get(TRANSACTION_HEADER) and not path.startswith(FREE):
+            self.watch.violation(f"{box.name}: {process.name} wrote without a guard: {method} {path}")
+        if self.effects.fault("device answer lost", self.lose / 4):
+            raise Lost
+        return status, body
+
+    def _committed(self, process: Process, box: BigBox, commands: Sequence[Any]) -> None:
+        guards = [guard for command in commands if (guard := _guard_of(command)) is not None]
+        kept = [(partition, epoch) for partition, epoch, method in guards if method != "DELETE"]
+        if not kept:
+            self.watch.violation(f"{box.name}: {process.name} committed without a guard")
+            return
+        partition, epoch = kept[0]
+        project_id = self._projects.get(partition, partition)
+        self.watch.accepted(box.name, self.number, project_id, epoch, process.identity)
+
+    # -- what happens to devices
+
+    def load(self, box: BigBox, snapshot: Any) -> None:
+        box.device.load(snapshot)
+        guards = {project: max(box.guards(name), default=0) for name, project in self._projects.items()}
+        self.watch.restored(box.name, dict(guards))
+        self._foreign.pop(box.name, None)
+
+    def restore(self, box: BigBox) -> None:
+        """An older backup comes back, guards and all."""
+        box.device.forget_sessions()
+        self.load(box, box.backup)
+        for project_id in self._projects.values():
+            self.add_foreign(project_id)
+
+    def edit_by_hand(self, box: BigBox, new_id: str) -> str:
+        """Somebody changes, removes or adds objects; says what."""
+        rng = self.rng
+        partition = rng.choice(sorted(self._projects))
+        pools, virtuals = box.names("ltm/pool", partition), box.names("ltm/virtual", partition)
+        way = rng.choice(("changed", "removed", "orphan", "foreign", "guard"))
+        if way == "changed" and pools:
+            pool = rng.choice(pools)
+            box.by_hand("PATCH", f"ltm/pool/~{partition}~{pool}", {"loadBalancingMode": "least-connections-member"})
+        elif way == "removed" and virtuals:
+            box.by_hand("DELETE", f"ltm/virtual/~{partition}~{rng.choice(virtuals)}")
+        elif way == "orphan":
+            mark = self._names.mark("pool", new_id, new_id)
+            body = {"name": self._names.of(new_id), "partition": partition, "description": mark}
+            box.by_hand("POST", "ltm/pool", body)
+        elif way == "foreign" and box.by_hand("POST", "ltm/pool", {"name": FOREIGN, "partition": partition}):
+            self._foreign.setdefault(box.name, set()).add(partition)
+        elif way == "guard" and (guards := box.guards(partition)):
+            box.by_hand("DELETE", f"{DATA_GROUP}/~{partition}~{guard_name(guards[-1])}")
+            self.watch.guard_moved(box.name, self._projects[partition], 0)
+        return way
+
+    # -- in the end
+
+    def old_guards(self, project_id: str, epoch: int) -> Iterable[str]:
+        """Devices that do not know the owner yet."""
+        partition = self._names.partition(project_id)
+        for box in self.boxes:
+            if box.guards(partition) != [epoch]:
+                yield f"{box.name} is guarded by {box.guards(partition)}, not {epoch}, for {project_id}"
+
+    async def judge(self, wanted: Sequence[PartitionBatch], stored: dict[str, ServiceDefinition]) -> None:
+        """A driver that knows nothing finds everything as it must be, orphans included."""
+        group = self._group("judge", _at_once)
+        for batch in wanted:
+            if not batch.services and not any(self.boxes[0].guards(self._names.partition(batch.project_id))):
+                continue  # nobody ever wrote here
+            try:
+                outcome = await group.apply(batch)
+            except Exception as error:
+                self.watch.violation(f"group {self.number} refuses its owner: {error!r}")
+                continue
+            errors = [one.error for one in outcome.outcomes if one.error]
+            if outcome.writes or errors:
+                self.watch.violation(
+                    f"group {self.number}: another pass over {batch.project_id} writes {outcome.writes} times, {errors}"
+                )
+        await group.close()
+
+
+class SimBigIp:
+    """One process's driver. Tells the watch what the devices hold before anybody can report it."""
+
+    def __init__(self, site: BigIpSite, group: BigIpGroup, process: Process) -> None:
+        self._site = site
+        self._group = group
+        self._process = process
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._group, name)
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """What the group is."""
+        return replace(self._group.facts, reschedule=self._site._reschedule)
+
+    async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
+        """Write."""
+        self._site.effects.note("device", self._process.name, "apply")
+        outcome = await self._group.apply(batch)
+        self._site.watch.applied(batch, [one for one in outcome.outcomes if not one.error])
+        return outcome
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self._group.close()
+
+
+class _IControl(IControl):
+    """The driver's client with another wire."""
+
+    wire: Callable[..., Any]
+
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        body: Mapping[str, Any] | None,
+        headers: Mapping[str, str],
+        timeout_seconds: float,
+        turns: asyncio.Semaphore | None = None,
+    ) -> tuple[int, bytes]:
+        url = URL(f"https://{self.host}{path}", encoded=True)
+        raw_query = url.with_query(query).raw_query_string if query else ""
+        raw = b"" if body is None else json.dumps(body).encode()
+        try:
+            async with turns or self._turns, asyncio.timeout(timeout_seconds):
+                answer: tuple[int, bytes] = await self.wire(method, url.raw_path, raw_query, raw, headers)
+                self._heard_at_seconds = self._now()
+                return answer
+        except TimeoutError as error:
+            raise NoAnswer(self.host, f"no answer within {timeout_seconds:g} s") from error
+
+
+class _Wire:
+    """From one process to one device."""
+
+    def __init__(self, site: BigIpSite, box: BigBox, process: Process) -> None:
+        self._site = site
+        self._box = box
+        self._process = process
+
+    async def exchange(
+        self, method: str, path: str, query: str, raw: bytes, headers: Mapping[str, str]
+    ) -> tuple[int, bytes]:
+        """One request there, and its answer back."""
+        site, box, process = self._site, self._box, self._process
+        answer: tuple[int, bytes] = await site.effects.request(
+            process,
+            f"{method} {path}",
+            lambda: site.carry_out(process, box, (method, path, query, raw, headers)),
+            latency=site.latency,
+            lost=DeviceUnavailable(box.name, "connection lost: after"),
+            effect=method != "GET",
+        )
+        return answer
+
+
+def _at_once(box: BigBox) -> Any:
+    async def exchange(method: str, path: str, query: str, raw: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        return box.execute(method, path, query, raw, headers)[:2]
+
+    return exchange
+
+
+def _guard_of(command: Any) -> tuple[str, int, str] | None:
+    """(partition, epoch, method) of a queued command about a guard."""
+    call = command.call
+    if DATA_GROUP not in call.path:
+        return None
+    if call.method == "POST":
+        partition, name = call.body.get("partition", ""), call.body.get("name", "")
+    else:
+        _, _, last = call.path.rpartition("/")
+        _, partition, name = ([*last.split("~", 2), "", ""])[:3]
+    epoch = guard_epoch(name)
+    return None if epoch is None or not name.startswith(GUARD) else (partition, epoch, call.method)

@@ -1,0 +1,24 @@
+"""Many seeds: whatever happens while faults last, everything holds and comes to rest."""
+
+import pytest
+
+from tests.sim.run import run_seed
+
+SEEDS = 200
+CHUNK = 10
+
+
+@pytest.mark.parametrize("first", range(1, SEEDS + 1, CHUNK))
+def test_faults_end_and_everything_is_as_it_was_asked_for(first: int) -> None:
+    results = [run_seed(seed) for seed in range(first, first + CHUNK)]
+    failed = [f"{result.command}\n{chr(10).join(result.violations)}" for result in results if result.violations]
+    assert not failed, "\n\n".join(failed)
+
+
+def test_the_faults_are_real() -> None:
+    """A simulation in which nothing happens would pass too."""
+    results = [run_seed(seed) for seed in range(1, 21)]
+    assert sum(result.counts["writes acknowledged"] for result in results) > 200
+    assert sum(result.counts["takeovers"] for result in results) > 50
+    assert sum(result.counts["errors"] for result in results) > 20
+    assert len({kind for result in results for kind in result.faults}) > 25
