@@ -7,6 +7,7 @@ import aio_pika
 import asyncpg
 import pytest
 
+from tests.services.mariadb import MariaDB
 from tests.services.postgres import PostgreSQL
 from tests.services.rabbitmq import RabbitMQ
 
@@ -41,6 +42,17 @@ async def test_postgresql_gives_each_caller_an_empty_database_and_survives_kill(
     assert await _tables(first) == ["marked"]
     postgresql.drop_database(first)
     postgresql.drop_database(second)
+
+
+async def test_mariadb_gives_each_caller_an_empty_database_and_survives_kill(mariadb: MariaDB) -> None:
+    first, second = mariadb.create_database(), mariadb.create_database()
+    mariadb.sql(f"CREATE TABLE {first.rpartition('/')[2]}.marked (id int) ENGINE=InnoDB")
+    mariadb.kill()
+    await asyncio.to_thread(mariadb.start)
+    assert mariadb.sql(f"SHOW TABLES IN {first.rpartition('/')[2]}").split() == ["marked"]
+    assert mariadb.sql(f"SHOW TABLES IN {second.rpartition('/')[2]}") == ""
+    mariadb.drop_database(first)
+    mariadb.drop_database(second)
 
 
 async def _execute(url: str, statement: str) -> None:

@@ -236,13 +236,13 @@ class BigIpSite:
         guards = {project: max(box.guards(name), default=0) for name, project in self._projects.items()}
         self.watch.restored(box.name, dict(guards))
         self._foreign.pop(box.name, None)
+        for project_id in self._projects.values():
+            self.add_foreign(project_id)
 
     def restore(self, box: BigBox) -> None:
         """An older backup comes back, guards and all."""
         box.device.forget_sessions()
         self.load(box, box.backup)
-        for project_id in self._projects.values():
-            self.add_foreign(project_id)
 
     def edit_by_hand(self, box: BigBox, new_id: str) -> str:
         """Somebody changes, removes or adds objects; says what."""

@@ -101,7 +101,7 @@ class MariadbDatabase(ServerDatabase):
                 cursor.execute(statement)
             cursor.close()
 
-        event.listen(engine.sync_engine, "handle_error", _leave_wrong_server)
+        event.listen(engine.sync_engine, "handle_error", _leave_server)
         event.listen(engine.sync_engine, "before_cursor_execute", _allow_more_time)
         event.listen(engine.sync_engine, "commit", _allow_more_time)
         return engine
@@ -191,8 +191,9 @@ def _in_snapshot(connection: Connection, op: Op[T]) -> T:
             connection.commit()  # nothing was written; ends the snapshot
 
 
-def _leave_wrong_server(context: ExceptionContext) -> None:
-    if _number(context.original_exception) in WRONG_SERVER:
+def _leave_server(context: ExceptionContext) -> None:
+    # after a packet that is too large it hangs up
+    if _number(context.original_exception) in WRONG_SERVER | {TOO_LARGE}:
         context.is_disconnect = True
 
 

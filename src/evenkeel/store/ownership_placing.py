@@ -3,6 +3,10 @@
 A takeover is exact: the agents' rows are locked before their sessions are judged, so a keepalive that was answered
 "live" and a takeover for "not live" cannot both be true of one moment. What is left of the old owner's work after
 it is refused by the device's guard.
+
+On a Galera cluster the lock holds on one node only. There it is enough that a keepalive and a takeover both write
+the former owner's row (:func:`tell_agents`): committed at two nodes at once, one of them is rolled back and looks
+again.
 """
 
 import uuid

@@ -29,6 +29,7 @@ from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.partition import PassOutcome
 from evenkeel.devices.bigip.render import render
 from evenkeel.devices.bigip.tls import client_context
+from evenkeel.devices.bigip.waiting import ended
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -106,11 +107,7 @@ class BigIpGroup:
         try:
             await _enough(tasks, doubted)
         finally:
-            left = [task for task in tasks.values() if not task.done()]
-            for task in left:
-                task.cancel()
-            if left:
-                await asyncio.wait(left)
+            await ended(*tasks.values())
         done: dict[str, T] = {}
         lost: dict[str, DeviceUnavailable] = {}
         failures: list[BaseException] = []

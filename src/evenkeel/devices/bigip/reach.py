@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol import IControl, NoAnswer
+from evenkeel.devices.bigip.waiting import ended
 
 T = TypeVar("T")
 
@@ -65,9 +66,7 @@ class Reach:
                     if not task.done() and not look.result():
                         raise NoAnswer(self._icontrol.host, f"silent for {2 * self._short_seconds:g} s")
         finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
+            await ended(task)
 
     async def close(self) -> None:
         """Ask nothing any more."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -17,3 +17,16 @@ async def together(*work: Awaitable[T]) -> list[T]:
             raise result
         found.append(result)
     return found
+
+
+async def ended(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel those under way and wait for their end. What they failed with is for whoever asks them, if anybody does:
+    who was cancelled himself does not."""
+    left = [task for task in tasks if not task.done()]
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()
