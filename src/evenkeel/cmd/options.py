@@ -35,7 +35,7 @@ CONTROLLER = [
         "suspicion_interval",
         default=0.4,
         min=0.0,
-        help="Seconds between looks whether agents' processes are still on the message bus; 0: only session_ttl decides.",
+        help="Seconds between looks whether agents' processes are on the message bus; 0: only session_ttl decides.",
     ),
     cfg.IntOpt("handovers_at_once", default=16, min=1, help="Shards of a device group leaving drained agents at once."),
     cfg.FloatOpt("pending_deadline", default=300.0, min=1.0, help="Seconds until something PENDING becomes ERROR."),

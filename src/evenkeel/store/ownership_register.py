@@ -62,9 +62,9 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Sess
 
 def _check_environment(connection: Connection, call: Register) -> None:
     environment = schema.environment
-    driver = connection.scalar(
-        select(environment.c.device_driver).where(environment.c.name == call.environment).with_for_update()
-    )
+    here = environment.c.name == call.environment
+    connection.execute(update(environment).where(here).values(registrations=environment.c.registrations + 1))
+    driver = connection.scalar(select(environment.c.device_driver).where(here))
     if driver is None:
         raise CallRefused(UNKNOWN_ENVIRONMENT, f"environment {call.environment} does not exist")
     if driver != call.device_driver:

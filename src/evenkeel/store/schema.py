@@ -50,6 +50,8 @@ environment = Table(
     Column("halted_at", Double),
     Column("halted_reason", NAME, nullable=False, default="", server_default=""),
     Column("resumed_at", Double),
+    # raised by every registration, so that of two at different nodes of a Galera cluster one is certified first
+    Column("registrations", BigInteger, nullable=False, default=0, server_default="0"),
 )
 
 device_group = Table(

@@ -53,6 +53,7 @@ def _columns() -> list[tuple[str, sa.Column[object]]]:
         ("environment", sa.Column("halted_at", sa.Double(), nullable=True)),
         ("environment", sa.Column("halted_reason", sa.String(length=255), server_default="", nullable=False)),
         ("environment", sa.Column("resumed_at", sa.Double(), nullable=True)),
+        ("environment", sa.Column("registrations", sa.BigInteger(), server_default="0", nullable=False)),
         ("load_balancer", sa.Column("operating_reason", sa.String(length=255), server_default="", nullable=False)),
         ("shard", sa.Column("handover_at", sa.Double(), nullable=True)),
     ]
