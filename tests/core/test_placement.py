@@ -180,13 +180,16 @@ def test_a_handover_that_is_not_released_is_taken_in_the_end() -> None:
 
 
 def test_the_first_agent_back_after_an_outage_takes_nothing_from_those_still_silent() -> None:
-    silent, gone = agent("h", live=False), replace(agent("x", live=False), registered=False)
-    back = replace(agent("a"), fresh=True)
+    silent = replace(agent("h", live=False), live_until=50.0)
+    gone = replace(agent("x", live=False), registered=False, live_until=50.0)
+    back = replace(agent("a"), fresh=True, live_since=60.0)
     shards = (shard("1", acting="h"), shard("2", home="x", acting="x"), shard("3", home="h"))
     group = GroupSnapshot(shards=shards, agents=(silent, gone, back))
     assert [step.shard_id for step in assign_unserved(group, first)] == ["2", "3"]
     grown_up = replace(group, agents=(silent, gone, agent("a")))
     assert [step.shard_id for step in assign_unserved(grown_up, first)] == ["1", "2", "3"]
+    was_there_before = replace(group, agents=(silent, gone, replace(back, live_since=40.0)))
+    assert [step.shard_id for step in assign_unserved(was_there_before, first)] == ["1", "2", "3"]
 
 
 def test_a_drained_home_serves_what_nobody_else_can_take() -> None:

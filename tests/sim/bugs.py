@@ -21,6 +21,12 @@ from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core import messages as m
 from evenkeel.core.control import Change
 from evenkeel.core.model import LoadBalancer
+from evenkeel.devices.bigip import guard, transaction
+from evenkeel.devices.bigip import partition as partition_module
+from evenkeel.devices.bigip.device import BigIpDevice
+from evenkeel.devices.bigip.partition import PartitionPass
+from evenkeel.devices.bigip.plan import after
+from evenkeel.devices.bigip.transaction import command_of
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop.memory import NoopMemory, Partition
 from evenkeel.store import (
@@ -36,7 +42,7 @@ from evenkeel.store.ownership_shards import ShardsPart
 from evenkeel.store.ownership_sweeping import SweepingPart
 from evenkeel.store.tenant_roots import TenantRoots
 from tests.sim.device import SimDevice
-from tests.sim.run import run_seed
+from tests.sim.run import BIGIP, run_seed
 
 SEEDS = 500
 """Within so many each must be found."""
@@ -49,6 +55,12 @@ class Bug(NamedTuple):
     plant: Callable[[], AbstractContextManager[Any]]
     found_at: int
     """The first seed that finds it."""
+    prefix: str = ""
+    """Of the seeds: some bugs are in the BIG-IP driver."""
+
+    def seed(self, number: int) -> str:
+        """The seed of that number."""
+        return f"{self.prefix}{number}"
 
 
 # -- the guard
@@ -418,6 +430,50 @@ def _undrain_not_stored() -> AbstractContextManager[Any]:
     return patch.object(OperatorPart, "set_agent_admin_state", set_agent_admin_state)
 
 
+def _unguarded_batches() -> AbstractContextManager[Any]:
+    async def commit(self: PartitionPass, steps: Any) -> None:
+        commands = [command_of(step, self._partition) for step in steps]
+        limit = self._options.commit_timeout_seconds
+        await transaction.commit(self._device, commands, pending=self._pending, timeout_seconds=limit)
+        self._writes += 1
+        self._view.observed = after(self._view.observed or {}, steps)
+
+    return patch.object(PartitionPass, "_commit", commit)
+
+
+@contextmanager
+def _unknown_commits_forgotten() -> Iterator[None]:
+    """A commit without an answer is neither dropped nor looked at before the next one."""
+
+    async def drop(device: Any, pending: set[str]) -> None:
+        pending.clear()
+
+    async def after_unknown(self: PartitionPass, error: Exception) -> None:
+        self._writes += 1
+
+    with (
+        patch.object(partition_module, "drop_pending", drop),
+        patch.object(guard, "drop_pending", drop),
+        patch.object(PartitionPass, "_after_unknown", after_unknown),
+    ):
+        yield
+
+
+def _views_kept() -> AbstractContextManager[Any]:
+    """What was seen of a device is believed after it was away, or after somebody else had the shard."""
+
+    @contextmanager
+    def both() -> Iterator[None]:
+        with (
+            patch.object(BigIpDevice, "forget", lambda self, project_id: None),
+            patch.object(BigIpDevice, "lost", lambda self, error: setattr(self.reach, "doubt", error)),
+            patch.object(PartitionPass, "_must_read", lambda self: self._view.observed is None),
+        ):
+            yield
+
+    return both()
+
+
 BUGS: dict[str, Bug] = {
     "no guard": Bug("the device refuses nobody", _no_guard, 8),
     "guard never moved": Bug("a takeover leaves the first owner's guard", _guard_never_moved, 1),
@@ -448,6 +504,9 @@ BUGS: dict[str, Bug] = {
     "orphans left": Bug("a complete batch removes nothing", _orphans_left, 8),
     "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 223),
     "existence only": Bug("drift of attributes stays", _existence_only, 2),
+    "unguarded batches": Bug("BIG-IP: a batch does not touch the guard", _unguarded_batches, 0, BIGIP),
+    "unknown commits forgotten": Bug("BIG-IP: a lost answer means no", _unknown_commits_forgotten, 0, BIGIP),
+    "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 0, BIGIP),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 2),
 }
 
@@ -456,7 +515,7 @@ def first_seed(name: str, seeds: Iterable[int]) -> tuple[int, str] | None:
     """The first of the seeds that finds the bug, and what it says."""
     with BUGS[name].plant():
         for seed in seeds:
-            if violations := run_seed(seed).violations:
+            if violations := run_seed(BUGS[name].seed(seed)).violations:
                 return seed, violations[0]
     return None
 

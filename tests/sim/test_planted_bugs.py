@@ -13,7 +13,7 @@ def test_the_simulation_finds_it(name: str) -> None:
     found = first_seed(name, [known, *(seed for seed in range(1, SEEDS + 1) if seed != known)])
     assert found is not None, f"no seed of {SEEDS} finds that {BUGS[name].text}"
     seed, violation = found
-    clean = run_seed(seed)
+    clean = run_seed(BUGS[name].seed(seed))
     assert not clean.violations, f"{clean.command} fails without the bug too: {clean.violations[0]}; with: {violation}"
 
 

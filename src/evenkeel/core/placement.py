@@ -35,7 +35,11 @@ class AgentView(Value):
     registered: bool = True
     """It has a session, which was not ended; one that is not live is silent."""
     fresh: bool = False
-    """Its session is so young that those of others may have been cut off together with it."""
+    """Its session is so young that others that were cut off together with it may not be back yet."""
+    live_since: float = 0.0
+    """When its session was opened or revived, by the database's clock."""
+    live_until: float = 0.0
+    """When its session ends or ended, unless it is kept alive."""
     settled: bool = True
     """Live, and seeing its devices, for long enough to get its shards back."""
     failback_asked: bool = False
@@ -181,13 +185,15 @@ class _Loads:
         self._load = {agent.id: agent.shards for agent in self.fit.values()}
         self._tie = tie
 
-    def take(self, *preferred: str | None, other_than: str | None = None, from_silent: bool = False) -> str | None:
+    def take(
+        self, *preferred: str | None, other_than: str | None = None, silent: AgentView | None = None
+    ) -> str | None:
         """The first preferred one that is fit, else the one with the fewest shards; None if there is none.
 
-        From a silent agent only one takes that has been there for a while: when all were cut off together (by an
-        outage of the bus or the database), the first one back must not get everybody's shards.
+        Not from a ``silent`` agent by one that may have been cut off together with it: after an outage of the bus or
+        the database the first one back must not get everybody's shards.
         """
-        barred = {id_ for id_, agent in self.fit.items() if from_silent and agent.fresh} | {other_than}
+        barred = {id_ for id_, agent in self.fit.items() if silent and _back_first(agent, silent)} | {other_than}
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
         chosen = chosen or self._least(barred)
         if chosen is not None:
@@ -228,12 +234,19 @@ def _taker(group: GroupSnapshot, shard: ShardView, agents: dict[str, AgentView],
     if acting is not None and acting.acts:
         movable = shard.overdue and not group.halted and group.reschedule is RescheduleMode.CONTROL
         return loads.take(shard.handover_to, shard.home, other_than=acting.id) if movable else None
-    from_silent = acting is not None and acting.silent and acting.id != shard.home
+    silent = acting if acting is not None and acting.silent else None
     if tied_to_home(group.reschedule, home, halted=group.halted):
-        return shard.home if home is not None and home.acts and not (from_silent and home.fresh) else None
+        if home is None or not home.acts or (silent is not None and _back_first(home, silent)):
+            return None
+        return home.id
     if not loads.fit:
         return shard.home if home is not None and home.acts else None
-    return loads.take(shard.home, from_silent=acting is not None and acting.silent)
+    return loads.take(shard.home, silent=silent)
+
+
+def _back_first(agent: AgentView, silent: AgentView) -> bool:
+    """It came back only after the other one fell silent, and that may be about to come back too."""
+    return agent.fresh and agent.live_since >= silent.live_until
 
 
 def tied_to_home(reschedule: RescheduleMode, home: AgentView | None, *, halted: bool) -> bool:

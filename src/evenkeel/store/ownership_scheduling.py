@@ -169,6 +169,8 @@ def _agent_views(
             _agent.c.reported_at,
             settled(settle_seconds).label("settled"),
             _agent.c.session_id,
+            _agent.c.session_started_at,
+            _agent.c.session_expires_at,
             fresh().label("fresh"),
             db_now().label("now"),
             *(
@@ -191,6 +193,8 @@ def _agent_views(
             forced_down=row.forced_down,
             registered=row.session_id is not None,
             fresh=bool(row.fresh),
+            live_since=row.session_started_at or 0.0,
+            live_until=row.session_expires_at or 0.0,
             settled=bool(row.settled),
             failback_asked=row.failback_asked,
             sight=row.reachable_devices,

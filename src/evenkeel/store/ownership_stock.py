@@ -108,6 +108,7 @@ def _agents_statement(settle_seconds: float) -> Select[Any]:
         _agent.c.reported_at,
         _agent.c.session_id,
         _agent.c.silent_since,
+        _agent.c.session_started_at,
         _agent.c.session_expires_at,
         _agent.c.session_ttl_seconds,
     )
@@ -123,6 +124,8 @@ def _agent_stock(row: Any) -> AgentStock:
         forced_down=row.forced_down,
         registered=row.session_id is not None,
         fresh=bool(row.fresh),
+        live_since=row.session_started_at or 0.0,
+        live_until=row.session_expires_at or 0.0,
         settled=bool(row.settled),
         failback_asked=row.failback_asked,
         sight=row.reachable_devices,

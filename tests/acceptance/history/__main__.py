@@ -22,7 +22,7 @@ def main() -> int:
     seed = random.SystemRandom().randrange(1_000_000) if arguments.seed is None else arguments.seed
     directory = arguments.directory or Path(tempfile.mkdtemp(prefix="evenkeel-history-"))
     print(f"seed {seed}, {arguments.minutes:g} minutes of faults on RabbitMQ and {arguments.database}, in {directory}")
-    plan = Plan(seed=seed, fault_seconds=arguments.minutes * 60)
+    plan = Plan(seed=seed, fault_seconds=arguments.minutes * 60, storms=not arguments.calm)
     with running(arguments.database) as servers:
         if isinstance(servers, str):
             print(servers, file=sys.stderr)
@@ -47,6 +47,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0, help="of faults")
     parser.add_argument("--database", choices=DATABASES, default="postgresql")
+    parser.add_argument("--calm", action="store_true", help="hit agents alone, one at a time: measures takeovers")
     parser.add_argument("--seed", type=int, help="chooses faults and values; timing is never the same")
     parser.add_argument("--directory", type=Path, help="for logs and the history; a new temporary one by default")
     parser.add_argument("--check", type=Path, metavar="FILE", help="judge this history, run nothing")

@@ -42,12 +42,14 @@ STORM_SECONDS, CALM_SECONDS = 100.0, 100.0
 
 
 class Nemesis:
-    """``pause_seconds``: between one fault's beginning and the next's, on average."""
+    """``pause_seconds``: between one fault's beginning and the next's, on average. ``storms``: else it stays calm."""
 
-    def __init__(self, site: Site, rng: random.Random, *, pause_seconds: float) -> None:
+    def __init__(self, site: Site, rng: random.Random, *, pause_seconds: float, storms: bool) -> None:
         self._site = site
         self._rng = rng
         self._pause_seconds = pause_seconds
+        self._storms = storms
+        self._calm = itertools.cycle(rng.sample(CALM, len(CALM)))
         self._numbers = itertools.count(1)
         self._hit: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -58,12 +60,12 @@ class Nemesis:
         """Cause faults for so long, then undo all of them. Raises what could not be undone."""
         begun = self._now()
         while (passed := self._now() - begun) < seconds:
-            if passed % (STORM_SECONDS + CALM_SECONDS) < STORM_SECONDS:
+            if self._storms and passed % (STORM_SECONDS + CALM_SECONDS) < STORM_SECONDS:
                 await self._one(self._due or self._rng.choices(list(WEIGHTS), weights=list(WEIGHTS.values())))
                 await asyncio.sleep(self._pause_seconds * self._rng.uniform(0.5, 1.5))
             else:
                 await self._quiet()
-                await self._one(self._rng.sample(CALM, 1))
+                await self._one([next(self._calm)])
         self._over.set()
         await self._quiet()
         self._site.history.add("faults_over")

@@ -41,6 +41,8 @@ class Plan(Value):
     load_balancers_each: int = 10
     pause_seconds: float = 2.0
     fault_pause_seconds: float = 4.0
+    storms: bool = True
+    """Else agents alone are hit, one at a time: that measures takeovers."""
 
 
 class Run:
@@ -111,7 +113,8 @@ class Run:
         stop = asyncio.Event()
         writing = [asyncio.create_task(writer.run(stop)) for writer in self._writers]
         try:
-            await Nemesis(self._site, self._rng, pause_seconds=plan.fault_pause_seconds).run(plan.fault_seconds)
+            nemesis = Nemesis(self._site, self._rng, pause_seconds=plan.fault_pause_seconds, storms=plan.storms)
+            await nemesis.run(plan.fault_seconds)
         finally:
             stop.set()
             await asyncio.gather(*writing)
@@ -190,5 +193,5 @@ class Run:
         return not finals.unsettled(known) and all(objects == wanted for objects in held.values())
 
 
-def _fields(plan: Plan) -> dict[str, float]:
+def _fields(plan: Plan) -> dict[str, float | bool]:
     return {name: getattr(plan, name) for name in plan.__struct_fields__}

@@ -2,7 +2,8 @@
 the next owner. Pure.
 
 The next owner moves the guard before anything else, which is a write, so a shard without work counts like any other.
-A sample is *alone* if no other fault than one of a controller was under way between the fault and that write.
+A sample is *alone* if no other fault than one of a controller was under way between the fault and that write, and
+broker and database had been well for a while before.
 """
 
 import math
@@ -17,6 +18,9 @@ AIMS_SECONDS = {"killed": 2.0, "frozen": 7.0, "cut off": 7.0, "planned": 1.0}
 """For p99 of a fault's first takeover."""
 GRACE_SECONDS = 2.0
 """A takeover that was decided before the agent was back may reach the devices so much later."""
+SERVERS = ("broker", "database")
+SETTLING_SECONDS = 10.0
+"""After an outage of a server all agents are new to the controllers, who wait for each other's return."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +91,14 @@ def returned(events: Sequence[Event]) -> dict[str, int]:
 
 
 def _spans(events: Iterable[Event]) -> list[tuple[int, float, float]]:
-    """(number, begin, end) of every fault but those of controllers; the end is when the target works again."""
+    """(number, begin, end) of every fault but those of controllers; the end is when all is as before."""
     ends = {event["number"]: event["t"] for event in of_kind(events, "fault_ended", "ready")}
-    return [
-        (fault["number"], fault["t"], ends.get(fault["number"], math.inf))
-        for fault in of_kind(events, "fault")
-        if not fault["target"].startswith("controller-")
-    ]
+    found = []
+    for fault in of_kind(events, "fault"):
+        if not fault["target"].startswith("controller-"):
+            settling = SETTLING_SECONDS if fault["target"] in SERVERS else 0.0
+            found.append((fault["number"], fault["t"], ends.get(fault["number"], math.inf) + settling))
+    return found
 
 
 def _alone(spans: Iterable[tuple[int, float, float]], fault: Event, taken: float) -> bool:

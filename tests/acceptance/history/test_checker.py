@@ -315,6 +315,13 @@ def test_a_takeover_during_another_fault_is_kept_apart(story: Story) -> None:
     assert seconds(story.ends(final(member(FIRST)))) == [("planned", 3.0, False)]
 
 
+def test_a_takeover_soon_after_an_outage_of_the_broker_is_kept_apart(story: Story) -> None:
+    story.add("ready", number=story.fault("kill", "broker"))
+    story.fault("stop", "agent-host-1", t=1)
+    story.write("host-2", 2)
+    assert seconds(story.ends(final(member(FIRST)))) == [("planned", 1.0, False)]
+
+
 def test_a_takeover_while_a_controller_is_down_counts_as_alone(story: Story) -> None:
     story.fault("kill", "controller-1")
     story.fault("cut_off", "agent-host-1", t=1)
