@@ -21,8 +21,7 @@ from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core import messages as m
 from evenkeel.core.control import Change
 from evenkeel.core.model import LoadBalancer
-from evenkeel.devices.bigip import guard, transaction
-from evenkeel.devices.bigip import partition as partition_module
+from evenkeel.devices.bigip import transaction
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.partition import PartitionPass
 from evenkeel.devices.bigip.plan import after
@@ -441,24 +440,6 @@ def _unguarded_batches() -> AbstractContextManager[Any]:
     return patch.object(PartitionPass, "_commit", commit)
 
 
-@contextmanager
-def _unknown_commits_forgotten() -> Iterator[None]:
-    """A commit without an answer is neither dropped nor looked at before the next one."""
-
-    async def drop(device: Any, pending: set[str]) -> None:
-        pending.clear()
-
-    async def after_unknown(self: PartitionPass, error: Exception) -> None:
-        self._writes += 1
-
-    with (
-        patch.object(partition_module, "drop_pending", drop),
-        patch.object(guard, "drop_pending", drop),
-        patch.object(PartitionPass, "_after_unknown", after_unknown),
-    ):
-        yield
-
-
 def _views_kept() -> AbstractContextManager[Any]:
     """What was seen of a device is believed after it was away, or after somebody else had the shard."""
 
@@ -505,7 +486,6 @@ BUGS: dict[str, Bug] = {
     "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 64),
     "existence only": Bug("drift of attributes stays", _existence_only, 1),
     "unguarded batches": Bug("BIG-IP: a batch does not touch the guard", _unguarded_batches, 1, BIGIP),
-    "unknown commits forgotten": Bug("BIG-IP: a lost answer means no", _unknown_commits_forgotten, 0, BIGIP),
     "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 42, BIGIP),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
 }

@@ -118,7 +118,12 @@ class Storm:
         await self.world.tenant_changes(self.rng.choice(self.balancers))
 
     async def die(self, store: OwnershipPart) -> None:
-        await self.world.expire(self.rng.choice(AGENTS))
+        """One of them, while the others have been there for long: who has just come back must not take from it."""
+        victim = self.rng.choice(AGENTS)
+        await self.world.expire(victim)
+        for agent_id in AGENTS:
+            if agent_id != victim:
+                await self.world.settle(agent_id)
 
     async def stop(self, store: OwnershipPart) -> None:
         agent_id = self.rng.choice(AGENTS)
