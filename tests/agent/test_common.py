@@ -32,6 +32,11 @@ class Watched:
     def __init__(self) -> None:
         self.seen: Observation | None = Observation(statuses=(load_balancer(),), devices=devices(second=True))
 
+        self.news = asyncio.Event()
+
+    async def changed(self) -> None:
+        await self.news.wait()
+
     async def observe(self) -> Observation:
         if self.seen is None:
             raise DeviceUnavailable("bigip-a", "no connection")
@@ -39,7 +44,7 @@ class Watched:
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, *, status_interval_seconds: float = 0.01) -> None:
         self.controllers = FakeControllers({})
         self.device = Watched()
         self.told: list[str] = []
@@ -48,7 +53,7 @@ class Bench:
             controllers=self.controllers,  # type: ignore[arg-type]
             device=self.device,  # type: ignore[arg-type]
             clock=SystemClock(),
-            settings=replace(SETTINGS, status_interval_seconds=0.01),
+            settings=replace(SETTINGS, status_interval_seconds=status_interval_seconds),
             on_device_trouble=lambda: self.told.append("trouble"),
             on_device_back=lambda: self.told.append("back"),
         )
@@ -85,6 +90,32 @@ async def test_devices_that_all_went_are_told_once_and_their_return_too(bench: B
     bench.device.seen = seen
     await eventually(lambda: bench.told == ["trouble", "trouble", "back"])
     assert bench.reported == [load_balancer()]
+
+
+async def test_a_device_that_tells_of_a_change_is_looked_at_without_waiting_for_the_interval() -> None:
+    made = Bench(status_interval_seconds=3600.0)
+    task = asyncio.create_task(made.worker.run())
+    await eventually(lambda: made.reported == [load_balancer()])
+    made.device.seen = Observation(statuses=(load_balancer(status=S.ERROR),), devices=devices(second=True))
+    made.device.news.set()
+    await eventually(lambda: made.reported[1:] == [load_balancer(status=S.ERROR)])
+    made.worker.finish()
+    await asyncio.wait_for(task, 30)
+
+
+async def test_a_driver_that_fails_to_tell_is_looked_at_as_often_as_others() -> None:
+    made = Bench()
+
+    async def broken() -> None:
+        raise RuntimeError("a bug")
+
+    made.device.changed = broken  # type: ignore[method-assign]
+    task = asyncio.create_task(made.worker.run())
+    await eventually(lambda: made.reported == [load_balancer()])
+    made.device.seen = Observation(statuses=(load_balancer(status=S.ERROR),), devices=devices(second=True))
+    await eventually(lambda: made.reported[1:] == [load_balancer(status=S.ERROR)])
+    made.worker.finish()
+    await asyncio.wait_for(task, 30)
 
 
 def test_only_load_balancers_that_are_served_change_and_every_missing_device_is_named() -> None:

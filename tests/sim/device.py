@@ -5,6 +5,7 @@ reach lags, a stale owner is refused if any device says so. A write that is unde
 lands anyway; one that its own process gave up is dropped before that process's next one, as the BIG-IP driver does.
 """
 
+import asyncio
 import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
@@ -278,6 +279,10 @@ class SimDevice:
 
         seen: Observation = await self._request("observe", look, effect=False)
         return seen
+
+    async def changed(self) -> None:
+        """It cannot tell."""
+        await asyncio.Event().wait()
 
     def forget(self, project_id: str) -> None:
         """Nothing is remembered."""

@@ -20,6 +20,7 @@ from evenkeel.core.statuses import OperatingStatus
 log = structlog.get_logger(__name__)
 
 STATUSES_PER_REPORT = 1000
+TOLD_SPACING_SECONDS = 0.1
 ALL = "*"
 """Stands for every device of the group."""
 SAY_ALL_AGAIN_SECONDS = 300.0
@@ -77,7 +78,7 @@ class CommonWorker:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Look every ``status_interval_seconds`` until finished or lost."""
+        """Look every ``status_interval_seconds``, and when a device tells of a change, until finished or lost."""
         while not self._stopping.is_set() and not self.lost:
             try:
                 await self._look()
@@ -91,11 +92,26 @@ class CommonWorker:
                 log.warning("devices not observed", error=str(error))
             except Exception:  # the group's statuses must not end with one strange answer of a device
                 log.exception("devices not observed because of a bug")
-            try:
-                async with asyncio.timeout(self._settings.status_interval_seconds):
-                    await self._stopping.wait()
-            except TimeoutError:
-                continue
+            await self._wait()
+
+    async def _wait(self) -> None:
+        reasons = {asyncio.create_task(self._stopping.wait()), asyncio.create_task(self._told())}
+        try:
+            await asyncio.wait(
+                reasons, timeout=self._settings.status_interval_seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            for reason in reasons:
+                reason.cancel()
+
+    async def _told(self) -> None:
+        """A device tells of a change; of many at once, one look shows all."""
+        try:
+            await self._device.changed()
+        except Exception:  # then they are looked at now and then, as devices that cannot tell
+            log.exception("devices do not tell of changes because of a bug")
+            await asyncio.Event().wait()
+        await self._clock.sleep(TOLD_SPACING_SECONDS)
 
     async def _look(self) -> None:
         seen = await self._device.observe()

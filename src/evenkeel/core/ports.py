@@ -151,6 +151,14 @@ class Device(Protocol):
         """Statuses and statistics of everything that carries our mark, by a constant number of bulk reads."""
         ...
 
+    async def changed(self) -> None:
+        """Return when the devices tell that an operating status is otherwise than :meth:`observe` said last.
+
+        Never returns for devices that cannot tell: those are only looked at now and then. Never raises for a
+        device's sake.
+        """
+        ...
+
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """How much is used of each of these :class:`~evenkeel.core.capacity.Metric`, on the fullest device; without
         those that cannot be said (a rate needs two looks). A constant number of reads. Raises

@@ -80,6 +80,10 @@ class BigIpGroup:
         before, self._uneven = self._uneven, observation.absences(done, self._names)
         return observation.merge(done, away, self._names, uneven=before & self._uneven)
 
+    async def changed(self) -> None:
+        """It cannot tell."""
+        await asyncio.Event().wait()
+
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """See :meth:`evenkeel.core.ports.Device.capacity`."""
         done, _ = await self._on_all(lambda device: device.capacity(metrics))

@@ -5,6 +5,7 @@ load balancer costs only itself, and orphans go with a complete batch only. It c
 operating status and no statistics.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping
 
 from evenkeel.core.device import (
@@ -80,6 +81,10 @@ class NoopGroup:
         """The device, and nothing on it."""
         self._reached()
         return Observation(devices=await self.check())
+
+    async def changed(self) -> None:
+        """It cannot tell."""
+        await asyncio.Event().wait()
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """Tenants with load balancers, addresses of members, and whatever a test has set."""

@@ -1,0 +1,312 @@
+"""What the daemon and those who drive it say to each other, as JSON over HTTPS with HTTP basic authentication.
+
+======  ==================================  ====================  ==================
+method  path                                request               answer
+======  ==================================  ====================  ==================
+GET     /v1                                                       :class:`About`
+GET     /v1/partitions                                            :class:`Partitions`
+GET     /v1/partitions/{name}                                     :class:`Partition`
+POST    /v1/partitions/{name}/guard         :class:`Guard`        :class:`Guard`
+PUT     /v1/partitions/{name}               :class:`Change`       :class:`Receipt`
+PATCH   /v1/partitions/{name}               :class:`Change`       :class:`Receipt`
+GET     /v1/observation                                           :class:`Observation`
+GET     /v1/events?after=N&wait=SECONDS                           :class:`Events`
+GET     /v1/journal?after=N                                       :class:`Journal`
+======  ==================================  ====================  ==================
+
+PUT names everything the partition is to hold; PATCH only the load balancers it changes. Both are refused with
+``stale_owner`` if the partition's guard holds a newer epoch than theirs, and move the guard up to theirs. Every error
+is an :class:`Refusal`.
+
+Lines are HAProxy configuration as its manual has it, without indentation, every word quoted where need be by whoever
+rendered it. The daemon takes no line with a control character, and no name that is not :data:`NAME`. Files are named
+in lines by their bare name.
+"""
+
+from typing import Literal
+
+from evenkeel.core.values import Wire
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,126}$"
+"""Names of partitions, load balancers, frontends, backends, servers and files."""
+
+PEERS_SECTION = "evenkeel"
+"""Name of the peers section that is in every configuration, for stick tables."""
+
+How = Literal["nothing", "runtime", "reload"]
+"""What a change took: all was so already; commands to the running process; a new worker."""
+
+
+# -- what a partition is to hold ----------
+
+
+class Bind(Wire):
+    """Where a frontend listens."""
+
+    address: str
+    port: int
+
+
+class Frontend(Wire):
+    """One listener. ``maxconn`` None: no limit of its own. ``bind_arguments`` follow every ``bind``."""
+
+    name: str
+    binds: tuple[Bind, ...]
+    bind_arguments: tuple[str, ...] = ()
+    maxconn: int | None = None
+    lines: tuple[str, ...] = ()
+
+
+class Server(Wire):
+    """One member. A name never gets another address: a changed address is another name.
+
+    ``arguments``: the rest of the ``server`` line, from checks to cookies, word by word.
+    """
+
+    name: str
+    address: str
+    port: int
+    weight: int = 1
+    admin_up: bool = True
+    backup: bool = False
+    arguments: tuple[str, ...] = ()
+
+
+class Ping(Wire):
+    """Servers of a backend are checked by ICMP echo, by the daemon. Times in seconds."""
+
+    delay: int
+    timeout: int
+    rise: int
+    fall: int
+
+
+class Backend(Wire):
+    """One pool. ``dynamic``: its servers may come and go while it runs (a dynamic balancing algorithm, and no
+    argument that servers added later would lack)."""
+
+    name: str
+    lines: tuple[str, ...] = ()
+    servers: tuple[Server, ...] = ()
+    ping: Ping | None = None
+    dynamic: bool = True
+
+
+class File(Wire):
+    """A file that lines name. Certificates hold private keys: never logged, never answered."""
+
+    name: str
+    kind: Literal["acl", "certificate", "crt_list", "ca", "crl"]
+    content: str
+
+
+class LoadBalancer(Wire):
+    """All of one load balancer at one revision. Names are unique in the partition."""
+
+    id: str
+    revision: int
+    frontends: tuple[Frontend, ...] = ()
+    backends: tuple[Backend, ...] = ()
+    files: tuple[File, ...] = ()
+
+
+class Peer(Wire):
+    """Another HAProxy that holds the same partition and shares its stick tables."""
+
+    name: str
+    address: str
+    port: int
+
+
+class Change(Wire):
+    """What a partition is to hold, from the owner at ``epoch``.
+
+    ``removed``: load balancers that are to go; PATCH only. ``peers`` None: as they are.
+    """
+
+    epoch: int
+    load_balancers: tuple[LoadBalancer, ...] = ()
+    removed: tuple[str, ...] = ()
+    peers: tuple[Peer, ...] | None = None
+
+
+class Outcome(Wire):
+    """What became of one load balancer. With an ``error`` the partition holds of it what it held before."""
+
+    load_balancer_id: str
+    revision: int
+    error: str = ""
+
+
+class Receipt(Wire):
+    """The change is on disk and in the running process. One outcome per load balancer named in the request,
+    removed ones included.
+
+    ``peer``: this HAProxy as its peers must name it; None if the daemon was given no address for peers.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    how: How
+    peer: Peer | None = None
+    peers: tuple[Peer, ...] = ()
+
+
+class Guard(Wire):
+    """The newest epoch that a partition has seen."""
+
+    epoch: int
+
+
+# -- what is there ----------
+
+
+class About(Wire):
+    """The daemon and its HAProxy. ``problem``: why it cannot serve, for people; empty when it can."""
+
+    name: str
+    daemon_version: str
+    haproxy_version: str
+    problem: str = ""
+
+
+class PartitionSummary(Wire):
+    """One partition in a list."""
+
+    name: str
+    epoch: int
+    load_balancers: int
+    problem: str = ""
+    """Why its HAProxy does not run as configured, for people."""
+
+
+class Partitions(Wire):
+    """All of them, by name."""
+
+    partitions: tuple[PartitionSummary, ...]
+
+
+class Partition(Wire):
+    """One partition as it is configured."""
+
+    name: str
+    epoch: int
+    load_balancers: tuple[LoadBalancer, ...] = ()
+    """With the contents of certificate files left empty."""
+    peer: Peer | None = None
+    peers: tuple[Peer, ...] = ()
+    problem: str = ""
+
+
+class ServerStatus(Wire):
+    """``checked``: False if nothing checks it, so that ``up`` means nothing but "not in maintenance"."""
+
+    name: str
+    up: bool
+    checked: bool
+    admin_up: bool
+    weight: int
+    active_connections: int = 0
+
+
+class BackendStatus(Wire):
+    """One pool and its servers."""
+
+    name: str
+    load_balancer_id: str
+    servers: tuple[ServerStatus, ...] = ()
+
+
+class FrontendStatus(Wire):
+    """One listener: whether it listens, and totals since it was made, over reloads and restarts."""
+
+    name: str
+    load_balancer_id: str
+    listening: bool
+    bytes_in: int = 0
+    bytes_out: int = 0
+    active_connections: int = 0
+    total_connections: int = 0
+    request_errors: int = 0
+
+
+class PartitionStatus(Wire):
+    """One partition's health. Without frontends and backends, and with a ``problem``, if its HAProxy does not run."""
+
+    name: str
+    load_balancer_ids: tuple[str, ...] = ()
+    frontends: tuple[FrontendStatus, ...] = ()
+    backends: tuple[BackendStatus, ...] = ()
+    problem: str = ""
+
+
+class Observation(Wire):
+    """Everything at once. ``event``: number of the newest event it includes."""
+
+    event: int
+    partitions: tuple[PartitionStatus, ...] = ()
+
+
+class Event(Wire):
+    """Something became otherwise: a server's health, or whether a partition's HAProxy runs."""
+
+    number: int
+    time: float
+    """Seconds since the epoch, by this host's clock."""
+    partition: str
+    backend: str = ""
+    server: str = ""
+    up: bool = True
+    text: str = ""
+
+
+class Events(Wire):
+    """Events after the number that was asked for, oldest first; empty when ``wait`` seconds passed without one.
+
+    ``missed``: some between are no longer kept, so look at everything.
+    """
+
+    newest: int
+    events: tuple[Event, ...] = ()
+    missed: bool = False
+
+
+class Entry(Wire):
+    """One write that somebody tried."""
+
+    number: int
+    time: float
+    partition: str
+    agent: str
+    epoch: int
+    accepted: bool
+    how: str = ""
+    """:data:`How`, ``guard``, or why it was refused."""
+    load_balancer_ids: tuple[str, ...] = ()
+    """At most 50."""
+
+
+class Journal(Wire):
+    """The last writes, oldest first; the daemon keeps a bounded number."""
+
+    entries: tuple[Entry, ...] = ()
+
+
+# -- refusals ----------
+
+RefusalCode = Literal[
+    "unauthorized",  # 401
+    "invalid",  # 400: ``reason`` names field, value and what is allowed
+    "not_found",  # 404
+    "stale_owner",  # 409: ``epoch`` is the guard's
+    "too_large",  # 413
+    "failed",  # 500: the daemon could not; ``reason`` says what
+    "busy",  # 503: try again later
+]
+
+
+class Refusal(Wire):
+    """Why nothing was changed."""
+
+    code: RefusalCode
+    reason: str
+    epoch: int | None = None
