@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.services import mariadb as maria
 from tests.services import postgres
 from tests.services import rabbitmq as rabbit
+
+settings.register_profile("busy machines", deadline=None)
+settings.load_profile("busy machines")
 
 
 @pytest.fixture(scope="session")

@@ -7,19 +7,9 @@ from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.messages import CapacityFigure
 from evenkeel.devices.noop import NoopGroup, NoopMemory
+from tests.clock import HandClock
 
 POLICY = {"tenant_count": 10.0, "ssltps": 100.0}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 50.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 class Gauged(NoopGroup):
@@ -34,8 +24,8 @@ class Gauged(NoopGroup):
         return await super().capacity(metrics)
 
 
-def scene(policy: Mapping[str, float]) -> tuple[CapacityGauge, Gauged, NoopMemory, Clock]:
-    memory, clock = NoopMemory(), Clock()
+def scene(policy: Mapping[str, float]) -> tuple[CapacityGauge, Gauged, NoopMemory, HandClock]:
+    memory, clock = NoopMemory(), HandClock()
     memory.figures = {"tenant_count": 4.0}
     device = Gauged(memory)
     return CapacityGauge(policy, device, clock, interval_seconds=10.0), device, memory, clock
@@ -88,5 +78,5 @@ async def test_a_device_that_does_not_answer_costs_the_report_no_more_than_an_in
             await asyncio.Event().wait()
             raise DeviceUnavailable("noop", "unreachable")
 
-    gauge = CapacityGauge(POLICY, Silent(NoopMemory()), Clock(), interval_seconds=0.05)
+    gauge = CapacityGauge(POLICY, Silent(NoopMemory()), HandClock(), interval_seconds=0.05)
     assert (await gauge.measure()).unknown

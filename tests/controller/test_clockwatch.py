@@ -4,21 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.controller.clockwatch import ClockWatch
+from tests.clock import HandClock
 
 HOLD = 5.0
-
-
-class HandClock:
-    """Monotonic time moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = 50.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 def look(watch: ClockWatch, clock: HandClock, database_seconds: float, *, took_seconds: float = 0.0) -> None:

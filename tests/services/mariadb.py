@@ -6,27 +6,17 @@ say what it needs shows.
 
 import itertools
 import os
-import pwd
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
-from tests.services.process import (
-    ServiceFailed,
-    free_port,
-    kill_group,
-    spawn,
-    temporary_home,
-    terminate,
-    wait_until_ready,
-)
+from tests.services.process import Server, ServiceFailed, free_port, unprivileged_user
 
-START_SECONDS = 60.0
-STOP_SECONDS = 30.0
 USER = "evenkeel"
 PASSWORD = "s3cret-of-the-database"
 _SERVER = "mariadbd"
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+_USERS = ("mysql", "nobody")
 _SETTINGS = {
     "bind-address": "127.0.0.1",
     "skip-name-resolve": "1",
@@ -40,53 +30,33 @@ _SETTINGS = {
 
 
 def _program(name: str) -> str | None:
-    return shutil.which(name, path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+    return shutil.which(name, path=_PATH)
 
 
 def missing() -> str:
     """Why MariaDB cannot be started here; empty if it can."""
     if any(_program(name) is None for name in (_SERVER, "mariadb-install-db", "mariadb", "mariadb-admin")):
         return "MariaDB is not installed (Debian: mariadb-server)"
-    if os.getuid() == 0 and _unprivileged_user() is None:
+    if os.getuid() == 0 and unprivileged_user(_USERS) is None:
         return "MariaDB refuses to run as root and there is no unprivileged user"
     return ""
 
 
-def _unprivileged_user() -> str | None:
-    for name in ("mysql", "nobody"):
-        try:
-            return pwd.getpwnam(name).pw_name
-        except KeyError:
-            continue
-    return None
-
-
-class MariaDB:
+class MariaDB(Server):
     """One server. ``url`` stays the same over restarts. ``settings`` are added to the server's command line."""
 
     def __init__(self, settings: dict[str, str] | None = None) -> None:
         if reason := missing():
             raise ServiceFailed(reason)
-        self._user = _unprivileged_user() if os.getuid() == 0 else None
-        self._home = temporary_home("evenkeel-mariadb-")
+        super().__init__("evenkeel-mariadb-", _USERS)
         self._data = self._home / "data"
-        self._log = self._home / "server.log"
         self._names = itertools.count(1)
-        self._process: subprocess.Popen[bytes] | None = None
         self._settings = _SETTINGS | (settings or {})
-        self.port = free_port()
-        if self._user:
-            shutil.chown(self._home, self._user, pwd.getpwnam(self._user).pw_gid)
 
     @property
     def url(self) -> str:
         """The server's own database ``mysql``; tests take :meth:`create_database`."""
         return self._url("mysql")
-
-    @property
-    def running(self) -> bool:
-        """Is the server process there?"""
-        return self._process is not None and self._process.poll() is None
 
     def start(self, *more: str) -> None:
         """Start and wait until clients are served; nothing to do if it runs. ``more`` are arguments of this start."""
@@ -96,43 +66,12 @@ class MariaDB:
             self._initialise()
         options = [f"--{name}={value}" for name, value in self._settings.items()]
         command = [
-            *(_program(_SERVER) or _SERVER, "--no-defaults", f"--datadir={self._data}", f"--tmpdir={self._home}"),
+            *(_SERVER, "--no-defaults", f"--datadir={self._data}", f"--tmpdir={self._home}"),
             *(f"--socket={self._socket}", f"--port={self.port}", f"--pid-file={self._home / 'pid'}"),
             *(*options, *more),
         ]
-        self._process = spawn(command, log=self._log, env=self._environment(), cwd=self._home, user=self._user)
-        wait_until_ready(self._serves, self._process, log=self._log, timeout_seconds=START_SECONDS)
+        self._begin(command)
         self._grant()
-
-    def stop(self) -> None:
-        """Stop it properly."""
-        if self._process is not None:
-            terminate(self._process, signal.SIGTERM, timeout_seconds=STOP_SECONDS)
-
-    def kill(self) -> None:
-        """kill -9."""
-        if self._process is not None:
-            kill_group(self._process)
-
-    def freeze(self) -> None:
-        """Let it hang, with its connections open."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGCONT)
-
-    def restart(self) -> None:
-        """Stop and start."""
-        self.stop()
-        self.start()
-
-    def close(self) -> None:
-        """Stop for good."""
-        self.kill()
-        shutil.rmtree(self._home, ignore_errors=True)
 
     def create_database(self) -> str:
         """The URL of a new, empty database. Takes some ten milliseconds; may be called inside a running loop."""
@@ -170,7 +109,7 @@ class MariaDB:
         )
 
     def _serves(self) -> bool:
-        command = [_program("mariadb-admin") or "", "--no-defaults", f"--socket={self._socket}", "--user=root", "ping"]
+        command = ["mariadb-admin", "--no-defaults", f"--socket={self._socket}", "--user=root", "ping"]
         return subprocess.run(command, env=self._environment(), check=False, capture_output=True).returncode == 0
 
     def _initialise(self) -> None:
@@ -178,29 +117,11 @@ class MariaDB:
             "mariadb-install-db",
             *("--no-defaults", f"--datadir={self._data}", f"--tmpdir={self._home}", "--skip-test-db"),
             *("--auth-root-authentication-method=normal", "--innodb-log-file-size=32M"),
-            as_user=True,
+            user=self._user,
         )
-
-    def _run(self, program: str, *arguments: str, as_user: bool = False) -> str:
-        user = self._user if as_user else None
-        outcome = subprocess.run(
-            [_program(program) or program, *arguments],
-            env=self._environment(),
-            cwd=self._home,
-            user=user,
-            group=user and pwd.getpwnam(user).pw_gid,
-            extra_groups=[] if user else None,
-            capture_output=True,
-            text=True,
-            timeout=START_SECONDS,
-            check=False,
-        )
-        if outcome.returncode:
-            raise ServiceFailed(f"{program} failed:\n{(outcome.stderr or outcome.stdout)[-2000:]}")
-        return outcome.stdout
 
     def _environment(self) -> dict[str, str]:
-        return {"HOME": str(self._home), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
+        return {"HOME": str(self._home), "PATH": _PATH, "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")

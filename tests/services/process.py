@@ -1,10 +1,11 @@
-"""What the server starters share: free ports, child processes that never outlive the tests, temporary homes.
+"""What the server starters share: a server's life, free ports, temporary homes, processes that never outlive the tests.
 
 A child gets SIGKILL from the kernel when the thread that started it ends (PR_SET_PDEATHSIG), so an interrupted or
 killed test run leaves nothing behind. Therefore all children are started by one thread that lives as long as the
 process: a start from a short-lived worker thread of an event loop would take the server down with that thread.
 """
 
+import abc
 import atexit
 import contextlib
 import ctypes
@@ -20,7 +21,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+STOP_SECONDS = 30.0
 _PR_SET_PDEATHSIG = 1
 _PORTS = range(15_000, 32_000)  # below Linux's ephemeral range: a stopped server finds its port free again
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -58,6 +61,14 @@ def temporary_home(prefix: str) -> Path:
     return path
 
 
+def unprivileged_user(names: Sequence[str]) -> str | None:
+    """The first of these users that this machine has, for servers that refuse to run as root."""
+    for name in names:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name).pw_name
+    return None
+
+
 def spawn(
     command: Sequence[str | Path], *, log: Path, env: Mapping[str, str], cwd: Path, user: str | None = None
 ) -> subprocess.Popen[bytes]:
@@ -73,15 +84,20 @@ def spawn(
                 env=dict(env),
                 cwd=cwd,
                 start_new_session=True,
-                user=user,
-                group=pwd.getpwnam(user).pw_gid if user else None,
-                extra_groups=[] if user else None,
+                **_as_user(user),
                 preexec_fn=_die_with_parent,
             )
 
     process = _starter.submit(start).result()
     atexit.register(kill_group, process)
     return process
+
+
+def _as_user(user: str | None) -> dict[str, Any]:
+    """What ``subprocess`` is told."""
+    if user is None:
+        return {}
+    return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
 
 
 def _die_with_parent() -> None:
@@ -116,3 +132,90 @@ def wait_until_ready(
             tail = log.read_text(errors="replace")[-3000:] if log.exists() else ""
             raise ServiceFailed(f"{process.args!r} did not come up:\n{tail}")
         time.sleep(0.05)
+
+
+class Server(abc.ABC):
+    """One server in a temporary directory, on a port that stays the same over restarts. All methods block.
+
+    ``users``: it refuses to run as root; then it runs as the first of them that exists.
+    """
+
+    start_seconds = 60.0
+    stop_signal = signal.SIGTERM
+
+    def __init__(self, prefix: str, users: Sequence[str] = ()) -> None:
+        self._user = unprivileged_user(users) if os.getuid() == 0 else None
+        self._home = temporary_home(prefix)
+        self._log = self._home / "server.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_port()
+        if self._user:
+            shutil.chown(self._home, self._user, pwd.getpwnam(self._user).pw_gid)
+
+    @property
+    def running(self) -> bool:
+        """Is the server process there?"""
+        return self._process is not None and self._process.poll() is None
+
+    @abc.abstractmethod
+    def start(self) -> None:
+        """Start and wait until clients are served; nothing to do if it runs."""
+
+    def stop(self) -> None:
+        """Stop it properly."""
+        if self._process is not None:
+            terminate(self._process, self.stop_signal, timeout_seconds=STOP_SECONDS)
+
+    def kill(self) -> None:
+        """kill -9, of all its processes."""
+        if self._process is not None:
+            kill_group(self._process)
+
+    def freeze(self) -> None:
+        """Let it hang with its connections open, as a dead host would. For servers that are one process."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Undo :meth:`freeze`."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def restart(self) -> None:
+        """Stop and start."""
+        self.stop()
+        self.start()
+
+    def close(self) -> None:
+        """Stop for good."""
+        self.kill()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _begin(self, command: Sequence[str | Path]) -> None:
+        """Start this command and wait until it serves."""
+        self._process = spawn(command, log=self._log, env=self._environment(), cwd=self._home, user=self._user)
+        wait_until_ready(self._serves, self._process, log=self._log, timeout_seconds=self.start_seconds)
+
+    def _run(self, program: str | Path, *arguments: str, user: str | None = None) -> str:
+        """What one of its tools answers. Raises :class:`ServiceFailed`."""
+        outcome: subprocess.CompletedProcess[str] = subprocess.run(
+            [str(program), *arguments],
+            env=self._environment(),
+            cwd=self._home,
+            **_as_user(user),
+            capture_output=True,
+            text=True,
+            timeout=self.start_seconds,
+            check=False,
+        )
+        if outcome.returncode:
+            raise ServiceFailed(f"{Path(program).name} failed:\n{(outcome.stdout + outcome.stderr)[-2000:]}")
+        return outcome.stdout
+
+    @abc.abstractmethod
+    def _serves(self) -> bool:
+        """Does it answer?"""
+
+    @abc.abstractmethod
+    def _environment(self) -> dict[str, str]:
+        """The environment of its processes."""

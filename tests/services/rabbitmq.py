@@ -3,30 +3,18 @@ touched."""
 
 import json
 import shutil
-import signal
 import socket
-import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import trustme
 
-from tests.services.process import (
-    ServiceFailed,
-    free_port,
-    kill_group,
-    spawn,
-    temporary_home,
-    terminate,
-    wait_until_ready,
-)
+from tests.services.process import Server, free_port
 
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 CONTROL = Path("/usr/lib/rabbitmq/bin/rabbitmqctl")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-START_SECONDS = 90.0
-STOP_SECONDS = 30.0
 
 
 def missing() -> str:
@@ -36,41 +24,41 @@ def missing() -> str:
     return ""
 
 
-class Epmd:
+class Epmd(Server):
     """Erlang's port mapper, for one node or a cluster. Started by us: the one that Erlang would start detaches itself
     and would outlive the tests."""
 
+    start_seconds = 10.0
+
     def __init__(self) -> None:
-        self._home = temporary_home("evenkeel-epmd-")
-        self.port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+        super().__init__("evenkeel-epmd-")
 
     def start(self) -> None:
         """Start; nothing to do if it runs."""
-        if self._process is None or self._process.poll() is not None:
-            log = self._home / "epmd.log"
-            command = ["epmd", "-address", "127.0.0.1", "-port", str(self.port)]
-            self._process = spawn(command, log=log, env={"PATH": PATH, "HOME": str(self._home)}, cwd=self._home)
-            wait_until_ready(lambda: _connects(self.port), self._process, log=log, timeout_seconds=10.0)
+        if not self.running:
+            self._begin(["epmd", "-address", "127.0.0.1", "-port", str(self.port)])
 
-    def close(self) -> None:
-        """Stop for good."""
-        if self._process is not None:
-            kill_group(self._process)
-        shutil.rmtree(self._home, ignore_errors=True)
+    def _serves(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1.0):
+                return True
+        except OSError:
+            return False
+
+    def _environment(self) -> dict[str, str]:
+        return {"PATH": PATH, "HOME": str(self._home)}
 
 
-class RabbitMQ:
+class RabbitMQ(Server):
     """One broker node. ``url`` stays the same over restarts; durable content survives them, unless wiped."""
 
+    start_seconds = 90.0
+
     def __init__(self, epmd: Epmd | None = None) -> None:
-        self._home = temporary_home("evenkeel-rabbitmq-")
-        self.port = free_port()
+        super().__init__("evenkeel-rabbitmq-")
         self.tls_port = free_port()
         self.node_name = f"test{self.port}@localhost"
         self._dist_port = free_port()
-        self._log = self._home / "server.log"
-        self._process: subprocess.Popen[bytes] | None = None
         self._epmd = epmd if epmd is not None else Epmd()
         (self._home / "enabled_plugins").write_text("[].\n")
         (self._home / "env.conf").write_text("")
@@ -118,53 +106,16 @@ class RabbitMQ:
         """Where clients connect."""
         return f"amqp://guest:guest@127.0.0.1:{self.port}/"
 
-    @property
-    def running(self) -> bool:
-        """Is the server process there?"""
-        return self._process is not None and self._process.poll() is None
-
     def start(self) -> None:
         """Start and wait until clients are served; nothing to do if it runs."""
         if self.running:
             return
         self._epmd.start()
-        self._process = spawn([SERVER], log=self._log, env=self._environment(), cwd=self._home)
-        wait_until_ready(self._serves, self._process, log=self._log, timeout_seconds=START_SECONDS)
-
-    def stop(self) -> None:
-        """Stop it properly."""
-        if self._process is not None:
-            terminate(self._process, signal.SIGTERM, timeout_seconds=STOP_SECONDS)
-
-    def kill(self) -> None:
-        """kill -9."""
-        if self._process is not None:
-            kill_group(self._process)
-
-    def freeze(self) -> None:
-        """Stop it from running without closing its connections, as a dead host would."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Undo :meth:`freeze`."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGCONT)
-
-    def restart(self) -> None:
-        """Stop and start."""
-        self.stop()
-        self.start()
+        self._begin([SERVER])
 
     def control(self, *arguments: str) -> str:
         """The output of rabbitmqctl. Takes a second or two."""
-        command = [str(CONTROL), "-n", self.node_name, *arguments]
-        outcome = subprocess.run(
-            command, env=self._environment(), capture_output=True, text=True, timeout=START_SECONDS, check=False
-        )
-        if outcome.returncode:
-            raise ServiceFailed(f"rabbitmqctl failed:\n{(outcome.stdout + outcome.stderr)[-2000:]}")
-        return outcome.stdout
+        return self._run(CONTROL, "-n", self.node_name, *arguments)
 
     def wipe(self) -> None:
         """Forget all queues and messages. Only while it is stopped."""
@@ -173,9 +124,8 @@ class RabbitMQ:
 
     def close(self) -> None:
         """Stop for good."""
-        self.kill()
+        super().close()
         self._epmd.close()
-        shutil.rmtree(self._home, ignore_errors=True)
 
     def _environment(self) -> dict[str, str]:
         home = str(self._home)
@@ -249,11 +199,3 @@ class RabbitCluster:
         """Stop for good."""
         for node in self.nodes:
             node.close()
-
-
-def _connects(port: int) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1.0):
-            return True
-    except OSError:
-        return False

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from yarl import URL
 
 from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.errors import DeviceUnavailable, StaleOwner
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
@@ -127,6 +127,8 @@ class BigIpSite:
         self.watch = watch
         self.rng = rng
         self.latency = Latency(0.002, 0.02)
+        self.undone: dict[str, set[tuple[int, Process]]] = {}
+        """By project, passes that have not reached every device yet: epoch and who makes them."""
         self.error = self.lose = 0.0
         self.poisoned: set[str] = set()
         self._reschedule = reschedule
@@ -275,6 +277,12 @@ class BigIpSite:
             if box.guards(partition) != [epoch]:
                 yield f"{box.name} is guarded by {box.guards(partition)}, not {epoch}, for {project_id}"
 
+    def unfinished(self) -> Iterable[str]:
+        """Passes that are under way or will be made again."""
+        for project_id, passes in sorted(self.undone.items()):
+            if any(not process.dead for _, process in passes):
+                yield f"a pass over {project_id} in group {self.number} has not reached every device"
+
     async def judge(self, wanted: Sequence[PartitionBatch], stored: dict[str, ServiceDefinition]) -> None:
         """A driver that knows nothing finds everything as it must be, orphans included."""
         group = self._group("judge", _at_once)
@@ -313,7 +321,15 @@ class SimBigIp:
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Write."""
         self._site.effects.note("device", self._process.name, "apply")
-        outcome = await self._group.apply(batch)
+        undone = self._site.undone.setdefault(batch.project_id, set())
+        undone.add((batch.epoch, self._process))
+        try:
+            outcome = await self._group.apply(batch)
+        except StaleOwner:
+            undone.discard((batch.epoch, self._process))
+            raise
+        if not outcome.lagging:  # whatever older owners left undone
+            undone.difference_update({one for one in undone if one[0] <= batch.epoch})
         self._site.watch.applied(batch, [one for one in outcome.outcomes if not one.error])
         return outcome
 

@@ -50,6 +50,7 @@ def unrest(world: World) -> list[str]:
     known = world.server.look("SELECT count(*) FROM agent")[0][0]
     if known < len(world.agents):
         found.append(f"only {known} of {len(world.agents)} agents have registered")
+    found += [what for site in world.sites.values() for what in site.unfinished()]
     return found + [f"guard not moved: {what}" for what in _old_guards(world)]
 
 

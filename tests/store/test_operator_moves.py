@@ -59,6 +59,13 @@ async def test_an_agent_tells_who_could_take_over_and_by_which_rules(store: SqlS
     assert (seen[AGENT].failback, seen[AGENT].reschedule) == (FailbackMode.NEVER, RescheduleMode.CONTROL)
 
 
+async def test_after_the_databases_clock_was_set_back_an_agent_that_sees_less_is_still_unfit(store: SqlStore) -> None:
+    await add_agent(store, reachable_devices=2, sight_since=db_now() + 86_400.0, reported_at=30.0)
+    await add_agent(store, OTHER, reachable_devices=1, sight_since=2.0, reported_at=30.0)
+
+    assert {agent.id: agent.fit for agent in await store.agents()} == {AGENT: True, OTHER: False}
+
+
 # -- flags
 
 

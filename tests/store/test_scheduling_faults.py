@@ -18,22 +18,10 @@ from evenkeel.core.statuses import RescheduleMode
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.ownership_scheduling import MAX_SHARDS_PER_SNAPSHOT
+from tests.clock import HandClock
 from tests.store.ownership_world import World, applied, started, statements
 
 TTL = 5.0
-
-
-class HandClock:
-    """Monotonic time moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = 50.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 class NoHints:

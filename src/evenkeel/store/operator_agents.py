@@ -14,7 +14,7 @@ from evenkeel.core.placement import AgentView, fit_agents
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.store import schema
 from evenkeel.store.events import record_event
-from evenkeel.store.ownership_sql import live
+from evenkeel.store.ownership_sql import live, sight_since
 from evenkeel.store.part import Part
 from evenkeel.store.rows import AGENT_COLUMNS, agent_of
 
@@ -109,7 +109,7 @@ def read_agents(connection: Connection, *conditions: ColumnElement[bool]) -> tup
         select(
             *AGENT_COLUMNS,
             live().label("alive"),
-            _agent.c.sight_since,
+            sight_since().label("sight_since"),
             _environment.c.failback,
             _environment.c.halted_at,
             _environment.c.halted_reason,
@@ -146,7 +146,7 @@ def _fit_by_group(rows: Iterable[Any]) -> dict[tuple[str, int], frozenset[str]]:
             admin_state_up=row.admin_state_up,
             forced_down=row.forced_down,
             sight=row.reachable_devices,
-            sight_since=row.sight_since or 0.0,
+            sight_since=row.sight_since,
             sight_at=row.reported_at or 0.0,
         )
         groups.setdefault((row.environment, row.group_number), []).append(view)

@@ -31,7 +31,7 @@ from evenkeel.core.values import Wire
 from evenkeel.store import schema
 from evenkeel.store.among import among
 from evenkeel.store.clock import db_now
-from evenkeel.store.ownership_sql import Raced, live
+from evenkeel.store.ownership_sql import Raced, json_text, live
 
 REPORT_SLACK_SECONDS = 5.0
 """A report's figures may be older than it says by the time it was under way."""
@@ -115,7 +115,7 @@ def reserve(connection: Connection, load_balancer_id: str, shard: Any) -> None:
             load_balancer_id=load_balancer_id,
             environment=shard.environment,
             group_number=shard.group_number,
-            amounts=_json(amounts),
+            amounts=json_text(amounts),
         )
     )
     _write(connection, shard.environment, shard.group_number, known.reserving(amounts))
@@ -151,7 +151,7 @@ def note_first_figures(connection: Connection, call: Register) -> None:
     connection.execute(
         update(_group)
         .where(*_is(call.environment, call.group_number), _group.c.capacity == UNLIMITED)
-        .values(capacity=_json(known), capacity_score=known.score)
+        .values(capacity=json_text(known), capacity_score=known.score)
     )
 
 
@@ -203,9 +203,5 @@ def _note_none(connection: Connection, environment: str, number: int) -> None:
 
 def _write(connection: Connection, environment: str, number: int, known: GroupCapacity) -> None:
     connection.execute(
-        update(_group).where(*_is(environment, number)).values(capacity=_json(known), capacity_score=known.score)
+        update(_group).where(*_is(environment, number)).values(capacity=json_text(known), capacity_score=known.score)
     )
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

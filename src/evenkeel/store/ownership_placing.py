@@ -123,6 +123,7 @@ def _bind(connection: Connection, load_balancer_id: str, shard: Any, deadline_se
             _root.c.deleted == false(),
             _root.c.provider == shard.environment,
             _root.c.project_id == shard.project_id,
+            or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == shard.group_number),
         )
         .values(shard_id=shard.id, status_reason="", pending_deadline=db_now() + float(deadline_seconds))
     )

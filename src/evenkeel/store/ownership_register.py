@@ -18,7 +18,7 @@ from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
 from evenkeel.store.ownership_capacity import note_first_figures
-from evenkeel.store.ownership_sql import FREED, insert_if_absent, live
+from evenkeel.store.ownership_sql import FREED, insert_if_absent, json_text, live
 from evenkeel.store.returning import returning
 
 UNKNOWN_ENVIRONMENT = "unknown_environment"
@@ -242,7 +242,7 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         "host": call.host,
         "device_driver": call.device_driver,
         "ha_type": call.ha_type.value,
-        "endpoints": _json(call.endpoints),
+        "endpoints": json_text(call.endpoints),
         "session_id": call.session_id,
         "session_started_at": db_now(),
         "session_expires_at": db_now() + float(ttl_seconds),
@@ -285,7 +285,7 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
         "device_driver": call.device_driver,
         "ha_type": call.ha_type.value,
         "reschedule": call.reschedule.value,
-        "endpoints": _json(call.endpoints),
+        "endpoints": json_text(call.endpoints),
     }
     if group is None:
         row = {"environment": call.environment, "number": call.group_number, "created_at": db_now(), **values}
@@ -296,7 +296,3 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
         .where(_group.c.environment == call.environment, _group.c.number == call.group_number)
         .values(**values)
     )
-
-
-def _json(endpoints: tuple[str, ...]) -> str:
-    return msgspec.json.encode(endpoints).decode()

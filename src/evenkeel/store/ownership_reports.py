@@ -42,8 +42,17 @@ from evenkeel.store.part import Part
 _shard = schema.shard
 _root = schema.load_balancer
 
-CHILD_TABLES: tuple[Table, ...] = (schema.listener, schema.member, schema.health_monitor, schema.pool)
-"""In the order they are written and removed: what hangs below a pool goes before it."""
+CHILD_TABLES: tuple[Table, ...] = (
+    schema.l7rule,
+    schema.l7policy,
+    schema.listener,
+    schema.member,
+    schema.health_monitor,
+    schema.pool,
+)
+"""In the order they are written and removed: what hangs below a policy, listener or pool goes before it."""
+UNOBSERVED = (schema.health_monitor, schema.l7policy, schema.l7rule)
+"""Nobody observes these: they work as soon as the device has them."""
 PENDING_STATUSES = tuple(sorted(status.value for status in PENDING))
 ACTIVE = ProvisioningStatus.ACTIVE.value
 ERROR = ProvisioningStatus.ERROR.value
@@ -136,7 +145,7 @@ def _events(settlement: Settlement, environment: str, report: ReportApplied) -> 
 
 
 def write_settlements(connection: Connection, settlements: Sequence[Settlement]) -> None:
-    """Write what became of locked load balancers: at most sixteen statements however many they are."""
+    """Write what became of locked load balancers: at most 22 statements however many they are."""
     kept = [each for each in settlements if not each.removed]
     confirmed = [
         {"b_id": each.was.id, "b_revision": each.confirmed_revision}
@@ -205,7 +214,7 @@ def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[
 def _first_operating_status(table: Table) -> ColumnElement[str]:
     """The first guess for a child that was never confirmed; what observation said before stays."""
     status, up = table.c.operating_status, table.c.admin_state_up
-    if table is schema.health_monitor:  # nobody observes monitors
+    if table in UNOBSERVED:
         return case((up, OperatingStatus.ONLINE.value), else_=OperatingStatus.OFFLINE.value)
     new = _one_of(table.c.provisioning_status, (ProvisioningStatus.PENDING_CREATE.value, ERROR))
     offline = status == OperatingStatus.OFFLINE.value

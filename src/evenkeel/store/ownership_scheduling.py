@@ -7,39 +7,20 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    ScalarSelect,
-    Select,
-    and_,
-    bindparam,
-    case,
-    exists,
-    false,
-    func,
-    literal,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
 
-from evenkeel.core.placement import FULL_SCORE, AgentView, GroupSnapshot, GroupView, ShardView
+from evenkeel.core.placement import FULL_SCORE, GroupSnapshot, GroupView, ShardView
 from evenkeel.store import schema
 from evenkeel.store.among import among
-from evenkeel.store.clock import db_now
 from evenkeel.store.ownership_capacity import group_capacity
 from evenkeel.store.ownership_sql import (
     acting_ids,
     eligible,
     eligible_ids,
-    fresh,
     handover_overdue,
-    live,
-    settled,
     tell_agents,
 )
-from evenkeel.store.ownership_stock import NEEDS_DECISION, movers_of, read_agents, read_rules
+from evenkeel.store.ownership_stock import NEEDS_DECISION, by_group, movers_of, read_agents, read_rules
 from evenkeel.store.part import Part
 
 MAX_SHARDS_PER_SNAPSHOT = 1_000
@@ -66,9 +47,13 @@ class SchedulingPart(Part):
         if load_balancer_ids:
             await self._db.write(lambda connection: _explain(connection, load_balancer_ids, reason))
 
-    async def groups(self, environment: str, project_id: str, *, settle_seconds: float) -> tuple[GroupView, ...]:
+    async def groups(
+        self, environment: str, project_id: str, *, settle_seconds: float, load_balancer_id: str | None = None
+    ) -> tuple[GroupView, ...]:
         """See :meth:`evenkeel.core.ports.OwnershipStore.groups`."""
-        return await self._db.read(lambda connection: _groups(connection, environment, project_id, settle_seconds))
+        return await self._db.read(
+            lambda connection: _groups(connection, environment, project_id, settle_seconds, load_balancer_id)
+        )
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
         """See :meth:`evenkeel.core.ports.OwnershipStore.group_snapshot`. Handovers to an agent that died are ended."""
@@ -98,8 +83,12 @@ def _unplaced_statement(limit: int) -> Select[Any]:
         .join(_group, and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number))
         .where(eligible(), _group.c.capacity_score < FULL_SCORE)
     )
+    zone = _root.c.zone_group_number
+    in_zone = taking.where(_group.c.environment == _root.c.provider, _group.c.number == zone).correlate(_root).exists()
+    # not one look for each where there are no zones
+    can_go = or_(and_(zone.is_(None), _root.c.provider.in_(taking)), and_(zone.is_not(None), in_zone))
     # then those nobody has explained yet, so that each gets its reason
-    urgency = case((_root.c.provider.in_(taking), 0), (_root.c.status_reason == "", 1), else_=2)
+    urgency = case((can_go, 0), (_root.c.status_reason == "", 1), else_=2)
     return (
         select(_root.c.id, _root.c.provider, _root.c.project_id)
         .where(_root.c.shard_id.is_(None), _root.c.deleted == false())
@@ -120,110 +109,54 @@ def _explain(connection: Connection, load_balancer_ids: Sequence[str], reason: s
 # -- groups and agents
 
 
-def _groups(connection: Connection, environment: str, project_id: str, settle_seconds: float) -> tuple[GroupView, ...]:
+def _groups(
+    connection: Connection,
+    environment: str,
+    project_id: str,
+    settle_seconds: float,
+    load_balancer_id: str | None,
+) -> tuple[GroupView, ...]:
     held = exists().where(
         _shard.c.environment == environment,
         _shard.c.project_id == project_id,
         _shard.c.group_number == _group.c.number,
     )
+    # NULL where there is no zone, or nobody was named
+    zone = select(_root.c.zone_group_number).where(_root.c.id == load_balancer_id).scalar_subquery()
+    shown = (held.label("holds_tenant"), zone.label("zone"))
     rows = connection.execute(
-        select(_group.c.number, _group.c.capacity_score, _group.c.capacity, held.label("holds_tenant"))
+        select(_group.c.number, _group.c.capacity_score, _group.c.capacity, *shown)
         .where(_group.c.environment == environment)
         .order_by(_group.c.number)
     ).all()
     # where the tenant stays, nobody's load decides anything
-    stays = any(row.holds_tenant and row.capacity_score < FULL_SCORE for row in rows)
-    agents = _agent_views(connection, environment, settle_seconds, loads=not stays)
+    stays = any(row.holds_tenant and row.capacity_score < FULL_SCORE and row.zone is None for row in rows)
+    agents = by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
     return tuple(
         GroupView(
             number=row.number,
             capacity_score=row.capacity_score,
-            agents=agents.get(row.number, ()),
+            agents=tuple(agents.get((environment, row.number), ())),
             holds_tenant=bool(row.holds_tenant),
+            in_zone=row.zone in (None, row.number),
             at_limit=group_capacity(row.capacity).at_limit if row.capacity_score >= FULL_SCORE else (),
         )
         for row in rows
     )
 
 
-def _agent_views(
-    connection: Connection,
-    environment: str,
-    settle_seconds: float,
-    group_number: int | None = None,
-    *,
-    loads: bool = True,
-) -> dict[int, tuple[AgentView, ...]]:
-    """All agents of the environment or of one of its groups, by group. One statement; ``loads`` costs as much as
-    there are shards."""
-    statement = (
-        select(
-            _agent.c.id,
-            _agent.c.group_number,
-            live().label("live"),
-            _agent.c.admin_state_up,
-            _agent.c.forced_down,
-            _agent.c.failback_asked,
-            _agent.c.reachable_devices,
-            _agent.c.sight_since,
-            _agent.c.reported_at,
-            settled(settle_seconds).label("settled"),
-            _agent.c.session_id,
-            _agent.c.session_started_at,
-            _agent.c.session_expires_at,
-            fresh().label("fresh"),
-            db_now().label("now"),
-            *(
-                (_count_of(_shard.c.acting_agent_id).label("acting"), _count_of(_shard.c.home_agent_id).label("homed"))
-                if loads
-                else (literal(0).label("acting"), literal(0).label("homed"))
-            ),
-        )
-        .where(_agent.c.environment == environment)
-        .order_by(_agent.c.group_number, _agent.c.id)
-    )
-    if group_number is not None:
-        statement = statement.where(_agent.c.group_number == group_number)
-    views: dict[int, list[AgentView]] = {}
-    for row in connection.execute(statement):
-        view = AgentView(
-            id=row.id,
-            live=bool(row.live),
-            admin_state_up=row.admin_state_up,
-            forced_down=row.forced_down,
-            registered=row.session_id is not None,
-            fresh=bool(row.fresh),
-            live_since=row.session_started_at or 0.0,
-            live_until=row.session_expires_at or 0.0,
-            settled=bool(row.settled),
-            failback_asked=row.failback_asked,
-            sight=row.reachable_devices,
-            sight_since=0.0 if (row.sight_since or 0.0) > row.now else row.sight_since or 0.0,
-            sight_at=row.reported_at or 0.0,
-            shards=row.acting,
-            homed=row.homed,
-        )
-        views.setdefault(row.group_number, []).append(view)
-    return {number: tuple(agents) for number, agents in views.items()}
-
-
-def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
-    """How many shards name the agent; each count reads one index and no shard."""
-    return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
-
-
 # -- shards
 
 
 def _snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
-    members, _ = read_agents(connection, settle_seconds, (environment, group_number))
+    agents = read_agents(connection, settle_seconds, environment=environment, group_number=group_number, loads=True)
     rules, _ = read_rules(connection, environment)
     rule = rules.get((environment, group_number))
     if rule is None:
         return GroupSnapshot()
     return GroupSnapshot(
-        shards=_shard_views(connection, environment, group_number, movers_of(members, rules)),
-        agents=_agent_views(connection, environment, settle_seconds, group_number).get(group_number, ()),
+        shards=_shard_views(connection, environment, group_number, movers_of(agents, rules)),
+        agents=tuple(agent.view for agent in agents),
         reschedule=rule.reschedule,
         failback=rule.failback,
         halted=rule.halted,

@@ -1,6 +1,5 @@
 """Sessions: one row per agent, whatever it owns. The database's clock alone says who is live."""
 
-import msgspec
 from sqlalchemy import Connection, case, select, update
 
 from evenkeel.core.errors import SessionLost
@@ -10,7 +9,7 @@ from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
 from evenkeel.store.ownership_capacity import note_figures
 from evenkeel.store.ownership_register import register, renew
-from evenkeel.store.ownership_sql import FREED, Raced
+from evenkeel.store.ownership_sql import FREED, Raced, json_text
 from evenkeel.store.part import Part
 from evenkeel.store.returning import returning
 
@@ -61,12 +60,12 @@ def _record_state(connection: Connection, call: ReportState) -> None:
                 (_agent.c.reachable_devices.is_distinct_from(sight), db_now()), else_=_agent.c.sight_since
             ),
             reachable_devices=sight,
-            configurations=_json(call.configurations),
-            devices=_json(call.devices),
-            serving=_json(call.serving),
+            configurations=json_text(call.configurations),
+            devices=json_text(call.devices),
+            serving=json_text(call.serving),
             queue_depth=call.queue_depth,
             capacity_score=call.capacity_score,
-            **({} if call.capacity_unknown else {"capacity": _json(call.capacity)}),
+            **({} if call.capacity_unknown else {"capacity": json_text(call.capacity)}),
         )
     )
     place = returning(statement, _agent.c.environment, _agent.c.group_number, by=_agent.c.id == call.agent_id).first(
@@ -98,7 +97,3 @@ def _end_session(connection: Connection, agent_id: str, session_id: str) -> None
         environment=agent.environment,
         agent_id=agent_id,
     )
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    case,
     false,
     func,
     not_,
@@ -78,11 +80,19 @@ def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 
 @cache
+def sight_since(agent: FromClause = schema.agent) -> ColumnElement[float]:
+    """Since when it has seen the devices it sees now; 0 if it has not said.
+
+    And 0 if that is in the future: it was long ago, before the database's clock was set back.
+    """
+    return case((agent.c.sight_since <= db_now(), agent.c.sight_since), else_=0.0)
+
+
+@cache
 def settled(settle_seconds: float, agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """Eligible, live for long enough to get its shards back, and seeing for as long the devices it sees now."""
     since = db_now() - float(settle_seconds)
-    sight = func.coalesce(agent.c.sight_since, 0.0)
-    return and_(eligible(agent), agent.c.session_started_at <= since, or_(sight <= since, sight > db_now()))
+    return and_(eligible(agent), agent.c.session_started_at <= since, sight_since(agent) <= since)
 
 
 def fresh(agent: FromClause = schema.agent) -> ColumnElement[bool]:
@@ -193,6 +203,11 @@ def _insert_unless_duplicate(connection: Connection, table: Table, values: Mappi
             return False
         raise
     return True
+
+
+def json_text(value: object) -> str:
+    """A value as a column keeps it."""
+    return msgspec.json.encode(value).decode()
 
 
 def batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:

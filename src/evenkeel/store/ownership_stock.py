@@ -4,11 +4,24 @@ Agents are few and shards many, so the agents are read and judged here, and the 
 the ids of those agents whose shards must move.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Select,
+    and_,
+    case,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    update,
+)
 
 from evenkeel.core.breaker import AgentPulse, BreakerState, verdict
 from evenkeel.core.control import SessionRef, Stock
@@ -19,7 +32,7 @@ from evenkeel.store import schema
 from evenkeel.store.among import among, among_given
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
-from evenkeel.store.ownership_sql import fresh, handover_overdue, live, settled
+from evenkeel.store.ownership_sql import fresh, handover_overdue, live, settled, sight_since
 from evenkeel.store.part import Part
 
 FALTERING_SHARE_OF_TTL = 0.5
@@ -38,10 +51,10 @@ class AgentStock(Value):
     environment: str
     group_number: int
     host: str
-    registered: bool
     silent_since: float | None
-    expires_at: float
     ttl_seconds: float
+    read_at: float
+    """The database's time then."""
 
 
 class GroupRules(Value):
@@ -67,8 +80,7 @@ class StockPart(Part):
 
     async def sessions(self) -> tuple[SessionRef, ...]:
         """See :meth:`evenkeel.core.ports.OwnershipStore.sessions`."""
-        statement = select(_agent.c.id, _agent.c.session_id, _agent.c.environment).where(live()).order_by(_agent.c.id)
-        rows = await self._db.query(lambda connection: connection.execute(statement).all())
+        rows = await self._db.query(lambda connection: connection.execute(_SESSIONS).all())
         return tuple(
             SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment) for row in rows
         )
@@ -79,22 +91,39 @@ class StockPart(Part):
 
 
 def read_agents(
-    connection: Connection, settle_seconds: float, group: tuple[str, int] | None = None
-) -> tuple[list[AgentStock], float]:
-    """All agents, or those of one group, without their loads, and the database's time. One statement."""
-    statement = _agents_statement(settle_seconds)
-    if group is not None:
-        statement = statement.where(_agent.c.environment == group[0], _agent.c.group_number == group[1])
-    rows = connection.execute(statement).all()
-    now = rows[0].now if rows else connection.scalar(select(db_now()))
-    return [_agent_stock(row) for row in rows], float(now or 0.0)
+    connection: Connection,
+    settle_seconds: float,
+    *,
+    environment: str | None = None,
+    group_number: int | None = None,
+    loads: bool = False,
+) -> list[AgentStock]:
+    """All agents, or those of an environment, or of one of its groups, by id. One statement; ``loads`` costs as much
+    as there are shards."""
+    statement = _agents_statement(settle_seconds, loads)
+    if environment is not None:
+        statement = statement.where(_agent.c.environment == environment)
+    if group_number is not None:
+        statement = statement.where(_agent.c.group_number == group_number)
+    return [_agent_stock(row) for row in connection.execute(statement)]
 
 
-# Building a statement costs more than running it: those of every tick are built once.
+def by_group(agents: Iterable[AgentStock]) -> dict[tuple[str, int], list[AgentView]]:
+    """The agents of each group, as placement sees them."""
+    found: dict[tuple[str, int], list[AgentView]] = {}
+    for agent in agents:
+        found.setdefault((agent.environment, agent.group_number), []).append(agent.view)
+    return found
+
+
+# Building a statement costs more than running it: those of every look are built once.
+
+
+_SESSIONS = select(_agent.c.id, _agent.c.session_id, _agent.c.environment).where(live()).order_by(_agent.c.id)
 
 
 @cache
-def _agents_statement(settle_seconds: float) -> Select[Any]:
+def _agents_statement(settle_seconds: float, loads: bool) -> Select[Any]:
     columns = (
         _agent.c.id,
         _agent.c.environment,
@@ -104,7 +133,7 @@ def _agents_statement(settle_seconds: float) -> Select[Any]:
         _agent.c.forced_down,
         _agent.c.failback_asked,
         _agent.c.reachable_devices,
-        _agent.c.sight_since,
+        sight_since().label("sight_since"),
         _agent.c.reported_at,
         _agent.c.session_id,
         _agent.c.silent_since,
@@ -113,7 +142,15 @@ def _agents_statement(settle_seconds: float) -> Select[Any]:
         _agent.c.session_ttl_seconds,
     )
     judged = (live().label("live"), fresh().label("fresh"), settled(settle_seconds).label("settled"))
-    return select(*columns, *judged, db_now().label("now")).order_by(_agent.c.id)
+    acting = _count_of(_shard.c.acting_agent_id) if loads else literal(0)
+    homed = _count_of(_shard.c.home_agent_id) if loads else literal(0)
+    loaded = (acting.label("acting"), homed.label("homed"))
+    return select(*columns, *judged, *loaded, db_now().label("now")).order_by(_agent.c.id)
+
+
+def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
+    """How many shards name the agent; each count reads one index and no shard."""
+    return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 
 
 def _agent_stock(row: Any) -> AgentStock:
@@ -129,18 +166,19 @@ def _agent_stock(row: Any) -> AgentStock:
         settled=bool(row.settled),
         failback_asked=row.failback_asked,
         sight=row.reachable_devices,
-        sight_since=0.0 if (row.sight_since or 0.0) > row.now else row.sight_since or 0.0,
+        sight_since=row.sight_since,
         sight_at=row.reported_at or 0.0,
+        shards=row.acting,
+        homed=row.homed,
     )
     return AgentStock(
         view=view,
         environment=row.environment,
         group_number=row.group_number,
         host=row.host,
-        registered=row.session_id is not None,
         silent_since=row.silent_since,
-        expires_at=row.session_expires_at or 0.0,
         ttl_seconds=row.session_ttl_seconds,
+        read_at=row.now,
     )
 
 
@@ -184,7 +222,8 @@ def read_rules(
 
 
 def _take_stock(connection: Connection, settle_seconds: float, window_seconds: float, homes: bool) -> Stock:
-    agents, now = read_agents(connection, settle_seconds)
+    agents = read_agents(connection, settle_seconds)
+    now = _time_of(connection, agents)
     if not agents:
         return Stock(now_seconds=now)
     rules, breakers = read_rules(connection)
@@ -193,6 +232,11 @@ def _take_stock(connection: Connection, settle_seconds: float, window_seconds: f
     silence = any(_is_news(agent) for agent in agents) or bool(_verdicts(agents, breakers, now, window_seconds))
     silence = silence or (homes and bool(_came_home(connection, agents)))
     return Stock(now_seconds=now, groups=groups, silence=silence)
+
+
+def _time_of(connection: Connection, agents: Sequence[AgentStock]) -> float:
+    """The database's time when the agents were read; asking for it costs a statement only if there are none."""
+    return agents[0].read_at if agents else float(connection.scalar(select(db_now())) or 0.0)
 
 
 def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
@@ -229,9 +273,6 @@ _DUE_GROUPS = {
 
 def movers_of(agents: Sequence[AgentStock], rules: dict[tuple[str, int], GroupRules]) -> dict[str, list[str]]:
     """The agents that ``NEEDS_DECISION`` asks for, by parameter."""
-    by_group: dict[tuple[str, int], list[AgentView]] = {}
-    for agent in agents:
-        by_group.setdefault((agent.environment, agent.group_number), []).append(agent.view)
     found: dict[str, list[str]] = {
         "b_dead": [agent.view.id for agent in agents if not agent.view.acts],
         "b_unfit": [agent.view.id for agent in agents if not agent.view.eligible],
@@ -240,7 +281,7 @@ def movers_of(agents: Sequence[AgentStock], rules: dict[tuple[str, int], GroupRu
         "b_leaving": [],
         "b_wanting": [],
     }
-    for place, views in by_group.items():
+    for place, views in by_group(agents).items():
         if (rule := rules.get(place)) is not None:
             _add_movers(found, views, rule)
     return found
@@ -266,7 +307,7 @@ def _add_movers(found: dict[str, list[str]], views: Sequence[AgentView], rule: G
 
 def _is_news(agent: AgentStock) -> bool:
     """It fell silent, or is heard of again, and nobody has said so yet."""
-    return agent.registered and agent.view.live == (agent.silent_since is not None)
+    return agent.view.registered and agent.view.live == (agent.silent_since is not None)
 
 
 def _verdicts(
@@ -275,7 +316,7 @@ def _verdicts(
     """What is to change, by environment: see :func:`evenkeel.core.breaker.verdict`."""
     changes: dict[str, str] = {}
     for name, breaker in breakers.items():
-        members = [agent for agent in agents if agent.environment == name and agent.registered]
+        members = [agent for agent in agents if agent.environment == name and agent.view.registered]
         said = verdict(breaker, _pulses(members, now, window_seconds), now=now, window_seconds=window_seconds)
         if said is not None:
             changes[name] = said
@@ -289,13 +330,13 @@ def _pulses(agents: Sequence[AgentStock], now: float, window_seconds: float) -> 
 
 
 def _fell_silent_lately(agent: AgentStock, now: float, window_seconds: float) -> bool:
-    return not agent.view.live and abs(now - agent.expires_at) < window_seconds
+    return not agent.view.live and abs(now - agent.view.live_until) < window_seconds
 
 
 def _silent_since(agent: AgentStock, now: float, somebody_silent: bool) -> float | None:
     if not agent.view.live:
-        return agent.silent_since if agent.silent_since is not None else min(agent.expires_at, now)
-    faltering = agent.expires_at - now < FALTERING_SHARE_OF_TTL * agent.ttl_seconds
+        return agent.silent_since if agent.silent_since is not None else min(agent.view.live_until, now)
+    faltering = agent.view.live_until - now < FALTERING_SHARE_OF_TTL * agent.ttl_seconds
     return now if faltering and somebody_silent else None
 
 
@@ -312,7 +353,8 @@ def _came_home(connection: Connection, agents: Sequence[AgentStock]) -> list[str
 
 
 def _note_silence(connection: Connection, window_seconds: float) -> None:
-    agents, now = read_agents(connection, 0.0)
+    agents = read_agents(connection, 0.0)
+    now = _time_of(connection, agents)
     _, breakers = read_rules(connection)
     for name, reason in _verdicts(agents, breakers, now, window_seconds).items():
         _set_breaker(connection, name, reason)

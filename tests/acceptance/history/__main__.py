@@ -21,6 +21,7 @@ def main() -> int:
         return tell(check(read(arguments.check)), None)
     seed = random.SystemRandom().randrange(1_000_000) if arguments.seed is None else arguments.seed
     directory = arguments.directory or Path(tempfile.mkdtemp(prefix="evenkeel-history-"))
+    directory.mkdir(parents=True, exist_ok=True)
     print(f"seed {seed}, {arguments.minutes:g} minutes of faults on RabbitMQ and {arguments.database}, in {directory}")
     plan = Plan(seed=seed, fault_seconds=arguments.minutes * 60, storms=not arguments.calm)
     with running(arguments.database) as servers:
