@@ -6,6 +6,8 @@ from evenkeel.core.device import PartitionBatch
 from evenkeel.core.model import Vip
 from evenkeel.core.service import (
     ServiceDefinition,
+    ServiceL7Policy,
+    ServiceL7Rule,
     ServiceListener,
     ServiceMember,
     ServiceMonitor,
@@ -63,6 +65,18 @@ def member(number: int = 1, place: int = 1, **changes: Any) -> ServiceMember:
 def monitor(number: int = 1, **changes: Any) -> ServiceMonitor:
     fields = {"id": f"monitor-{number}", "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 2}
     return ServiceMonitor(**{**fields, **changes})
+
+
+def policy(place: int = 1, *rules: ServiceL7Rule, **changes: Any) -> ServiceL7Policy:
+    """An L7 policy that rejects, with a rule if none is given."""
+    fields: dict[str, Any] = {"id": f"policy-{place}", "action": "REJECT", "rules": rules or (rule(),)}
+    return ServiceL7Policy(**{**fields, **changes})
+
+
+def rule(number: int = 1, **changes: Any) -> ServiceL7Rule:
+    """A condition on the path."""
+    fields = {"id": f"rule-{number}", "type": "PATH", "compare_type": "STARTS_WITH", "value": "/private"}
+    return ServiceL7Rule(**{**fields, **changes})
 
 
 def gone(number: int = 1, *, revision: int = 9) -> ServiceDefinition:

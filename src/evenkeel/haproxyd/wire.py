@@ -30,6 +30,8 @@ from evenkeel.core.values import Wire
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,126}$"
 """Names of partitions, load balancers, frontends, backends, servers and files."""
 
+NOTE_CHARS_MAX = 65_536
+
 PEERS_SECTION = "evenkeel"
 """Name of the peers section that is in every configuration, for stick tables."""
 
@@ -60,7 +62,8 @@ class Frontend(Wire):
 class Server(Wire):
     """One member. A name never gets another address: a changed address is another name.
 
-    ``arguments``: the rest of the ``server`` line, from checks to cookies, word by word.
+    ``arguments``: the rest of the ``server`` line, from checks to cookies, word by word. ``ping_address``: where the
+    echoes of :class:`Ping` go, if not where traffic goes.
     """
 
     name: str
@@ -70,10 +73,12 @@ class Server(Wire):
     admin_up: bool = True
     backup: bool = False
     arguments: tuple[str, ...] = ()
+    ping_address: str | None = None
 
 
 class Ping(Wire):
-    """Servers of a backend are checked by ICMP echo, by the daemon. Times in seconds."""
+    """Servers of a backend are checked by ICMP echo, by the daemon. Times in seconds; of ``timeout``, 10 at most are
+    waited."""
 
     delay: int
     timeout: int
@@ -93,7 +98,11 @@ class Backend(Wire):
 
 
 class File(Wire):
-    """A file that lines name. Certificates hold private keys: never logged, never answered."""
+    """A file that lines name. Certificates hold private keys: never logged, never answered.
+
+    Empty ``content`` of a certificate: as the partition holds it, of the same load balancer and name; refused if it
+    holds none.
+    """
 
     name: str
     kind: Literal["acl", "certificate", "crt_list", "ca", "crl"]
@@ -101,13 +110,19 @@ class File(Wire):
 
 
 class LoadBalancer(Wire):
-    """All of one load balancer at one revision. Names are unique in the partition."""
+    """All of one load balancer at one revision. Names are unique in the partition.
+
+    ``note``: whatever those who drive the daemon want to find again in every observation, in
+    :attr:`PartitionStatus.notes`; the daemon keeps it and reads nothing from it. At most :data:`NOTE_CHARS_MAX`
+    characters.
+    """
 
     id: str
     revision: int
     frontends: tuple[Frontend, ...] = ()
     backends: tuple[Backend, ...] = ()
     files: tuple[File, ...] = ()
+    note: str = ""
 
 
 class Peer(Wire):
@@ -237,6 +252,8 @@ class PartitionStatus(Wire):
     frontends: tuple[FrontendStatus, ...] = ()
     backends: tuple[BackendStatus, ...] = ()
     problem: str = ""
+    notes: dict[str, str] = {}
+    """:attr:`LoadBalancer.note` by load balancer id, of those that have one; also while its HAProxy does not run."""
 
 
 class Observation(Wire):

@@ -4,9 +4,10 @@ import pytest
 
 from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.devices.bigip.capacity import CapacityReader, fullest
+from evenkeel.devices.bigip.capacity import CapacityReader
 from evenkeel.devices.bigip.icontrol import IControl
 from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.group import fullest
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, gone, service
 

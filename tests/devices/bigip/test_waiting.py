@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from evenkeel.devices.bigip.waiting import ended, together
+from evenkeel.devices.waiting import ended, together
 
 
 async def fail() -> None:

@@ -15,7 +15,7 @@ from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol import IControl
 from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.objects import NODE, VIRTUAL_ADDRESS
-from evenkeel.devices.bigip.waiting import together
+from evenkeel.devices.waiting import together
 
 WINDOW_MIN_SECONDS = 1.0
 """Counters read sooner after one another say little of a rate."""
@@ -108,15 +108,6 @@ class CapacityReader:
         }
         self._last = Sample(at_seconds=now, counters=counters, rates=rates)
         return rates
-
-
-def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Of a group: every device holds the same objects and has the same limits, so the fullest one decides."""
-    most: dict[str, float] = {}
-    for reading in readings:
-        for metric, value in reading.items():
-            most[metric] = max(value, most.get(metric, value))
-    return most
 
 
 def _values(items: Iterable[Item], name: str) -> set[str]:

@@ -13,13 +13,13 @@ from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip import guard, observation, requirements
 from evenkeel.devices.bigip.capacity import CapacityReader
-from evenkeel.devices.bigip.icontrol import IControl, NoAnswer
+from evenkeel.devices.bigip.icontrol import IControl
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.objects import Rendered
 from evenkeel.devices.bigip.observe import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.partition import PartitionPass, PassOutcome, View
-from evenkeel.devices.bigip.reach import Reach
+from evenkeel.devices.reach import NoAnswer, Reach
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)

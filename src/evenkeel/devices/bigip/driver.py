@@ -2,14 +2,12 @@
 
 Every device of the group gets the same configuration, directly and at the same time; none copies it to another. A
 device that is out of reach is ``lagging``: its partition is read and repaired in full when it is back, and the others
-do not wait for it (see :mod:`reach`). A load balancer is refused only if a device that answered refused it.
+do not wait for it (see :mod:`evenkeel.devices.reach`). A load balancer is refused only if a device that answered
+refused it.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from typing import Any, TypeVar
-
-import structlog
+from collections.abc import Collection, Iterable, Mapping
 
 from evenkeel.core.device import (
     Applied,
@@ -19,20 +17,15 @@ from evenkeel.core.device import (
     PartitionBatch,
     PartitionOutcome,
 )
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.bigip import observation
-from evenkeel.devices.bigip.capacity import fullest
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.partition import PassOutcome
 from evenkeel.devices.bigip.render import render
 from evenkeel.devices.bigip.tls import client_context
-from evenkeel.devices.bigip.waiting import ended
-
-T = TypeVar("T")
-log = structlog.get_logger(__name__)
+from evenkeel.devices.group import fullest, on_all
 
 
 class BigIpGroup:
@@ -61,12 +54,12 @@ class BigIpGroup:
 
     async def take_over(self, project_id: str, epoch: int) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
-        await self._on_all(lambda device: device.take_over(project_id, epoch))
+        await on_all(self._devices, lambda device: device.take_over(project_id, epoch))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """See :meth:`evenkeel.core.ports.Device.apply`."""
         rendered = tuple(render(service, self._names) for service in batch.services)
-        done, lost = await self._on_all(lambda device: device.apply(batch, rendered))
+        done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
         outcomes = tuple(_applied(batch, done.values()))
         return PartitionOutcome(
             outcomes=outcomes, lagging=tuple(lost), writes=sum(outcome.writes for outcome in done.values())
@@ -74,7 +67,7 @@ class BigIpGroup:
 
     async def observe(self) -> Observation:
         """See :meth:`evenkeel.core.ports.Device.observe`."""
-        done, lost = await self._on_all(lambda device: device.observe())
+        done, lost = await on_all(self._devices, lambda device: device.observe())
         away = [DeviceState(name=host, reachable=False, problem=str(error)) for host, error in lost.items()]
         # What one device lacks at one look only is most likely being written just now.
         before, self._uneven = self._uneven, observation.absences(done, self._names)
@@ -86,7 +79,7 @@ class BigIpGroup:
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
         """See :meth:`evenkeel.core.ports.Device.capacity`."""
-        done, _ = await self._on_all(lambda device: device.capacity(metrics))
+        done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
         return fullest(done.values())
 
     def forget(self, project_id: str) -> None:
@@ -97,68 +90,6 @@ class BigIpGroup:
     async def close(self) -> None:
         """Disconnect from all devices."""
         await asyncio.gather(*(device.close() for device in self._devices))
-
-    async def _on_all(
-        self, work: Callable[[BigIpDevice], Coroutine[Any, Any, T]]
-    ) -> tuple[dict[str, T], dict[str, DeviceUnavailable]]:
-        """Results of the devices that were reached, errors of those that were not.
-
-        Raises :class:`StaleOwner` if any device says so, any other failure as it is, and
-        :class:`DeviceUnavailable` if no device was reached.
-        """
-        doubted = [device for device in self._devices if device.reach.doubt is not None]
-        tasks = {device: asyncio.create_task(device.watched(work(device))) for device in self._devices}
-        try:
-            await _enough(tasks, doubted)
-        finally:
-            await ended(*tasks.values())
-        done: dict[str, T] = {}
-        lost: dict[str, DeviceUnavailable] = {}
-        failures: list[BaseException] = []
-        for device, task in tasks.items():
-            error = _given_up(device) if task.cancelled() else task.exception()
-            if isinstance(error, DeviceUnavailable):
-                lost[device.host] = error
-            elif error is not None:
-                failures.append(error)
-            else:
-                done[device.host] = task.result()
-        if failures:
-            raise max(failures, key=_weight)
-        if not done:
-            raise _all_lost(lost)
-        return done, lost
-
-
-async def _enough(tasks: Mapping[BigIpDevice, asyncio.Task[T]], doubted: Iterable[BigIpDevice]) -> None:
-    """Wait for all devices, but for those that were out of reach lately only if they are back."""
-    trusted = [task for device, task in tasks.items() if device not in doubted]
-    if trusted:
-        await asyncio.wait(trusted)
-        for device in doubted:
-            await asyncio.wait({tasks[device]}, timeout=device.reach.patience_seconds)
-    left = [task for device, task in tasks.items() if not trusted or device.reach.doubt is None]
-    if left:
-        await asyncio.wait(left)
-
-
-def _given_up(device: BigIpDevice) -> DeviceUnavailable:
-    return device.reach.doubt or DeviceUnavailable(device.host, "no answer")
-
-
-def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
-    """One error that names every device."""
-    if len(lost) == 1:
-        return next(iter(lost.values()))
-    if len({error.reason for error in lost.values()}) == 1:
-        return DeviceUnavailable(", ".join(lost), next(iter(lost.values())).reason)
-    first, *others = lost.values()
-    return DeviceUnavailable(first.device, "; ".join((first.reason, *(str(error) for error in others))))
-
-
-def _weight(failure: BaseException) -> tuple[bool, int]:
-    """Somebody newer outweighs everything, the newest most."""
-    return isinstance(failure, StaleOwner), (isinstance(failure, StaleOwner) and failure.seen_epoch) or 0
 
 
 def _applied(batch: PartitionBatch, done: Iterable[PassOutcome]) -> Iterable[Applied]:

@@ -25,6 +25,7 @@ from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.devices.bigip.answers import Absent, Busy, LoginLost, document, failure
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.tls import client_context
+from evenkeel.devices.reach import NoAnswer
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -39,6 +40,7 @@ LOGIN_AGAIN_MIN_SECONDS, LOGIN_AGAIN_MAX_SECONDS = 2.0, 30.0
 """Between two tries with credentials that the device refused."""
 ECHO = "/mgmt/shared/echo-query"
 """Answered by the REST server itself, also while the configuration is busy with a long commit."""
+PROBE = "/mgmt/tm/cm/device"
 PAGES_MAX = 1_000
 LOGIN = "/mgmt/shared/authn/login"
 TOKENS = "/mgmt/shared/authz/tokens"
@@ -46,10 +48,6 @@ TOKENS = "/mgmt/shared/authz/tokens"
 
 class NotSent(DeviceUnavailable):
     """No connection could be made: the request was certainly not carried out."""
-
-
-class NoAnswer(DeviceUnavailable):
-    """The device was silent for as long as one request may take; waiting for more of the same helps nobody."""
 
 
 class IControl:
@@ -150,6 +148,10 @@ class IControl:
         if status in (200, 202):
             return document(content)
         raise failure(self.host, status, content)
+
+    async def ask(self, timeout_seconds: float) -> None:
+        """Return if its configuration answers. Raises :class:`DeviceUnavailable`."""
+        await self.send("GET", PROBE, timeout_seconds=timeout_seconds)
 
     @property
     def quiet_seconds(self) -> float:

@@ -19,7 +19,7 @@ from evenkeel.devices.bigip.naming import Mark, Names, parse_mark
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import subcollection
 from evenkeel.devices.bigip.requirements import device_state
-from evenkeel.devices.bigip.waiting import together
+from evenkeel.devices.waiting import together
 
 Item = Mapping[str, Any]
 

@@ -22,7 +22,7 @@ from evenkeel.devices.bigip.objects import (
     Observed,
     ObservedObject,
 )
-from evenkeel.devices.bigip.waiting import together
+from evenkeel.devices.waiting import together
 
 
 class Guards(Value):

@@ -1,12 +1,11 @@
 """The driver's settings: text in, checked values out."""
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 from evenkeel.core.statuses import HaType
 from evenkeel.core.values import Value
+from evenkeel.devices.settings import choice, filled, known, number
 
-N = TypeVar("N", int, float)
 DEFAULT_PORT = 443
 
 
@@ -58,54 +57,26 @@ OPTIONS = (
 
 def parse_options(options: Mapping[str, str], *, environment: str, host: str) -> BigIpOptions:
     """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
-    for name in options:
-        if name not in OPTIONS:
-            raise ValueError(f"{name}: no such option; there are {', '.join(OPTIONS)}")
-    ha_type = _choice(options, "f5_ha_type", HaType.PAIR.value, tuple(HaType))
+    known(options, OPTIONS)
+    ha_type = choice(options, "f5_ha_type", HaType.PAIR.value, tuple(HaType))
     return BigIpOptions(
         hosts=_hosts(options.get("icontrol_hostname", ""), HaType(ha_type)),
-        username=_filled(options, "icontrol_username"),
-        password=_filled(options, "icontrol_password"),
+        username=filled(options, "icontrol_username"),
+        password=filled(options, "icontrol_password"),
         environment=environment,
         agent_host=host,
         ca_file=options.get("ca_file", ""),
-        verify_tls=_choice(options, "verify_tls", "true", ("true", "false")) == "true",
+        verify_tls=choice(options, "verify_tls", "true", ("true", "false")) == "true",
         prefix=options.get("prefix") or environment,
         ha_type=HaType(ha_type),
-        connect_timeout_seconds=_number(options, "connect_timeout", 3.0, float, 0.1, 300),
-        request_timeout_seconds=_number(options, "request_timeout", 30.0, float, 0.1, 600),
-        commit_timeout_seconds=_number(options, "commit_timeout", 60.0, float, 0.1, 600),
-        retry_seconds=_number(options, "retry_time", 5.0, float, 0, 600),
-        full_read_interval_seconds=_number(options, "full_read_interval", 300.0, float, 0, 86_400),
-        save_delay_seconds=_number(options, "save_delay", 30.0, float, 0, 86_400),
-        commands_max=_number(options, "commands_max", 200, int, 10, 10_000),
+        connect_timeout_seconds=number(options, "connect_timeout", 3.0, float, 0.1, 300),
+        request_timeout_seconds=number(options, "request_timeout", 30.0, float, 0.1, 600),
+        commit_timeout_seconds=number(options, "commit_timeout", 60.0, float, 0.1, 600),
+        retry_seconds=number(options, "retry_time", 5.0, float, 0, 600),
+        full_read_interval_seconds=number(options, "full_read_interval", 300.0, float, 0, 86_400),
+        save_delay_seconds=number(options, "save_delay", 30.0, float, 0, 86_400),
+        commands_max=number(options, "commands_max", 200, int, 10, 10_000),
     )
-
-
-def _filled(options: Mapping[str, str], name: str) -> str:
-    if not options.get(name):
-        raise ValueError(f"{name}: not set; it is needed to log in to the devices")
-    return options[name]
-
-
-def _choice(options: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...]) -> str:
-    value = options.get(name, default).strip().lower()
-    if value not in allowed:
-        raise ValueError(f"{name}: {value!r}: allowed are {', '.join(allowed)}")
-    return value
-
-
-def _number(options: Mapping[str, str], name: str, default: N, kind: Callable[[str], N], low: float, high: float) -> N:
-    if name not in options:
-        return default
-    refusal = ValueError(f"{name}: {options[name]!r}: a number from {low} to {high} is allowed")
-    try:
-        value = kind(options[name])
-    except ValueError:
-        raise refusal from None
-    if not low <= value <= high:
-        raise refusal
-    return value
 
 
 def _hosts(text: str, ha_type: HaType) -> tuple[str, ...]:

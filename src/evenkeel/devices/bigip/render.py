@@ -16,8 +16,10 @@ What a BIG-IP cannot do as asked is a ``problem`` that names field and value: no
 equal definitions render to equal objects. Names given by users are not put on the device.
 """
 
+from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.devices.bigip import render_pool
+from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import Names, address_of
 from evenkeel.devices.bigip.objects import VIRTUAL, VIRTUAL_ADDRESS, Key, Rendered, WantedObject
 from evenkeel.devices.bigip.render_profiles import client_profiles, transport_profile
@@ -32,6 +34,9 @@ def render(service: ServiceDefinition, names: Names) -> Rendered:
     if service.deleted:
         return Rendered(service=service)
     try:
+        # the API refuses these; controllers of other versions may know more than this agent
+        for problem in definition_problems(CAPABILITIES, service):
+            raise Unsupported(problem)
         return Rendered(service=service, objects=tuple(_objects(service, names)))
     except Unsupported as error:
         return Rendered(service=service, problem=str(error))

@@ -13,7 +13,7 @@ from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.statuses import HaType
 from evenkeel.devices.bigip.answers import Absent
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.waiting import together
+from evenkeel.devices.waiting import together
 
 VERSION_MIN = (12, 0)
 READY_SINCE = (13, 1)

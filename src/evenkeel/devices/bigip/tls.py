@@ -1,22 +1,11 @@
-"""The TLS side of talking to devices: whom they are believed to be."""
+"""The TLS side of talking to BIG-IPs."""
 
 import ssl
 
 from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.tls import device_context
 
 
 def client_context(options: BigIpOptions) -> ssl.SSLContext:
-    """What every connection to a device of the group uses. Reads ``ca_file``; raises :class:`ValueError` naming it
-    if it cannot be used, because no waiting mends that."""
-    if not options.verify_tls:
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        return context
-    try:
-        return ssl.create_default_context(cafile=options.ca_file or None)
-    except ssl.SSLError as error:
-        raise ValueError(f"ca_file: {options.ca_file}: no certificate in PEM form in it") from error
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ValueError(f"ca_file: {options.ca_file}: cannot be read: {reason}") from error
+    """What every connection to a device of the group uses. Raises :class:`ValueError` naming ``ca_file``."""
+    return device_context(ca_file=options.ca_file, verify=options.verify_tls)

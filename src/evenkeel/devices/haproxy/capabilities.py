@@ -1,0 +1,25 @@
+"""What the HAProxy renderer makes of the API's features. UDP and SCTP are nothing that HAProxy balances."""
+
+from evenkeel.core.capabilities import INSERT_HEADERS, OPTIONS, Capabilities
+
+CAPABILITIES = Capabilities(
+    protocol_pairs={
+        "HTTP": ("HTTP", "PROXY", "PROXYV2"),
+        "TCP": ("HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"),
+        "HTTPS": ("HTTPS", "PROXY", "PROXYV2", "TCP"),
+    },
+    lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
+    # cookies are read and written in mode http, which only HTTP listeners have
+    session_persistence={"SOURCE_IP": ("HTTP", "TCP", "HTTPS"), "HTTP_COOKIE": ("HTTP",), "APP_COOKIE": ("HTTP",)},
+    health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"),
+    insert_headers=INSERT_HEADERS,
+    options=OPTIONS,
+    health_monitor_ranges={"delay": (1, 86_400), "timeout": (1, 86_400)},
+    # there a limit of 0 is "the process's own limit"
+    refused_values={"listener.connection_limit": (0,)},
+    l7policy_actions=("REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL", "REDIRECT_PREFIX"),
+    # what rules of certificates look at is there only where TLS ends at the listener
+    l7rule_types=("HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"),
+    flavor_metadata={},
+    availability_zone_metadata={},
+)

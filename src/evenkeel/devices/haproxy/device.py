@@ -1,0 +1,189 @@
+"""One daemon of a device group: whether it can be reached, and how a batch gets there."""
+
+import ssl
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import structlog
+
+from evenkeel.core.device import DeviceState, PartitionBatch
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.values import Value
+from evenkeel.devices.haproxy.capacity import CapacityReader
+from evenkeel.devices.haproxy.client import Daemon, PartitionTrouble
+from evenkeel.devices.haproxy.naming import object_name
+from evenkeel.devices.haproxy.observation import Reading
+from evenkeel.devices.haproxy.options import HaproxyOptions
+from evenkeel.devices.haproxy.render import Rendered
+from evenkeel.devices.haproxy.unsupported import Unsupported
+from evenkeel.devices.reach import NoAnswer, Reach
+from evenkeel.haproxyd import wire
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+
+class Done(Value):
+    """What became of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: nothing was taken."""
+
+    errors: dict[str, str]
+    wrote: bool
+    receipt: wire.Receipt | None = None
+
+
+class HaproxyDevice:
+    """One daemon. Batches of different partitions may run at once."""
+
+    def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
+        self.host = host
+        self.daemon = Daemon(host, options, tls)
+        self.reach = Reach(self.daemon, options.connect_timeout_seconds)
+        self.name = ""
+        """What the daemon calls itself; empty until it was asked."""
+        self.seen_event: int | None = None
+        """Number of the newest event that the last observation includes; None if there was none."""
+        self._capacity = CapacityReader()
+
+    async def check(self) -> DeviceState:
+        """Does it meet the minimum? Does not raise for the device's sake."""
+        try:
+            async with self._reached():
+                about = await self.daemon.about()
+        except (DeviceUnavailable, DeviceRejected) as error:
+            return DeviceState(name=self.host, reachable=False, problem=str(error))
+        return self._state(about)
+
+    async def observe(self) -> Reading:
+        """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
+        self.seen_event = None
+        async with self._reached():
+            about, seen = await self.daemon.about(), await self.daemon.observation()
+        self.seen_event = seen.event
+        return Reading(seen=seen, state=self._state(about))
+
+    async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
+        """How much of it is used. Raises :class:`DeviceUnavailable`."""
+        async with self._reached():
+            return self._capacity.read(await self.daemon.observation(), metrics)
+
+    async def take_over(self, partition: str, epoch: int) -> None:
+        """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
+        async with self._reached():
+            await self.daemon.guard(partition, epoch)
+
+    async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[Rendered]) -> Done:
+        """Make this device's partition so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`. In a partition's
+        trouble (:class:`PartitionTrouble`) the whole batch waits: no half of it would fare better."""
+        wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
+        problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
+        async with self._reached():
+            if batch.complete:
+                return await self._put(partition, batch.epoch, wanted, problems)
+            removed = tuple(filter(_nameable, (one.load_balancer_id for one in batch.services if one.deleted)))
+            return await self._patch(partition, batch.epoch, wanted, removed)
+
+    async def introduce(self, partition: str, epoch: int, peers: tuple[wire.Peer, ...]) -> None:
+        """Tell the partition's HAProxy whom it shares stick tables with."""
+        async with self._reached():
+            await self.daemon.patch(partition, wire.Change(epoch=epoch, peers=peers))
+
+    async def watched(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of ``work`` on this device, given up if the device is found dead meanwhile."""
+        try:
+            return await self.reach.watch(work)
+        except NoAnswer as error:
+            self.lost(error)
+            raise
+
+    def lost(self, error: DeviceUnavailable) -> None:
+        """It was out of reach."""
+        if self.reach.doubt is None:
+            log.warning("device out of reach", device=self.host, reason=str(error))
+        self.reach.doubt = error
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self.reach.close()
+        await self.daemon.close()
+
+    # -- how
+
+    def _state(self, about: wire.About) -> DeviceState:
+        self.name = about.name
+        return DeviceState(name=self.host, reachable=True, version=about.haproxy_version, problem=about.problem)
+
+    @asynccontextmanager
+    async def _reached(self) -> AsyncIterator[None]:
+        """It is trusted or answers; doubted afterwards if it did not. A partition's trouble is no reason to."""
+        try:
+            await self.reach.confirm()
+            yield
+        except PartitionTrouble:
+            raise
+        except DeviceUnavailable as error:
+            self.lost(error)
+            raise
+
+    async def _patch(
+        self, partition: str, epoch: int, wanted: Sequence[wire.LoadBalancer], removed: Sequence[str]
+    ) -> Done:
+        """One request; of a batch that is refused as a whole, each half for itself, down to the one that is bad."""
+        change = wire.Change(epoch=epoch, load_balancers=tuple(wanted), removed=tuple(removed))
+        try:
+            return _done(await self.daemon.patch(partition, change))
+        except DeviceRejected as error:
+            if len(wanted) + len(removed) <= 1:
+                return Done(errors=_all_of(wanted, removed, error.reason), wrote=False)
+        first, second = [await self._patch(partition, epoch, *half) for half in _halves(wanted, removed)]
+        return Done(
+            errors={**first.errors, **second.errors},
+            wrote=first.wrote or second.wrote,
+            receipt=second.receipt or first.receipt,
+        )
+
+    async def _put(
+        self, partition: str, epoch: int, wanted: Sequence[wire.LoadBalancer], problems: Mapping[str, str]
+    ) -> Done:
+        """All of the partition. Of those with problems it goes on holding what it holds."""
+        held = await self.daemon.held(partition) if problems else ()
+        kept = tuple(one for one in held if one.id in problems)
+        try:
+            return _done(await self.daemon.put(partition, wire.Change(epoch=epoch, load_balancers=(*wanted, *kept))))
+        except DeviceRejected as error:
+            refusal = error.reason
+        found = await self._patch(partition, epoch, wanted, ())
+        if not found.errors:
+            return Done(errors=_all_of(wanted, (), refusal), wrote=found.wrote)
+        good = tuple(one for one in wanted if one.id not in found.errors)
+        done = await self._put(partition, epoch, good, {**problems, **found.errors})
+        return Done(errors={**found.errors, **done.errors}, wrote=found.wrote or done.wrote, receipt=done.receipt)
+
+
+def _done(receipt: wire.Receipt) -> Done:
+    errors = {one.load_balancer_id: one.error for one in receipt.outcomes if one.error}
+    return Done(errors=errors, wrote=receipt.how != "nothing", receipt=receipt)
+
+
+Half = tuple[Sequence[wire.LoadBalancer], Sequence[str]]
+
+
+def _halves(wanted: Sequence[wire.LoadBalancer], removed: Sequence[str]) -> tuple[Half, Half]:
+    """What goes is before what comes, because it makes room."""
+    if wanted and removed:
+        return ((), removed), (wanted, ())
+    middle, half = len(wanted) // 2, len(removed) // 2
+    return (wanted[:middle], removed[:half]), (wanted[middle:], removed[half:])
+
+
+def _all_of(wanted: Sequence[wire.LoadBalancer], removed: Sequence[str], reason: str) -> dict[str, str]:
+    return dict.fromkeys((*(one.id for one in wanted), *removed), reason)
+
+
+def _nameable(load_balancer_id: str) -> bool:
+    """Nothing can be held of what cannot be named."""
+    try:
+        object_name("load balancer", load_balancer_id)
+    except Unsupported:
+        return False
+    return True

@@ -1,0 +1,225 @@
+"""What daemons saw, as operating statuses and statistics of a group. Pure.
+
+Which device of a pair carries the traffic is not known here, so of what the devices say of an object the worst
+counts. A device on which a tenant's HAProxy does not run says nothing of the parts; its load balancers are DEGRADED,
+or ERROR if it runs on no device.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from evenkeel.core import health
+from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
+from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.values import Value
+from evenkeel.devices.haproxy.naming import Names, object_id
+from evenkeel.devices.haproxy.note import Note, unpack
+from evenkeel.haproxyd import wire
+
+S = OperatingStatus
+_WORST_FIRST = (S.ERROR, S.DEGRADED, S.OFFLINE, S.DRAINING, S.NO_MONITOR, S.ONLINE)
+Key = tuple[str, str]
+"""Kind and id."""
+
+
+class Reading(Value):
+    """What one device answered."""
+
+    seen: wire.Observation
+    state: DeviceState
+
+
+class Absence(Value):
+    """A load balancer of which one device holds something else than another one."""
+
+    device: str
+    load_balancer_id: str
+
+
+def merge(
+    readings: Mapping[str, Reading],
+    unreachable: Iterable[DeviceState],
+    names: Names,
+    *,
+    uneven: Collection[Absence] = (),
+) -> Observation:
+    """The worst of the statuses, statistics summed over devices.
+
+    ``uneven``: what devices hold otherwise than others; these load balancers are DEGRADED.
+    """
+    worst: dict[Key, ObservedStatus] = {}
+    for status in (each for host, one in readings.items() for each in _statuses(host, one.seen, names)):
+        key = (status.kind, status.id)
+        worst[key] = _worse(worst[key], status) if key in worst else status
+    for status in _not_running(readings, names, {key for key in worst if key[0] == "loadbalancer"}):
+        worst[status.kind, status.id] = status
+    for status in _out_of_step(uneven):
+        before = worst.get((status.kind, status.id))
+        if before is None or before.status in (S.ONLINE, S.DEGRADED):
+            worst[status.kind, status.id] = status
+    return Observation(
+        statuses=tuple(worst.values()),
+        statistics=tuple(_statistics(readings.values(), names)),
+        devices=(*(one.state for one in readings.values()), *unreachable),
+    )
+
+
+def _worse(one: ObservedStatus, other: ObservedStatus) -> ObservedStatus:
+    return min(one, other, key=lambda each: _WORST_FIRST.index(each.status))
+
+
+# -- statuses on one device
+
+
+def own_partitions(seen: wire.Observation, names: Names) -> Iterator[wire.PartitionStatus]:
+    """Those of this environment."""
+    return (partition for partition in seen.partitions if names.owns(partition.name))
+
+
+def runs(partition: wire.PartitionStatus) -> bool:
+    """Does its HAProxy run, if there is anything for it to do?"""
+    return bool(partition.frontends or partition.backends) or not partition.problem
+
+
+def _statuses(host: str, seen: wire.Observation, names: Names) -> Iterator[ObservedStatus]:
+    for partition in own_partitions(seen, names):
+        if runs(partition):
+            yield from _of_partition(host, partition)
+
+
+def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[ObservedStatus]:
+    notes = {each: unpack(partition.notes.get(each, "")) for each in partition.load_balancer_ids}
+    below: dict[str, list[OperatingStatus]] = {each: [] for each in notes}
+    for owner, status in _parts(partition, notes):
+        if status.kind != "member":
+            below.setdefault(owner, []).append(status.status)
+        yield status
+    for load_balancer_id, note in notes.items():
+        whole = health.load_balancer_status(below[load_balancer_id], enabled=note.admin_state_up)
+        if partition.problem and whole == S.ONLINE:
+            yield _degraded(load_balancer_id, f"device {host}: {partition.problem}")
+        else:
+            yield ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=whole)
+
+
+def _parts(partition: wire.PartitionStatus, notes: Mapping[str, Note]) -> Iterator[tuple[str, ObservedStatus]]:
+    """Members, pools and listeners, each with its load balancer."""
+    for backend in partition.backends:
+        owner, pool_id = backend.load_balancer_id, object_id(backend.name)
+        if pool_id == backend.name:  # the same pool in another mode has the same members
+            members = [_member(server) for server in backend.servers]
+            status = health.pool_status(
+                [one.status for one in members], in_use=pool_id not in notes.get(owner, Note()).pools_idle
+            )
+            yield from ((owner, one) for one in members)
+            yield owner, ObservedStatus(kind="pool", id=pool_id, status=status)
+    for frontend in partition.frontends:
+        owner = frontend.load_balancer_id
+        yield owner, _listener(frontend, notes.get(owner, Note()))
+    for owner, note in notes.items():
+        for listener_id in note.listeners_down:
+            yield owner, ObservedStatus(kind="listener", id=listener_id, status=S.OFFLINE)
+
+
+def _member(server: wire.ServerStatus) -> ObservedStatus:
+    status = health.member_status(
+        enabled=server.admin_up, draining=server.weight == 0, monitored=server.checked, up=server.up
+    )
+    return ObservedStatus(kind="member", id=object_id(server.name), status=status)
+
+
+def _listener(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
+    status = health.listener_status(
+        enabled=True,
+        connections=frontend.active_connections,
+        connection_limit=note.connection_limits.get(frontend.name, 0),
+    )
+    # One that is admin down is no frontend, so whatever is one ought to listen.
+    return ObservedStatus(kind="listener", id=frontend.name, status=status if frontend.listening else S.ERROR)
+
+
+# -- devices that hold less than they should
+
+
+def _not_running(readings: Mapping[str, Reading], names: Names, running: Collection[Key]) -> Iterator[ObservedStatus]:
+    """The load balancers of HAProxys that do not run, ``running``: those that another device runs."""
+    for host, reading in readings.items():
+        for partition in own_partitions(reading.seen, names):
+            if not runs(partition):
+                reason = f"device {host}: {partition.problem}"
+                for each in partition.load_balancer_ids:
+                    if ("loadbalancer", each) in running:
+                        yield _degraded(each, reason)
+                    else:
+                        yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
+
+
+def _degraded(load_balancer_id: str, reason: str) -> ObservedStatus:
+    return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=S.DEGRADED, reason=reason)
+
+
+def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence]:
+    """Where a device lacks something of what any of them holds of a load balancer."""
+    held = {host: _held(reading.seen, names) for host, reading in readings.items()}
+    everything: dict[str, set[Key]] = {}
+    for of_device in held.values():
+        for load_balancer_id, things in of_device.items():
+            everything.setdefault(load_balancer_id, set()).update(things)
+    return frozenset(
+        Absence(device=host, load_balancer_id=load_balancer_id)
+        for host, of_device in held.items()
+        for load_balancer_id, things in everything.items()
+        if of_device.get(load_balancer_id, set()) != things and load_balancer_id not in _silent(readings[host], names)
+    )
+
+
+def _held(seen: wire.Observation, names: Names) -> dict[str, set[Key]]:
+    found: dict[str, set[Key]] = {}
+    for partition in filter(runs, own_partitions(seen, names)):
+        for each in partition.load_balancer_ids:
+            found[each] = {("note", partition.notes.get(each, ""))}
+        for frontend in partition.frontends:
+            found.setdefault(frontend.load_balancer_id, set()).add(("listener", frontend.name))
+        for backend in partition.backends:
+            things = found.setdefault(backend.load_balancer_id, set())
+            things.add(("pool", backend.name))
+            things.update(("member", f"{backend.name}/{server.name}") for server in backend.servers)
+    return found
+
+
+def _silent(reading: Reading, names: Names) -> set[str]:
+    """Load balancers of which the device says nothing, because their HAProxy does not run."""
+    gone = (partition for partition in own_partitions(reading.seen, names) if not runs(partition))
+    return {each for partition in gone for each in partition.load_balancer_ids}
+
+
+def _out_of_step(uneven: Collection[Absence]) -> Iterator[ObservedStatus]:
+    """Which of the devices is right is not known here: one may lack what is new or still have what was deleted."""
+    lacking: dict[str, set[str]] = {}
+    for absence in uneven:
+        lacking.setdefault(absence.load_balancer_id, set()).add(absence.device)
+    for load_balancer_id, devices in lacking.items():
+        yield _degraded(load_balancer_id, f"not in step with the other devices: {', '.join(sorted(devices))}")
+
+
+# -- statistics
+
+
+def _statistics(readings: Iterable[Reading], names: Names) -> Iterator[ObservedStatistics]:
+    totals: dict[str, ListenerStatistics] = {}
+    for reading in readings:
+        for partition in own_partitions(reading.seen, names):
+            for frontend in partition.frontends:
+                before = totals.get(frontend.name, ListenerStatistics())
+                totals[frontend.name] = before.plus(_counted(frontend))
+    return (ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items())
+
+
+def _counted(frontend: wire.FrontendStatus) -> ListenerStatistics:
+    return ListenerStatistics(
+        bytes_in=frontend.bytes_in,
+        bytes_out=frontend.bytes_out,
+        active_connections=frontend.active_connections,
+        total_connections=frontend.total_connections,
+        request_errors=frontend.request_errors,
+    )

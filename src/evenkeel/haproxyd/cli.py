@@ -1,0 +1,155 @@
+"""HAProxy's runtime API, through the master's socket: the worker's own may be answered by the one that is leaving.
+
+A connection a command, because a kept one would stay with a worker that has been replaced. Each answer ends with the
+connection and must end with a newline, so that one that was cut is no answer. While the master reloads it drops its
+connections: commands wait meanwhile, and the reload waits for those under way.
+"""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from evenkeel.core.values import Value
+from evenkeel.haproxyd.ports import HaproxyDown
+
+COMMAND_CHARS_MAX = 8000
+"""HAProxy's own buffer is 16 KB."""
+WORD = re.compile(r"[A-Za-z0-9_.:/@%+,=\[\]*-]+")
+"""What a word of a command may be. Nothing here is special to the runtime API."""
+_COMMAND = re.compile(rf"{WORD.pattern}(?: {WORD.pattern})*")
+_PAYLOAD = re.compile(r"(?:[\x20-\x7e]+\n)+")
+_NO_WORKER = ("Can't find the target", "Can't connect to the target")
+
+
+class Processes(Value):
+    """``show proc``: who is there. ``workers_leaving``: those that only end their connections; ``reloads_leaving``:
+    how many reloads the oldest of them saw."""
+
+    master_pid: int
+    reloads: int
+    worker_pid: int | None
+    workers_leaving: tuple[int, ...] = ()
+    reloads_leaving: int = 0
+
+
+class HaproxyCli:
+    """Talks to one master, and through it to its current worker."""
+
+    def __init__(self, socket: Path, *, timeout_seconds: float, answer_bytes_max: int) -> None:
+        self._socket = socket
+        self._timeout_seconds = timeout_seconds
+        self._answer_bytes_max = answer_bytes_max
+        self._open = asyncio.Event()
+        self._open.set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._under_way = 0
+
+    async def command(self, text: str, payload: str = "") -> str:
+        """The current worker's answer. Raises :class:`HaproxyDown`; :class:`ValueError` for what must not go in."""
+        return await self._take_turn(f"@1 {text}", payload)
+
+    async def of_worker(self, pid: int, text: str) -> str:
+        """The answer of one worker, also one that is leaving. Raises as :meth:`command`."""
+        return await self._take_turn(f"@!{pid:d} {text}", "")
+
+    async def processes(self) -> Processes:
+        """Who is there. Raises :class:`HaproxyDown`."""
+        return parse_processes(await self.ask("show proc"))
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Nobody else asks anything meanwhile."""
+        self._open.clear()
+        try:
+            with contextlib.suppress(TimeoutError):  # each has its own limit: an answer that late is given up anyway
+                await asyncio.wait_for(self._idle.wait(), self._timeout_seconds)
+            yield
+        finally:
+            self._open.set()
+
+    async def _take_turn(self, text: str, payload: str) -> str:
+        try:
+            await asyncio.wait_for(self._open.wait(), self._timeout_seconds)
+        except TimeoutError as error:
+            raise HaproxyDown("HAProxy is being reloaded") from error
+        self._under_way += 1
+        self._idle.clear()
+        try:
+            return await self.ask(text, payload)
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._idle.set()
+
+    async def ask(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
+        """The master's answer, whoever else is asking. Raises :class:`HaproxyDown`."""
+        request = request_of(text, payload)
+        limit = self._timeout_seconds if timeout_seconds is None else timeout_seconds
+        try:
+            async with asyncio.timeout(limit):
+                answer = await self._exchange(request)
+        except TimeoutError as error:
+            raise HaproxyDown(f"HAProxy did not answer in {limit:g} s") from error
+        except OSError as error:
+            raise HaproxyDown(f"HAProxy does not answer: {error.strerror or error}") from error
+        if not answer.endswith("\n"):
+            raise HaproxyDown("HAProxy's answer was cut")
+        if answer.startswith(_NO_WORKER):
+            raise HaproxyDown("HAProxy has no worker")
+        return answer
+
+    async def _exchange(self, request: bytes) -> str:
+        reader, writer = await asyncio.open_unix_connection(str(self._socket))
+        try:
+            writer.write(request)
+            writer.write_eof()  # the master closes only after that
+            await writer.drain()
+            parts, size = [], 0
+            while part := await reader.read(1 << 18):
+                parts.append(part)
+                size += len(part)
+                if size > self._answer_bytes_max:
+                    raise HaproxyDown(f"HAProxy's answer is over {self._answer_bytes_max} bytes")
+            return b"".join(parts).decode(errors="replace")
+        finally:
+            writer.transport.abort()
+
+
+def request_of(text: str, payload: str = "") -> bytes:
+    """A command as it is sent. Raises :class:`ValueError` for anything that could become two, naming no secret."""
+    words = text[1:] if text.startswith("@!") else text
+    if len(text) > COMMAND_CHARS_MAX or not _COMMAND.fullmatch(words.lstrip("!")):
+        raise ValueError("not a command: a character that has a meaning of its own, or too long")
+    if payload and not _PAYLOAD.fullmatch(payload):
+        raise ValueError("not a payload: lines of printable ASCII, none of them empty")
+    return f"{text} <<\n{payload}\n".encode() if payload else f"{text}\n".encode()
+
+
+def parse_processes(text: str) -> Processes:
+    """What ``show proc`` says. Raises :class:`HaproxyDown` if that is nothing."""
+    master: tuple[int, int] | None = None
+    workers: list[tuple[int, int]] = []
+    leaving: list[tuple[int, int]] = []
+    section = workers
+    for line in text.splitlines():
+        if line.startswith("# old workers"):
+            section = leaving
+        elif line.startswith("#"):
+            section = section if line.startswith("#<") else workers
+        fields = line.split()
+        if len(fields) > 2 and fields[0].isdigit() and fields[1] == "master":
+            master = (int(fields[0]), int(fields[2]))
+        elif len(fields) > 2 and fields[0].isdigit() and fields[1] == "worker":
+            section.append((int(fields[0]), int(fields[2])))
+    if master is None:
+        raise HaproxyDown("HAProxy's master does not say who is there")
+    return Processes(
+        master_pid=master[0],
+        reloads=master[1],
+        worker_pid=workers[0][0] if workers else None,
+        workers_leaving=tuple(pid for pid, _ in leaving),
+        reloads_leaving=max((reloads for _, reloads in leaving), default=0),
+    )

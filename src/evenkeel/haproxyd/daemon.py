@@ -1,0 +1,150 @@
+"""The whole daemon: partitions and their HAProxys, and everything around them that agents talk to."""
+
+import asyncio
+import contextlib
+import fcntl
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO
+
+import structlog
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.counters import PartitionCounters
+from evenkeel.haproxyd.credentials import Credentials
+from evenkeel.haproxyd.events import EventRing
+from evenkeel.haproxyd.handlers import Handlers
+from evenkeel.haproxyd.healthlog import HealthLog
+from evenkeel.haproxyd.httpsettings import HttpSettings
+from evenkeel.haproxyd.journal import WriteJournal
+from evenkeel.haproxyd.observation import Observer
+from evenkeel.haproxyd.partitions import Partitions
+from evenkeel.haproxyd.ping import PingChecks
+from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.refusals import Refused
+from evenkeel.haproxyd.server import HttpsServer, create_app
+from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.tls import server_context
+
+log = structlog.get_logger(__name__)
+
+
+class HaproxyDaemon:
+    """Start it, stop it; HAProxys outlive it. Raises :class:`ValueError` for settings that cannot be used."""
+
+    def __init__(self, settings: DaemonSettings, http: HttpSettings) -> None:
+        self._settings = settings
+        self._http = http
+        self._credentials = Credentials(http.credentials_file)
+        context = server_context(http.certificate, http.key)
+        self._counters: dict[str, PartitionCounters] = {}
+        self._events = EventRing()
+        self.partitions = Partitions(settings, on_event=self._events.add, make_counters=self._make_counters)
+        self._pings = PingChecks(self.partitions)
+        self._observer = Observer(
+            self.partitions,
+            self._counters,
+            newest_event=lambda: self._events.newest,
+            is_pinged=self._pings.is_pinged,
+        )
+        self._health_log = HealthLog(settings.health_log_socket, self._heard, user=settings.user)
+        handlers = Handlers(
+            self.partitions,
+            about=self.about,
+            observe=self._observe,
+            events=self._events,
+            journal=WriteJournal(),
+            settings=http,
+        )
+        self._server = HttpsServer(
+            create_app(handlers, self._credentials, http, is_ready=self.partitions.loaded.is_set), context, http
+        )
+        self._started = False
+        self._lock: IO[str] | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._announced: Path | None = None
+
+    async def start(self) -> str:
+        """Adopt or start the HAProxys; the URL, once each was tried. Raises :class:`ValueError`, :class:`OSError`.
+
+        Answers before that: one tenant's HAProxy that is slow to start keeps no other tenant waiting.
+        """
+        self._lock = lock(self._settings.state_dir)
+        await self._health_log.start()
+        url = await self._server.start()
+        await self.partitions.start()
+        self._started = True
+        self._pings.start()
+        self._watch = asyncio.create_task(self._keep_watch(), name="watch")
+        if self._http.endpoint_file:
+            self._http.endpoint_file.write_text(f"{url}\n")
+            self._announced = self._http.endpoint_file
+        log.info("daemon listening", url=url, haproxy=self.partitions.haproxy_version or self.partitions.problem)
+        return url
+
+    async def stop(self) -> None:
+        """Leave; every HAProxy goes on."""
+        if self._announced:
+            self._announced.unlink(missing_ok=True)
+        await self._server.stop()
+        if self._watch is not None:
+            self._watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watch
+        await self._pings.close()
+        await asyncio.gather(*(counters.save() for counters in self._counters.values()))
+        await self.partitions.close()
+        self._health_log.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def about(self) -> wire.About:
+        """Who this is."""
+        return wire.About(
+            name=self._settings.name,
+            daemon_version=_version(),
+            haproxy_version=self.partitions.haproxy_version,
+            problem=self.partitions.problem,
+        )
+
+    def _make_counters(self, name: str, directory: Path) -> PartitionCounters:
+        self._counters[name] = PartitionCounters(name, directory)
+        return self._counters[name]
+
+    async def _observe(self) -> wire.Observation:
+        """Raises :class:`Refused` while HAProxys are not adopted yet: they would be taken for dead."""
+        if not self._started:
+            raise Refused("busy", "the daemon is looking for its HAProxys; try again later")
+        return await self._observer.observe()
+
+    async def _keep_watch(self) -> None:
+        while True:
+            await asyncio.sleep(self._http.observe_every_seconds)
+            try:
+                await self._observer.observe()
+                await self.partitions.look_after()
+            except Exception:  # what one look stumbles over must not be the last one
+                log.exception("watch failed; trying again")
+
+    def _heard(self, news: EventNews) -> None:
+        if news.partition in self.partitions.names():
+            self._events.add(news)
+
+
+def lock(state_dir: Path) -> IO[str]:
+    """Two daemons on one state would pull at the same HAProxys. Raises :class:`ValueError` if there is another."""
+    state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = (state_dir / "lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise ValueError(f"state_dir: {state_dir}: another daemon uses it") from error
+    return file
+
+
+def _version() -> str:
+    try:
+        return version("evenkeel")
+    except PackageNotFoundError:
+        return "unknown"

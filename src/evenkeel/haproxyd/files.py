@@ -1,0 +1,63 @@
+"""Files that are whole at any moment, and on disk when that is said. Every function may block."""
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from evenkeel.core.errors import EvenKeelError
+
+T = TypeVar("T")
+
+
+class StorageBroken(EvenKeelError):
+    """A file of the daemon's cannot be understood; the text names it."""
+
+    def __init__(self, path: Path, error: Exception) -> None:
+        super().__init__(f"{path.name} of partition {path.parent.name} cannot be read: {type(error).__name__}")
+
+
+def read_text(path: Path) -> str | None:
+    """None: there is none that could be read."""
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir: Path | None = None) -> None:
+    """Replace a file: whoever reads it sees the old or the new one, whole."""
+    temporary = (temporary_dir or path.parent) / f".{path.name}.new"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    if sync:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """What was made, renamed or removed in it is on disk when this returns."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_value(path: Path, kind: type[T]) -> T | None:
+    """None: there is no such file. Raises :class:`StorageBroken`."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise StorageBroken(path, error) from error

@@ -1,0 +1,408 @@
+"""One partition: who may change it, what it holds, and the one task that applies changes in turn.
+
+Changes that arrive while one is being applied wait and are applied together. What is held changes only after HAProxy
+does it and the disk has it; the guard moves before anything else, and whoever moved it knows that no change of an
+older owner lands any more. A HAProxy that dies is started again, at once the first time and then after growing pauses.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import structlog
+
+from evenkeel.core.errors import EvenKeelError, StaleOwner
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.binds import BindRegistry
+from evenkeel.haproxyd.checks import EPOCH_MAX
+from evenkeel.haproxyd.compose import Wish
+from evenkeel.haproxyd.merging import Merge, Request
+from evenkeel.haproxyd.peerports import PeerPorts
+from evenkeel.haproxyd.ports import EventNews, HaproxyDown, PartitionFailed, WorkerCli
+from evenkeel.haproxyd.restarts import Restarts
+from evenkeel.haproxyd.runner import Applied, Runner
+from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.storage import GuardFile, PartitionStorage
+
+log = structlog.get_logger(__name__)
+
+RETIRE_LOOK_SECONDS = 1.0
+WAITING_MAX = 200
+"""Changes that may wait for their turn."""
+
+
+class Busy(EvenKeelError):
+    """Too many changes wait; try again later."""
+
+
+class _Pass:
+    """Changes that are being applied. ``epoch``: of the oldest owner among those who sent them."""
+
+    def __init__(self, requests: list[Request]) -> None:
+        self.epoch = min((request.change.epoch for request in requests), default=EPOCH_MAX)
+        self._ended = asyncio.Event()
+
+    def end(self) -> None:
+        """What it did is on disk."""
+        self._ended.set()
+
+    async def over(self, limit_seconds: float) -> None:
+        """Wait for the end. Raises :class:`Busy` if that takes too long."""
+        try:
+            await asyncio.wait_for(self._ended.wait(), limit_seconds)
+        except TimeoutError as error:
+            raise Busy("a change of an older owner is still under way; try again later") from error
+
+
+class PartitionKeeper:
+    """One partition. Made by :class:`~evenkeel.haproxyd.partitions.Partitions`."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: DaemonSettings,
+        storage: PartitionStorage,
+        registry: BindRegistry,
+        peer_ports: PeerPorts,
+        *,
+        make_runner: Callable[[Callable[[], None]], Runner],
+        on_event: Callable[[EventNews], None],
+    ) -> None:
+        self.name = name
+        self.problem = ""
+        self._settings = settings
+        self._storage = storage
+        self._registry = registry
+        self._peer_ports = peer_ports
+        self._on_event = on_event
+        self._guard = GuardFile(epoch=-1)
+        self._guarding = asyncio.Lock()
+        self._held: dict[str, wire.LoadBalancer] = {}
+        self._requests: list[Request] = []
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._attention = False
+        """Is a pass due without anybody's request?"""
+        self._verify_next = True
+        """A daemon before us may have ended in the middle of something."""
+        self._started = False
+        self._passing: _Pass | None = None
+        self._closing = False
+        self._down_told = False
+        self._restarts = Restarts(settings)
+        self._runner = make_runner(self._on_exit)
+        self._log = log.bind(partition=name)
+
+    # -- what others see
+
+    @property
+    def epoch(self) -> int:
+        """The guard's; -1 before there is one."""
+        return self._guard.epoch
+
+    @property
+    def held(self) -> Mapping[str, wire.LoadBalancer]:
+        """What was accepted, by id."""
+        return self._held
+
+    @property
+    def cli(self) -> WorkerCli:
+        """The current worker's."""
+        return self._runner.process.cli
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The current worker; None when there is none."""
+        return self._runner.process.worker_pid
+
+    @property
+    def master_pid(self) -> int | None:
+        """The master; None when there is none."""
+        return self._runner.process.master_pid if self._runner.process.up else None
+
+    @property
+    def runs(self) -> bool:
+        """Is there a HAProxy? An empty partition needs none."""
+        return self._runner.process.up
+
+    @property
+    def in_use(self) -> bool:
+        """Does it hold anything, or still run?"""
+        return bool(self._held) or self.runs
+
+    @property
+    def directory(self) -> Path:
+        """Everything of this partition on disk."""
+        return self._storage.directory
+
+    @property
+    def config_path(self) -> Path:
+        """The composed configuration."""
+        return self._storage.config_dir / "haproxy.cfg"
+
+    @property
+    def local_path(self) -> Path:
+        """Where an operator's own configuration may be put."""
+        return self._storage.local
+
+    @property
+    def peers(self) -> tuple[wire.Peer, ...]:
+        """The HAProxys that it shares its stick tables with."""
+        return self._guard.peers
+
+    @property
+    def peer(self) -> wire.Peer | None:
+        """This one, as its peers must name it."""
+        if not self._guard.peer_port or not self._settings.peers_address:
+            return None
+        return wire.Peer(name=self._settings.name, address=self._settings.peers_address, port=self._guard.peer_port)
+
+    # -- life
+
+    async def load(self) -> None:
+        """Read the folder. Raises :class:`~evenkeel.haproxyd.files.StorageBroken`, :class:`OSError`; what could be
+        read is known then, and HAProxy's places are its own all the same."""
+        try:
+            await asyncio.to_thread(self._read)
+        finally:
+            self._claim()
+
+    def _read(self) -> None:
+        self._storage.prepare()
+        self._held = self._storage.ledger.read()
+        self._guard = self._storage.read_guard() or self._guard
+
+    def _claim(self) -> None:
+        self._registry.settle(self.name, {})
+        for one in self._held.values():
+            problem = self._registry.take(self.name, one)
+            if problem:
+                self._log.error("two listen at one place", load_balancer=one.id, reason=problem)
+        port = self._peer_ports.keep(self.name, self._guard.peer_port) if self._held else 0
+        self._guard = GuardFile(epoch=self._guard.epoch, peer_port=port, peers=self._guard.peers)
+
+    async def occupy(self) -> None:
+        """Let nobody else have a place where this one's HAProxy may be listening."""
+        self._registry.occupy(self.name, (await asyncio.to_thread(self._storage.read_running)).places)
+
+    async def start(self) -> None:
+        """Adopt the HAProxy that runs, or start one; see that it does what is held. Its trouble is in ``problem``."""
+        try:
+            await self._runner.adopt(self._wish(self._held))
+        finally:
+            self._started = True
+            self._attention = True
+        await self._kick()
+
+    async def close(self) -> None:
+        """Finish what is under way and go; HAProxy stays."""
+        self._closing = True
+        self._cancel_timer()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._runner.process.leave()
+
+    async def stop(self) -> None:
+        """End HAProxy too."""
+        self._closing = True
+        self._cancel_timer()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._runner.stop()
+
+    async def trim_log(self) -> None:
+        """HAProxy's own words take no more than a certain space. Raises :class:`OSError`."""
+        await asyncio.to_thread(self._storage.trim_log)
+
+    # -- changes
+
+    async def guard(self, epoch: int) -> wire.Guard:
+        """Move the guard up, on disk, before anything else. Once this returns, no change of an older owner lands.
+        Raises :class:`StaleOwner`, :class:`Busy`, :class:`OSError`."""
+        async with self._guarding:
+            if epoch < self._guard.epoch:
+                raise StaleOwner(self.name, self._guard.epoch)
+            if epoch > self._guard.epoch:
+                await self._write_guard(epoch=epoch, peer_port=self._guard.peer_port, peers=self._guard.peers)
+        if self._passing is not None and self._passing.epoch < epoch:
+            await self._passing.over(self._settings.guard_timeout_seconds)
+        return wire.Guard(epoch=epoch)
+
+    async def _write_guard(self, *, epoch: int, peer_port: int, peers: tuple[wire.Peer, ...]) -> None:
+        guard = GuardFile(epoch=epoch, peer_port=peer_port, peers=peers)
+        await asyncio.to_thread(self._storage.write_guard, guard)
+        self._guard = guard
+
+    async def change(self, change: wire.Change, *, complete: bool) -> wire.Receipt:
+        """Apply a change that was checked. Raises :class:`StaleOwner`, :class:`PartitionFailed`, :class:`Busy`,
+        :class:`~evenkeel.haproxyd.ports.InvalidChange`."""
+        await self.guard(change.epoch)
+        if self._closing or not self._started:
+            raise Busy(f"the daemon is {'ending' if self._closing else 'beginning'}; try again later")
+        if len(self._requests) >= WAITING_MAX:
+            raise Busy(f"{WAITING_MAX} changes of partition {self.name} wait already")
+        request = Request(change, complete=complete)
+        self._requests.append(request)
+        self._kick()
+        return await asyncio.shield(request.receipt)
+
+    def _kick(self) -> asyncio.Task[None]:
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._work(), name=f"partition {self.name}")
+        return self._task
+
+    async def _work(self) -> None:
+        while self._requests or self._attention:
+            self._attention = False
+            requests, self._requests = self._requests, []
+            try:
+                await self._pass(requests)
+            except Exception as error:
+                failure = error if isinstance(error, PartitionFailed) else self._failed(error)
+                for request in requests:
+                    request.fail(failure)
+        self._look_after_it()
+
+    def _failed(self, error: Exception) -> PartitionFailed:
+        if not isinstance(error, (EvenKeelError, OSError)):
+            self._log.exception("pass failed")
+        words = str(error) if isinstance(error, EvenKeelError) else type(error).__name__
+        if isinstance(error, OSError):
+            words = error.strerror or words
+        self.problem = self.problem or words
+        self._restarts.failed()
+        failure = PartitionFailed(f"partition {self.name}: {words}")
+        failure.__cause__ = error
+        return failure
+
+    async def _pass(self, requests: list[Request]) -> None:
+        merge = Merge(self._held, requests, settings=self._settings, registry=self._registry, partition=self.name)
+        merge.refuse_stale(self._guard.epoch)
+        self._passing = _Pass(merge.requests)
+        try:
+            merge.merge()
+            if not merge.requests and requests:
+                return
+            applied = await self._become(merge)
+        finally:
+            if merge.moved:
+                self._registry.settle(self.name, self._held)
+            self._passing.end()
+        self._settle_problem(merge, applied)
+        for request in merge.requests:
+            request.answer(merge, applied, self.peer, self._guard.peers)
+        await self._runner.catch_up()
+        await asyncio.to_thread(self._storage.ledger.fold, self._held.values())
+
+    async def _become(self, merge: Merge) -> Applied:
+        """Let HAProxy do what is wanted, and hold what it does."""
+        if merge.wanted and not self._guard.peer_port:
+            await self._have_peer_port()
+        peers = self._guard.peers if merge.peers is None else merge.peers
+        verify = self._verify_next or any(request.complete for request in merge.requests)
+        applied = await self._runner.become(self._wish(merge.wanted, peers), verify=verify)
+        self._verify_next = False
+        await self._accept(merge, applied, peers)
+        return applied
+
+    async def _have_peer_port(self) -> None:
+        """On disk before it is used, so that it stays the same."""
+        async with self._guarding:
+            port = self._peer_ports.give(self.name)
+            if port:
+                await self._write_guard(epoch=self._guard.epoch, peer_port=port, peers=self._guard.peers)
+
+    async def _accept(self, merge: Merge, applied: Applied, peers: tuple[wire.Peer, ...]) -> None:
+        """Hold what HAProxy does now: first on disk."""
+        merge.errors.update({name: words for name, words in applied.errors.items() if name in merge.named})
+        held = merge.accepted(self._held)
+        changed = [one for name, one in held.items() if self._held.get(name) != one]
+        removed = self._held.keys() - held.keys()
+        if changed or removed:
+            await asyncio.to_thread(self._storage.ledger.append, changed, removed)
+        self._held = held
+        if peers != self._guard.peers:
+            async with self._guarding:
+                await self._write_guard(epoch=self._guard.epoch, peer_port=self._guard.peer_port, peers=peers)
+
+    def _wish(self, held: Mapping[str, wire.LoadBalancer], peers: tuple[wire.Peer, ...] | None = None) -> Wish:
+        return Wish(load_balancers=held, peer=self.peer, peers=self._guard.peers if peers is None else peers)
+
+    # -- when HAProxy is in trouble
+
+    def _settle_problem(self, merge: Merge, applied: Applied) -> None:
+        left_out = {
+            name: words for name, words in applied.errors.items() if name in self._held and name not in merge.named
+        }
+        reasons = [f"load balancer {name} is left out: {words}" for name, words in sorted(left_out.items())]
+        reasons.extend([applied.problem] if applied.problem else [])
+        if self._is_down():  # it died meanwhile, or nothing is left that it could do
+            self.problem = "; ".join(reasons) or self.problem
+            self._restarts.failed()
+            return
+        self.problem = "; ".join(reasons)
+        self._restarts.served()
+        if self._down_told and self._runner.process.up:
+            self._down_told = False
+            self._on_event(EventNews(partition=self.name, up=True, text="HAProxy serves again"))
+
+    def _on_exit(self) -> None:
+        """HAProxy ended by itself."""
+        if self._closing:
+            return
+        said = self._runner.process.last_words()
+        pause_seconds = self._restarts.died()
+        self.problem = f"HAProxy ended{f' ({said})' if said else ''}; {self._restarts.words()}"
+        if not self._down_told:
+            self._down_told = True
+            self._on_event(EventNews(partition=self.name, up=False, text=self.problem))
+        self._wake_in(pause_seconds)
+
+    def _look_after_it(self) -> None:
+        """Nobody asks for anything: is there still something to be done, later?"""
+        if self._closing:
+            return
+        if self._runner.process.up and not self._held:
+            self._wake_in(RETIRE_LOOK_SECONDS, retire=True)
+        elif (self.problem or self._is_down()) and (self._timer is None or self._timer.cancelled()):
+            down = not self._runner.process.up
+            self._wake_in(self._restarts.pause_seconds if down else self._settings.restart_max_seconds)
+
+    def _is_down(self) -> bool:
+        """Is there no HAProxy although something is held?"""
+        return bool(self._held) and not self._runner.process.up
+
+    def _wake_in(self, seconds: float, *, retire: bool = False) -> None:
+        self._cancel_timer()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._wake, retire)
+
+    def _wake(self, retire: bool) -> None:
+        self._timer = None
+        if self._closing or (self._task is not None and not self._task.done()):
+            return  # who works looks after it afterwards
+        if retire:
+            self._task = asyncio.create_task(self._retire(), name=f"partition {self.name} retires")
+            return
+        self._attention = True
+        self._kick()
+
+    async def _retire(self) -> None:
+        if not self._requests and not self._held:
+            with contextlib.suppress(HaproxyDown, OSError):
+                if await self._runner.retire():
+                    await self._leave_peers()
+        await self._work()
+
+    async def _leave_peers(self) -> None:
+        """Another partition may have the port."""
+        async with self._guarding:
+            port = self._guard.peer_port
+            if port or self._guard.peers:
+                await self._write_guard(epoch=self._guard.epoch, peer_port=0, peers=())
+                self._peer_ports.release(self.name, port)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,278 @@
+"""All partitions of one daemon. One that is broken hinders no other."""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from evenkeel.core.errors import EvenKeelError
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.binary import Binary, BinaryUnusable, find_binary
+from evenkeel.haproxyd.binds import BindRegistry
+from evenkeel.haproxyd.checks import check_change, check_name
+from evenkeel.haproxyd.compose import Layout
+from evenkeel.haproxyd.partition import PartitionKeeper
+from evenkeel.haproxyd.peerports import PeerPorts
+from evenkeel.haproxyd.ports import (
+    EventNews,
+    HaproxyDown,
+    InvalidChange,
+    MakeCounters,
+    NoCounters,
+    OnEvent,
+    PartitionFailed,
+    PartitionUnknown,
+)
+from evenkeel.haproxyd.runner import Runner
+from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, DaemonSettings
+from evenkeel.haproxyd.storage import PartitionStorage
+
+log = structlog.get_logger(__name__)
+
+STARTS_AT_ONCE = 8
+_PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
+
+
+def _no_events(news: EventNews) -> None:
+    """Nobody wants to know."""
+
+
+def _no_counters(name: str, directory: Path) -> NoCounters:
+    return NoCounters()
+
+
+class Partitions:
+    """The core of the daemon."""
+
+    def __init__(
+        self, settings: DaemonSettings, *, on_event: OnEvent = _no_events, make_counters: MakeCounters = _no_counters
+    ) -> None:
+        _check_settings(settings)
+        self._settings = settings
+        self._on_event = on_event
+        self._make_counters = make_counters
+        self._registry = BindRegistry()
+        self._peer_ports = PeerPorts(settings)
+        self._keepers: dict[str, PartitionKeeper] = {}
+        self._broken: dict[str, str] = {}
+        """Partitions whose folders cannot be read, and why: they are shown with their problem. Nothing is done to
+        them before somebody changes them and the folder can be read, and their HAProxys go on."""
+        self._making = asyncio.Lock()
+        self.loaded = asyncio.Event()
+        """Set when :meth:`names` has all partitions there are; before, an observation would lack some."""
+        self._binary: Binary | None = None
+        self.problem = ""
+        """Why no HAProxy can be started or reloaded; empty when it can. Those that run go on."""
+
+    @property
+    def haproxy_version(self) -> str:
+        """As HAProxy says it; empty when there is none."""
+        return self._binary.version if self._binary else ""
+
+    # -- life
+
+    async def start(self) -> None:
+        """Adopt the HAProxys that run and start those that are missing. Returns when each was tried once."""
+        for folder in (self._settings.partitions_dir, self._settings.run_dir):
+            await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        async with self._making:  # whoever asks meanwhile waits, and finds all partitions
+            for name in await asyncio.to_thread(_folders, self._settings.partitions_dir):
+                await self._load(name)
+            self.loaded.set()
+            loaded = [keeper for keeper in self._keepers.values() if keeper.name not in self._broken]
+        await self._look_for_binary()
+        turns = asyncio.Semaphore(STARTS_AT_ONCE)
+        await asyncio.gather(*(self._start(keeper, turns) for keeper in loaded))
+
+    async def close(self) -> None:
+        """Leave; every HAProxy goes on."""
+        await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
+
+    async def stop_all(self) -> None:
+        """End every HAProxy."""
+        await asyncio.gather(*(keeper.stop() for keeper in self._keepers.values()))
+
+    async def look_after(self) -> None:
+        """To be called now and then: looks for a HAProxy to run if there was none, and keeps logs short."""
+        await self._look_for_binary()
+        for keeper in tuple(self._keepers.values()):
+            try:
+                await keeper.trim_log()
+            except OSError as error:
+                log.warning("log not trimmed", partition=keeper.name, reason=error.strerror)
+
+    async def _look_for_binary(self) -> None:
+        with contextlib.suppress(HaproxyDown):
+            await self._find_binary()
+
+    async def _find_binary(self) -> Binary:
+        """The HAProxy to run. Raises :class:`HaproxyDown`."""
+        if self._binary is None:
+            try:
+                self._binary = await find_binary(self._settings.haproxy)
+            except BinaryUnusable as error:
+                if self.problem != str(error):
+                    log.error("no haproxy", reason=str(error))
+                self.problem = str(error)
+                raise HaproxyDown(self.problem) from error
+            self.problem = ""
+        return self._binary
+
+    async def _load(self, name: str) -> None:
+        keeper = self._keeper(name)
+        try:
+            await keeper.load()
+        except (EvenKeelError, OSError) as error:
+            self._broken[name] = keeper.problem = str(error)
+            await keeper.occupy()
+            log.error("partition not loaded", partition=name, reason=str(error))
+        else:
+            self._broken.pop(name, None)
+        self._keepers[name] = keeper
+
+    async def _start(self, keeper: PartitionKeeper, turns: asyncio.Semaphore) -> None:
+        async with turns:
+            try:
+                await keeper.start()
+            except (EvenKeelError, OSError) as error:
+                keeper.problem = str(error)
+                log.error("partition not started", partition=keeper.name, reason=str(error))
+
+    def _keeper(self, name: str) -> PartitionKeeper:
+        storage = PartitionStorage(self._settings.partitions_dir / name)
+
+        def make_runner(on_exit: Callable[[], None]) -> Runner:
+            counters = self._make_counters(name, storage.counters_dir)
+            layout = layout_of(name, storage, self._settings.run_dir)
+            return Runner(name, self._settings, self._find_binary, storage, layout, counters, on_exit=on_exit)
+
+        return PartitionKeeper(
+            name,
+            self._settings,
+            storage,
+            self._registry,
+            self._peer_ports,
+            make_runner=make_runner,
+            on_event=self._on_event,
+        )
+
+    # -- reads
+
+    def names(self) -> tuple[str, ...]:
+        """Of all partitions, in order; also of those that cannot be read."""
+        return tuple(sorted(self._keepers))
+
+    def get(self, name: str) -> PartitionKeeper:
+        """Raises :class:`PartitionUnknown`."""
+        try:
+            return self._keepers[name]
+        except KeyError:
+            raise PartitionUnknown(name) from None
+
+    def show(self, name: str) -> wire.Partition:
+        """One partition, without private keys. Raises :class:`PartitionUnknown`."""
+        keeper = self.get(name)
+        return wire.Partition(
+            name=name,
+            epoch=keeper.epoch,
+            load_balancers=tuple(map(_without_keys, keeper.held.values())),
+            peer=keeper.peer,
+            peers=keeper.peers,
+            problem=keeper.problem,
+        )
+
+    # -- writes
+
+    async def guard(self, name: str, epoch: int) -> wire.Guard:
+        """Move a partition's guard up, and make the partition if there is none. Raises
+        :class:`~evenkeel.core.errors.StaleOwner`, :class:`InvalidChange`, :class:`PartitionFailed`,
+        :class:`~evenkeel.haproxyd.partition.Busy`."""
+        check_change(wire.Change(epoch=epoch), complete=False, settings=self._settings)
+        keeper = await self._made(name)
+        try:
+            return await keeper.guard(epoch)
+        except OSError as error:
+            raise PartitionFailed(f"partition {name}: {error.strerror}") from error
+
+    async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt:
+        """PUT (``complete``) or PATCH. Raises as :meth:`guard`."""
+        check_change(change, complete=complete, settings=self._settings)
+        await self.guard(name, change.epoch)
+        keeper = self.get(name)
+        if change.load_balancers and not keeper.in_use:
+            self._refuse_too_many(name)
+        return await keeper.change(change, complete=complete)
+
+    async def _made(self, name: str) -> PartitionKeeper:
+        """The partition, made if there is none. Raises :class:`InvalidChange`, :class:`PartitionFailed`."""
+        check_name("partition name", name)
+        async with self._making:
+            if name not in self._keepers or name in self._broken:
+                await self._make(name)
+            return self._keepers[name]
+
+    async def _make(self, name: str) -> None:
+        if name not in self._keepers:
+            await self._must_serve()
+            self._refuse_too_many(name)
+        await self._load(name)
+        if name in self._broken:
+            raise PartitionFailed(f"partition {name}: {self._broken[name]}")
+        await self._start(self._keepers[name], asyncio.Semaphore(1))
+
+    async def _must_serve(self) -> None:
+        try:
+            await self._find_binary()
+        except HaproxyDown as error:
+            raise PartitionFailed(self.problem) from error
+
+    def _refuse_too_many(self, name: str) -> None:
+        """An empty partition is only its guard, and costs next to nothing."""
+        count = sum(keeper.in_use for keeper in self._keepers.values())
+        if count >= self._settings.partitions_max:
+            raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")
+
+
+def layout_of(name: str, storage: PartitionStorage, run_dir: Path) -> Layout:
+    """Where a partition's HAProxy finds things. Sockets' names are short whatever the partition's is."""
+    short = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return Layout(
+        config_dir=storage.config_dir,
+        files_dir=storage.files_dir,
+        server_states=storage.states,
+        master_socket=run_dir / f"{short}.m",
+        worker_socket=run_dir / f"{short}.w",
+        peer_socket=run_dir / f"{short}.p",
+    )
+
+
+def _check_settings(settings: DaemonSettings) -> None:
+    """Raises :class:`ValueError`."""
+    for what, path in (("state_dir", settings.state_dir), ("run_dir", settings.run_dir)):
+        if not _PATH.fullmatch(str(path)):
+            raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
+    if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
+        raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
+    try:
+        check_name("name", settings.name)
+    except InvalidChange as error:
+        raise ValueError(error.reason) from None
+
+
+def _folders(directory: Path) -> list[str]:
+    with os.scandir(directory) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
+def _without_keys(one: wire.LoadBalancer) -> wire.LoadBalancer:
+    files = tuple(
+        wire.File(name=file.name, kind=file.kind, content="") if file.kind == "certificate" else file
+        for file in one.files
+    )
+    return msgspec.structs.replace(one, files=files)

@@ -1,0 +1,74 @@
+"""What the daemon is told at its start. Every wait has an end and every size a limit."""
+
+from pathlib import Path
+
+from evenkeel.core.values import Value
+
+
+class DaemonSettings(Value):
+    """Where things are, how HAProxy is run, and how much is taken.
+
+    ``run_dir`` holds the Unix sockets, so it must be short (:data:`RUN_DIR_CHARS_MAX`).
+    """
+
+    name: str
+    """This daemon's name: what its HAProxys are called among their peers."""
+    state_dir: Path
+    run_dir: Path
+    haproxy: Path | None = None
+    """The HAProxy to run; None: the system's, else the one of the optional package."""
+
+    user: str = ""
+    group: str = ""
+    """What workers run as; empty: as the daemon does."""
+    threads: int = 1
+    maxconn: int | None = None
+    """Connections that one HAProxy takes at once; None: as many as the limit of open files allows."""
+    hard_stop_after_seconds: int = 600
+    """How long connections may go on after the configuration they were made under was replaced."""
+    worker_max_reloads: int = 24
+    """How many reloads a worker's old connections outlive. A worker that is left for them keeps some 10 to 20 MB."""
+
+    peers_address: str = ""
+    """Where other hosts' HAProxys reach those of this one, to share stick tables; empty: they don't."""
+    peers_port_first: int = 10300
+    peers_port_last: int = 12299
+
+    start_timeout_seconds: float = 30.0
+    reload_timeout_seconds: float = 60.0
+    check_timeout_seconds: float = 60.0
+    command_timeout_seconds: float = 5.0
+    guard_timeout_seconds: float = 20.0
+    """How long a takeover waits for a change of an older owner that is under way."""
+    restart_min_seconds: float = 0.2
+    restart_max_seconds: float = 30.0
+    """How long a HAProxy that died waits for its next start: the shortest, doubled each time up to the longest."""
+    steady_after_seconds: float = 30.0
+    """A HAProxy that ran this long is in no crash loop."""
+
+    partitions_max: int = 5000
+    load_balancers_max: int = 200
+    servers_max: int = 2000
+    """Of one backend."""
+    lines_max: int = 1000
+    """Of one frontend or backend."""
+    line_chars_max: int = 2000
+    files_max: int = 200
+    """Of one load balancer."""
+    file_bytes_max: int = 1024 * 1024
+    answer_bytes_max: int = 64 * 1024 * 1024
+    """What is read of one answer of HAProxy's."""
+
+    @property
+    def health_log_socket(self) -> Path:
+        """Where every HAProxy says what became of its servers: datagrams, one message each."""
+        return self.run_dir / "health"
+
+    @property
+    def partitions_dir(self) -> Path:
+        """A folder per partition."""
+        return self.state_dir / "partitions"
+
+
+RUN_DIR_CHARS_MAX = 60
+"""A Unix socket's path ends at 107 bytes, and HAProxy adds to it while it binds."""

@@ -1,0 +1,57 @@
+"""Reading requests: a field that this version does not know is refused by name, never dropped in silence.
+
+The values of :mod:`wire` themselves ignore unknown fields, which is right for answers; a configuration of which a
+part was ignored would be another one than was asked for.
+"""
+
+import functools
+import types
+import typing
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class BodyRefused(ValueError):
+    """Not what is expected here; the text names field and rule, and holds nothing of the body's values."""
+
+
+def read(content: bytes, kind: type[T]) -> T:
+    """A request's body. Raises :class:`BodyRefused`."""
+    try:
+        _decoder(kind).decode(content)
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.ValidationError as error:
+        raise BodyRefused(f"body: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BodyRefused("body: not JSON") from error
+
+
+@functools.cache
+def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(_strict(kind))
+
+
+@functools.cache
+def _strict(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The same struct, and those in it, with unknown fields forbidden."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields = [
+        (field.name, _strict_type(hints[field.name]), None if not field.required else msgspec.NODEFAULT)
+        for field in msgspec.structs.fields(kind)
+    ]
+    return msgspec.defstruct(kind.__name__, fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _strict_type(hint: Any) -> Any:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return _strict(hint)
+    inner = tuple(_strict_type(part) for part in typing.get_args(hint))
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[inner]  # noqa: UP007 - made at run time
+    if origin is tuple:
+        return tuple[inner]  # type: ignore[valid-type]
+    return hint

@@ -1,0 +1,22 @@
+"""HAProxy's own words, made fit to be passed on: without paths of this host, line numbers and what is said anyway."""
+
+import re
+
+WORDS_CHARS_MAX = 600
+
+_ALERT = re.compile(r"^\[ALERT\]\s+\(\d+\) : (?:config : )?(.*)$")
+_PARSING = re.compile(r"parsing \[[^\]]*\]\s*:\s*")
+_PATH = re.compile(r"(?<![\w.])(?:[\w.@+-]*/)+([\w.@:+-]*)")
+_EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configuration")
+
+
+def alerts(output: str) -> str:
+    """Why HAProxy refused, from what it printed; empty if it gave no reason."""
+    said = [found[1] for line in output.splitlines() if (found := _ALERT.match(line.strip()))]
+    useful = [cleaned(text) for text in said if not text.startswith(_EMPTY)]
+    return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]
+
+
+def cleaned(text: str) -> str:
+    """One message without paths."""
+    return _PATH.sub(r"\1", _PARSING.sub("", text)).strip()

@@ -1,0 +1,97 @@
+"""What a worker says of its servers and frontends, as values. Pure; tolerant of columns that newer versions add.
+
+Formats: HAProxy management guide, "show servers state", "show servers conn" and "show stat" (9.1, 9.3).
+"""
+
+import csv
+from collections.abc import Iterator, Mapping
+
+from evenkeel.core.values import Value
+
+SERVERS_STATE = "show servers state"
+SERVERS_CONNECTIONS = "show servers conn"
+FRONTENDS = "show stat -1 1 -1"
+"""All proxies, frontends only."""
+
+MAINTENANCE = 0x01 | 0x02 | 0x04 | 0x20 | 0x40
+"""Bits of srv_admin_state: forced, inherited, configured, by resolution, by host name."""
+CHECK_ENABLED = 0x04
+"""Bit of srv_check_state."""
+
+ServerKey = tuple[str, str]
+"""Backend and server."""
+
+
+class ServerState(Value):
+    """One server as the worker has it."""
+
+    up: bool
+    checked: bool
+    admin_up: bool
+    weight: int
+
+
+class FrontendCounts(Value):
+    """One frontend since its worker began. ``active``: connections that are there now."""
+
+    bytes_in: int = 0
+    bytes_out: int = 0
+    connections: int = 0
+    request_errors: int = 0
+    active: int = 0
+    listening: bool = True
+
+
+def server_states(text: str) -> dict[ServerKey, ServerState]:
+    """Of ``show servers state``."""
+    found = {}
+    for row in _table(text):
+        admin = int(row["srv_admin_state"])
+        found[row["be_name"], row["srv_name"]] = ServerState(
+            up=row["srv_op_state"] != "0" and not admin & MAINTENANCE,
+            checked=bool(int(row["srv_check_state"]) & CHECK_ENABLED),
+            admin_up=not admin & MAINTENANCE,
+            weight=int(row["srv_uweight"]),
+        )
+    return found
+
+
+def server_connections(text: str) -> dict[ServerKey, int]:
+    """Connections in use, of ``show servers conn``."""
+    found = {}
+    for row in _table(text):
+        backend, _, server = row["bkname/svname"].partition("/")
+        found[backend, server] = int(row["used_cur"])
+    return found
+
+
+def frontend_counts(text: str) -> dict[str, FrontendCounts]:
+    """By frontend, of ``show stat``; other rows are left out."""
+    lines = text.lstrip("# \n").splitlines()
+    return {
+        row["pxname"]: FrontendCounts(
+            bytes_in=_count(row, "bin"),
+            bytes_out=_count(row, "bout"),
+            connections=_count(row, "stot"),
+            request_errors=_count(row, "ereq"),
+            active=_count(row, "scur"),
+            listening=row["status"] in ("OPEN", "FULL"),
+        )
+        for row in csv.DictReader(lines)
+        if row.get("svname") == "FRONTEND"
+    }
+
+
+def _table(text: str) -> Iterator[dict[str, str]]:
+    """Rows by the names of the columns, which the line that begins with ``#`` gives."""
+    columns: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("# "):
+            columns = line[2:].split()
+        elif columns and len(fields := line.split()) > 1:
+            yield dict(zip(columns, fields, strict=False))
+
+
+def _count(row: Mapping[str, str], column: str) -> int:
+    value = row.get(column) or "0"
+    return int(value) if value.isdigit() else 0

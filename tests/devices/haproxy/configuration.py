@@ -1,0 +1,75 @@
+"""What HAProxy itself says of what was rendered."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.haproxy.render import render
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.compose import Layout, Wish, compose, fragment
+from evenkeel.haproxyd.settings import DaemonSettings
+from tests.haproxyd.world import configured_binary
+
+HARMLESS = re.compile(r"^\[NOTICE\]")
+HAPROXY = configured_binary() or shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+def rendered(service: ServiceDefinition) -> wire.LoadBalancer:
+    """What the daemon is to hold; fails if it cannot be rendered."""
+    found = render(service)
+    assert found.load_balancer is not None, found.problem
+    return found.load_balancer
+
+
+def page(load_balancer: wire.LoadBalancer) -> str:
+    """All of a load balancer as people read it."""
+    parts = [fragment(load_balancer)]
+    for backend in load_balancer.backends:
+        if backend.ping is not None:
+            parts.append(f"\n# ping of {backend.name}: {backend.ping}\n")
+            parts.extend(
+                f"# ping of {server.name}: at {server.ping_address}\n"
+                for server in backend.servers
+                if server.ping_address is not None
+            )
+    for file in load_balancer.files:
+        parts.append(
+            f"\n# file {file.name} ({file.kind})\n" + "".join(f"# {line}\n" for line in file.content.splitlines())
+        )
+    return "".join((*parts, f"\n# note {load_balancer.note}\n"))
+
+
+@contextmanager
+def composed(load_balancers: Sequence[wire.LoadBalancer]) -> Iterator[Path]:
+    """The daemon's whole configuration, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="evenkeel-") as name:
+        folder = Path(name)
+        settings = DaemonSettings(name="here", state_dir=folder, run_dir=folder)
+        layout = Layout(
+            config_dir=folder,
+            files_dir=folder,
+            server_states=None,
+            master_socket=folder / "m",
+            worker_socket=folder / "w",
+            peer_socket=folder / "p",
+        )
+        for file in (file for one in load_balancers for file in one.files):
+            (folder / file.name).write_text(file.content)
+        wish = Wish(load_balancers={one.id: one for one in load_balancers})
+        (folder / "haproxy.cfg").write_text(compose("dev_a3f1c2", wish, layout, settings))
+        yield folder / "haproxy.cfg"
+
+
+def verdict(*load_balancers: wire.LoadBalancer) -> str:
+    """What ``haproxy -c`` finds wrong; empty if nothing is, not even a warning."""
+    assert HAPROXY is not None
+    with composed(load_balancers) as file:
+        done = subprocess.run([HAPROXY, "-c", "-f", file], capture_output=True, text=True, check=False)
+    said = "\n".join(line for line in done.stderr.splitlines() if not HARMLESS.search(line))
+    return said or ("" if done.returncode == 0 else f"exit code {done.returncode}")

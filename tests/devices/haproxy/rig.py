@@ -1,0 +1,257 @@
+"""HAProxys for tests: real ones behind real daemons, agents that reach them, and a pair of hands that changes things.
+
+Several daemons on one host cannot listen at one address. So each gets addresses of its own: those that service
+definitions name are replaced on the way to it.
+"""
+
+import asyncio
+import random
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evenkeel.core.ports import Device
+from evenkeel.devices.haproxy import open_group
+from evenkeel.devices.haproxy.client import Daemon
+from evenkeel.devices.haproxy.driver import HaproxyGroup
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.credentials import add_agent
+from evenkeel.haproxyd.daemon import HaproxyDaemon
+from evenkeel.haproxyd.httpsettings import HttpSettings
+from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown
+from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.tls import CertificateFiles, make_certificates
+from tests.devices.services import PROJECT
+from tests.haproxyd.world import configured_binary
+
+ENVIRONMENT = "dev"
+PARTITION = f"{ENVIRONMENT}_{PROJECT}"
+AGENT, PASSWORD = "agent-1", "correct horse battery"
+FOREIGN = "hand-made"
+MAINTENANCE = 0x01 | 0x02 | 0x20
+"""Bits of an admin state: forced, inherited, or by a name that is not resolved."""
+
+
+class Box:
+    """One host: a daemon with its HAProxys."""
+
+    def __init__(self, folder: Path, name: str, files: CertificateFiles, credentials: Path) -> None:
+        self.folder = folder
+        self.network, self._port_base = random.randint(16, 250), random.randint(20_000, 31_000)
+        peers_port = random.randint(32_000, 32_600) if name == "one" else random.randint(32_601, 32_700)
+        self._settings = DaemonSettings(
+            name=name,
+            state_dir=folder / "state",
+            run_dir=folder / "r",
+            haproxy=configured_binary(),
+            maxconn=2000,
+            peers_address=f"127.{self.network}.0.1",
+            peers_port_first=peers_port,
+            peers_port_last=peers_port + 60,
+        )
+        self._http = HttpSettings(
+            certificate=files.certificate, key=files.key, credentials_file=credentials, host="127.0.0.1", port=0
+        )
+        self.host = ""
+        self.daemon: HaproxyDaemon | None = None
+
+    @property
+    def running(self) -> HaproxyDaemon:
+        """The daemon, which must be up."""
+        assert self.daemon is not None
+        return self.daemon
+
+    async def start(self) -> None:
+        """Again at the same place, if it was up before."""
+        self.daemon = HaproxyDaemon(self._settings, self._http)
+        self.host = (await self.daemon.start()).removeprefix("https://")
+        self._http = msgspec.structs.replace(self._http, port=int(self.host.rpartition(":")[2]))
+
+    async def stop(self) -> None:
+        """The daemon only; HAProxys go on."""
+        if self.daemon is not None:
+            await self.daemon.stop()
+            self.daemon = None
+
+    async def end(self) -> None:
+        """All of it."""
+        if self.daemon is None:
+            await self.start()
+        await self.running.partitions.stop_all()
+        await self.stop()
+
+    # -- addresses
+
+    def moved(self, address: str, port: int) -> tuple[str, int]:
+        """Where the box listens instead."""
+        if not address.startswith("10.1."):
+            return address, port
+        return f"127.{self.network}.{address.removeprefix('10.1.')}", self._port_base + port
+
+    def change(self, change: wire.Change) -> wire.Change:
+        """The same for the box's addresses."""
+        balancers = tuple(
+            msgspec.structs.replace(one, frontends=tuple(map(self._frontend, one.frontends)))
+            for one in change.load_balancers
+        )
+        return msgspec.structs.replace(change, load_balancers=balancers)
+
+    def _frontend(self, frontend: wire.Frontend) -> wire.Frontend:
+        binds = tuple(self.moved(bind.address, bind.port) for bind in frontend.binds)
+        return msgspec.structs.replace(
+            frontend, binds=tuple(wire.Bind(address=address, port=port) for address, port in binds)
+        )
+
+    # -- hands
+
+    @property
+    def directory(self) -> Path:
+        return self.folder / "state" / "partitions" / PARTITION
+
+    @property
+    def configuration(self) -> Path:
+        return self.directory / "conf" / "haproxy.cfg"
+
+    async def tell(self, command: str) -> str:
+        """What the running HAProxy answers; nothing if there is none."""
+        try:
+            return await self.running.partitions.get(PARTITION).cli.command(command)
+        except (PartitionUnknown, HaproxyDown):
+            return ""
+
+    async def content(self) -> dict[str, Any]:
+        try:
+            held = self.running.partitions.show(PARTITION).load_balancers
+        except PartitionUnknown:
+            return {}
+        return {
+            **{f"held {one.id}": msgspec.to_builtins(one) for one in held},
+            **self._sections(),
+            **await self._servers({backend.name for one in held for backend in one.backends}),
+        }
+
+    def _sections(self) -> dict[str, Any]:
+        """What is on disk of frontends and backends."""
+        if not self.configuration.exists():
+            return {}
+        text = self.configuration.read_text()
+        found = re.findall(r"^((?:frontend|backend) \S+)\n((?:[ \t].*\n)*)", text, re.MULTILINE)
+        return {f"file {name}": lines.strip() for name, lines in found}
+
+    async def _servers(self, backends: set[str]) -> dict[str, Any]:
+        """Servers as they run. One in maintenance that nobody knows of waits for the next reload to go."""
+        held = self.running.partitions.show(PARTITION).load_balancers
+        known = {(each.name, server.name) for one in held for each in one.backends for server in each.servers}
+        found = {}
+        for fields in filter(None, map(str.split, (await self.tell("show servers state")).splitlines()[2:])):
+            backend, name, address, admin, weight = fields[1], fields[3], fields[4], int(fields[6]), fields[7]
+            down = bool(admin & MAINTENANCE)
+            if backend in backends and not (down and (backend, name) not in known):
+                found[f"running {backend}/{name}"] = (address, weight, down)
+        return found
+
+    async def spoil(self) -> None:
+        text = self.configuration.read_text()
+        text = text.replace("balance roundrobin", "balance leastconn").replace("weight 1", "weight 7")
+        self.configuration.write_text(text)
+        for command in (
+            "set server pool-1/member-1-1 weight 9",
+            "set server pool-1/member-1-2 state maint",
+            "set server pool-1/member-1-3 addr 10.9.9.9 port 99",
+        ):
+            await self.tell(command)
+
+    def add_foreign(self) -> None:
+        (self.directory / "local.cfg").write_text(f"backend {FOREIGN}\n    server {FOREIGN} 10.9.9.9:80\n")
+
+    def foreign(self) -> dict[str, Any]:
+        return {"local.cfg": (self.directory / "local.cfg").read_text()}
+
+
+class MovedDaemon(Daemon):
+    """A driver's connection to a box, with the addresses in what it sends replaced."""
+
+    box: Box
+
+    async def put(self, partition: str, change: wire.Change) -> wire.Receipt:
+        return await super().put(partition, self.box.change(change))
+
+    async def patch(self, partition: str, change: wire.Change) -> wire.Receipt:
+        return await super().patch(partition, self.box.change(change))
+
+
+class HaproxyRig:
+    """Boxes of one group."""
+
+    def __init__(self, boxes: tuple[Box, ...], files: CertificateFiles, ha_type: str) -> None:
+        self.boxes = boxes
+        self.files = files
+        self.ha_type = ha_type
+        self.agents: list[HaproxyGroup] = []
+
+    @property
+    def box(self) -> Box:
+        return self.boxes[0]
+
+    def options(self, **changes: str) -> dict[str, str]:
+        return {
+            "haproxyd_url": ",".join(f"https://{box.host}" for box in self.boxes),
+            "haproxyd_username": AGENT,
+            "haproxyd_password": PASSWORD,
+            "ha_type": self.ha_type,
+            "ca_file": str(self.files.authority),
+            **changes,
+        }
+
+    def agent(self, *, environment: str = ENVIRONMENT, **changes: str) -> Device:
+        group = open_group(self.options(**changes), environment=environment, host=f"host-{len(self.agents) + 1}")
+        assert isinstance(group, HaproxyGroup)
+        for device in group._devices:
+            device.daemon.__class__ = MovedDaemon
+            device.daemon.box = next(box for box in self.boxes if box.host == device.host)  # type: ignore[attr-defined]
+        self.agents.append(group)
+        return group
+
+    # -- what the contract asks for
+
+    async def content(self) -> dict[str, Any]:
+        return await self.box.content()
+
+    async def spoil(self) -> None:
+        for box in self.boxes:
+            await box.spoil()
+
+    async def add_foreign(self) -> None:
+        for box in self.boxes:
+            box.add_foreign()
+
+    async def foreign(self) -> dict[str, Any]:
+        return {box.host: box.foreign() for box in self.boxes}
+
+    async def close(self) -> None:
+        await asyncio.gather(*(agent.close() for agent in self.agents))
+        await asyncio.gather(*(box.end() for box in self.boxes))
+
+
+@asynccontextmanager
+async def haproxy(*names: str) -> AsyncIterator[HaproxyRig]:
+    """A running group, of as many boxes as there are names. Its folder's name is short, because of sockets in it."""
+    folder = Path(tempfile.mkdtemp(prefix="ek", dir="/tmp"))
+    files = make_certificates(folder / "tls", ["127.0.0.1", "localhost"])
+    credentials = folder / "credentials"
+    add_agent(credentials, AGENT, PASSWORD)
+    boxes = tuple(Box(folder / str(place), name, files, credentials) for place, name in enumerate(names))
+    rig = HaproxyRig(boxes, files, "standalone" if len(names) == 1 else "pair")
+    try:
+        for box in boxes:
+            await box.start()
+        yield rig
+    finally:
+        await rig.close()
+        shutil.rmtree(folder, ignore_errors=True)

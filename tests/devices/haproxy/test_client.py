@@ -1,0 +1,156 @@
+"""How a daemon is spoken to, and what its answers become."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.devices.haproxy.client import PartitionTrouble
+from evenkeel.devices.reach import NoAnswer
+from evenkeel.haproxyd import wire
+from tests.devices.haproxy.fake import Answer, FakeDaemon, about, fake_daemon, json, refusal, silence, text
+from tests.waiting import eventually
+
+CHANGE = wire.Change(epoch=3)
+
+
+@pytest.fixture
+async def daemon(tmp_path: Path) -> AsyncIterator[FakeDaemon]:
+    async with fake_daemon(tmp_path) as running:
+        yield running
+
+
+async def test_each_operation_is_one_request(daemon: FakeDaemon) -> None:
+    client = daemon.client()
+    await client.about()
+    daemon.answer = json(wire.Guard(epoch=3))
+    await client.guard("dev_p", 3)
+    daemon.answer = json(wire.Receipt(outcomes=(), how="nothing"))
+    await client.put("dev_p", CHANGE)
+    await client.patch("dev_p", CHANGE)
+    daemon.answer = json(wire.Observation(event=7))
+    assert (await client.observation()).event == 7
+    daemon.answer = json(wire.Events(newest=9))
+    assert (await client.events(7, 25)).newest == 9
+    assert daemon.asked == [
+        ("GET", "/v1", b""),
+        ("POST", "/v1/partitions/dev_p/guard", b'{"epoch":3}'),
+        ("PUT", "/v1/partitions/dev_p", b'{"epoch":3}'),
+        ("PATCH", "/v1/partitions/dev_p", b'{"epoch":3}'),
+        ("GET", "/v1/observation", b""),
+        ("GET", "/v1/events?after=7&wait=25", b""),
+    ]
+    assert daemon.authorization == "Basic YWdlbnQ6czNjcmV0"
+    await client.close()
+
+
+async def test_a_partition_that_is_not_there_holds_nothing(daemon: FakeDaemon) -> None:
+    client = daemon.client()
+    daemon.answer = refusal("not_found", 404)
+    assert await client.held("dev_p") == ()
+    one = wire.LoadBalancer(id="lb", revision=1)
+    daemon.answer = json(wire.Partition(name="dev_p", epoch=1, load_balancers=(one,)))
+    assert await client.held("dev_p") == (one,)
+    await client.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (refusal("stale_owner", 409, epoch=8), StaleOwner, "dev_p is guarded by epoch 8"),
+        (refusal("invalid", 400, reason="epoch: 'x': a number"), DeviceRejected, "epoch: 'x': a number"),
+        (refusal("too_large", 413), DeviceRejected, "because"),
+        (refusal("unauthorized", 401), DeviceUnavailable, "user agent or its password is not accepted"),
+        (refusal("failed", 500), PartitionTrouble, "because"),
+        (refusal("busy", 503), DeviceUnavailable, "because"),
+        (refusal("failed", 500, reason="x" * 9_999), PartitionTrouble, "x" * 500),
+        (text("<html>gateway</html>", 502), DeviceUnavailable, "answered 502"),
+        (text("not found", 404), DeviceUnavailable, "answered 404"),
+        (text("hello", 200), DeviceUnavailable, "answered something else than Receipt"),
+        (text("", 301), DeviceUnavailable, "answered 301"),
+    ],
+)
+async def test_answers_that_are_errors(daemon: FakeDaemon, answer: Answer, error: type[Exception], words: str) -> None:
+    client = daemon.client()
+    daemon.answer = answer
+    with pytest.raises(error) as found:
+        await client.put("dev_p", CHANGE)
+    assert found.type is error
+    assert words in str(found.value) and "s3cret" not in str(found.value) and len(str(found.value)) < 600
+    await client.close()
+
+
+async def test_what_a_daemon_cannot_do_for_no_partition_in_particular_is_its_own_trouble(daemon: FakeDaemon) -> None:
+    client = daemon.client()
+    daemon.answer = refusal("failed", 500)
+    with pytest.raises(DeviceUnavailable, match="because") as found:
+        await client.observation()
+    assert found.type is DeviceUnavailable
+    await client.close()
+
+
+async def test_silence_ends(daemon: FakeDaemon) -> None:
+    client = daemon.client(request_timeout_seconds=0.2)
+    daemon.answer = silence
+    with pytest.raises(NoAnswer, match=r"no answer within 0\.2 s"):
+        await client.about()
+    assert not await client.lives(0.2)
+    await client.close()
+
+
+async def test_nobody_there() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        client = FakeDaemon(f"127.0.0.1:{port}", Path("/dev/null")).client(ca_file="")
+        with pytest.raises(DeviceUnavailable, match="no connection"):
+            await client.about()
+        await client.close()
+
+
+async def test_a_certificate_of_nobody_we_know_is_not_accepted_unless_told_so(daemon: FakeDaemon) -> None:
+    client = daemon.client(ca_file="")
+    with pytest.raises(DeviceUnavailable, match="certificate"):
+        await client.about()
+    await client.close()
+    careless = daemon.client(ca_file="", verify_tls=False)
+    assert (await careless.about()).name == "one"
+    await careless.close()
+
+
+async def test_a_kept_connection_that_was_closed_is_no_error(daemon: FakeDaemon) -> None:
+    client = daemon.client()
+    await client.about()
+    gone = False
+
+    async def vanish(request: web.Request) -> web.StreamResponse:
+        nonlocal gone
+        if not gone:
+            gone = True
+            assert request.transport is not None
+            request.transport.abort()
+        return await about(request)
+
+    daemon.answer = vanish
+    assert (await client.about()).name == "one"
+    await client.close()
+
+
+async def test_a_wait_for_events_holds_up_nothing_else(daemon: FakeDaemon) -> None:
+    client = daemon.client(request_timeout_seconds=30.0)
+
+    async def events_wait(request: web.Request) -> web.StreamResponse:
+        return await (silence(request) if request.path == "/v1/events" else about(request))
+
+    daemon.answer = events_wait
+    waiting = asyncio.create_task(client.events(0, 25))
+    await eventually(lambda: daemon.asked)
+    for _ in range(20):
+        await client.about()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await client.close()

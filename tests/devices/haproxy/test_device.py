@@ -1,0 +1,123 @@
+"""A batch that a daemon refuses as a whole costs only those load balancers that are to blame."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import structlog
+from aiohttp import web
+
+from evenkeel.core.device import PartitionOutcome
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.ports import Device
+from evenkeel.devices.haproxy import open_group
+from evenkeel.haproxyd import wire
+from tests.devices.haproxy.fake import FakeDaemon, about, fake_daemon, json, refusal
+from tests.devices.haproxy.rig import HaproxyRig
+from tests.devices.services import batch, gone, listener, service
+
+BAD = listener(connection_limit=0)
+
+
+@pytest.fixture
+async def daemon(tmp_path: Path) -> AsyncIterator[FakeDaemon]:
+    async with fake_daemon(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+async def group(daemon: FakeDaemon) -> AsyncIterator[Device]:
+    options = {
+        "haproxyd_url": f"https://{daemon.host}",
+        "haproxyd_username": "agent",
+        "haproxyd_password": "s3cret",
+        "ca_file": str(daemon.ca_file),
+    }
+    opened = open_group(options, environment="dev", host="host-1")
+    yield opened
+    await opened.close()
+
+
+def refusing(daemon: FakeDaemon, *bad: str) -> None:
+    """A daemon that refuses every request that names one of these, and holds nothing."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            return await (refusal("not_found", 404) if "partitions" in request.path else about)(request)
+        change = msgspec.json.decode(daemon.asked[-1][2], type=wire.Change)
+        named = [*(one.id for one in change.load_balancers), *change.removed]
+        if any(one in bad for one in named):
+            return await refusal("invalid", 400, reason=f"one of {len(named)} is bad")(request)
+        outcomes = tuple(wire.Outcome(load_balancer_id=one, revision=1) for one in named)
+        return await json(wire.Receipt(outcomes=outcomes, how="runtime"))(request)
+
+    daemon.answer = answer
+
+
+def errors(outcome: PartitionOutcome) -> dict[str, str]:
+    return {one.load_balancer_id: one.error for one in outcome.outcomes if one.error}
+
+
+@pytest.mark.parametrize("complete", [False, True])
+async def test_the_others_are_applied(daemon: FakeDaemon, group: Device, complete: bool) -> None:
+    refusing(daemon, "lb-3", "lb-6")
+    outcome = await group.apply(batch(*(service(number) for number in range(1, 8)), complete=complete))
+    assert errors(outcome) == {"lb-3": "one of 1 is bad", "lb-6": "one of 1 is bad"}
+    assert outcome.writes == 1 and len(outcome.outcomes) == 7
+    if complete:
+        method, _, body = daemon.asked[-1]
+        named = {one.id for one in msgspec.json.decode(body, type=wire.Change).load_balancers}
+        assert method == "PUT" and named == {f"lb-{number}" for number in (1, 2, 4, 5, 7)}
+
+
+@pytest.mark.parametrize("complete", [False, True])
+async def test_a_partition_in_trouble_says_why_and_leaves_the_device_trusted(
+    daemon: FakeDaemon, group: Device, complete: bool
+) -> None:
+    failed = refusal("failed", 500, reason="partition dev_p: No space left on device")
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            return await about(request)
+        named = msgspec.json.decode(daemon.asked[-1][2], type=wire.Change).load_balancers
+        return await (failed(request) if named else json(wire.Guard(epoch=1))(request))
+
+    daemon.answer = answer
+    with structlog.testing.capture_logs() as logs, pytest.raises(DeviceUnavailable, match="No space left on device"):
+        await group.apply(batch(service(), service(2), complete=complete))
+    assert [method for method, _, _ in daemon.asked] == ["PUT" if complete else "PATCH"]  # halves fare no better
+    await group.take_over("another", 1)
+    assert daemon.asked[-2][0] != "GET"  # nobody asks first whether the device is there
+    assert "out of reach" not in str(logs)
+
+
+async def test_what_is_to_go_is_tried_for_itself_too(daemon: FakeDaemon, group: Device) -> None:
+    refusing(daemon, "lb-2")
+    outcome = await group.apply(batch(service(), gone(2), gone(3)))
+    assert list(errors(outcome)) == ["lb-2"]
+
+
+async def test_a_daemon_that_refuses_everything_ends(daemon: FakeDaemon, group: Device) -> None:
+    daemon.answer = refusal("too_large", 413)
+    outcome = await group.apply(batch(service(), service(2), complete=False))
+    assert list(errors(outcome)) == ["lb-1", "lb-2"] and outcome.writes == 0
+
+
+async def test_what_cannot_be_rendered_is_not_sent_and_its_reason_told(daemon: FakeDaemon, group: Device) -> None:
+    refusing(daemon)
+    outcome = await group.apply(batch(service(listeners=(BAD,)), service(2)))
+    assert list(errors(outcome)) == ["lb-1"] and "connection_limit 0" in errors(outcome)["lb-1"]
+    assert b"lb-1" not in daemon.asked[-1][2]
+
+
+async def test_what_cannot_be_rendered_stays_as_it_is_also_in_a_complete_batch(rig: HaproxyRig) -> None:
+    agent = rig.agent()
+    await agent.apply(batch(service(), service(2), service(7), complete=True))
+    before = await rig.content()
+    outcome = await agent.apply(batch(service(revision=2, listeners=(BAD,)), service(2), complete=True))
+    assert list(errors(outcome)) == ["lb-1"]
+    after = await rig.content()
+    assert after == {name: one for name, one in before.items() if not re.search("(lb|listener|pool)-7", name)}
+    assert not errors(await agent.apply(batch(service(revision=3), service(2), complete=True)))

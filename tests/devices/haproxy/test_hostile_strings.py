@@ -1,0 +1,199 @@
+"""Whatever users write stays inside the word it is put into."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkeel.core.model import Vip
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.haproxy.quoting import argument, line, literal, path, word
+from evenkeel.devices.haproxy.render import render
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.checks import problem_of
+from evenkeel.haproxyd.settings import DaemonSettings
+from tests.devices.haproxy.configuration import HAPROXY, page, rendered, verdict
+from tests.devices.haproxy.features import judged, sticky
+from tests.devices.haproxy.words import words
+from tests.devices.services import listener, member, monitor, policy, pool, rule, service
+
+HOSTILE = (
+    "a b",
+    "a\tb",
+    'a"b',
+    "a'b",
+    "'",
+    '"',
+    "''",
+    "a#b",
+    "#",
+    "a\\b",
+    "a\\",
+    "\\'",
+    "a\nserver evil 10.6.6.6:80",
+    "a\r\nX: y",
+    "a;disable server b/c",
+    "a$HOME",
+    '"${HOME}"',
+    "a%[src]b",
+    "%%",
+    "a,b)c(",
+    "{ always_true }",
+    "a if TRUE",
+    "/../..",
+    "\0",
+    "ä",
+    "漢字",
+    "\u2028",
+    "\x7f",
+    "\x85",
+    "../../etc/passwd",
+    "",
+    "-f",
+    "a" * 3000,
+    "--",
+    "-i",
+    "[[:alpha:]]",
+    "(?P<n>a)|(?P=n)",
+    "(((((a{1,9}){1,9}",
+    "https://example.com/%[src]",
+    "https://example.com/ code 200",
+)
+texts = st.one_of(
+    st.sampled_from(HOSTILE),
+    st.text(max_size=60),
+    st.text(alphabet=" \t\n\r#\\\"'$%{}[]();,:/a0", max_size=30),
+)
+
+
+def with_(place: str, text: str) -> ServiceDefinition:
+    """A load balancer with ``text`` in one place."""
+    kind, _, field = place.partition(".")
+    change: dict[str, Any] = {field: text}
+    if kind == "service":
+        return service(**change)
+    if kind == "vip":
+        return service(vip=Vip(address=text, subnet_id="s", network_id="n", port_id="p"))
+    if kind == "listener":
+        change = {
+            "insert_headers": {"insert_headers": {text: "true"}},
+            "switch": {"insert_headers": {"X-Forwarded-For": text}},
+            "cidr": {"allowed_cidrs": (text,)},
+        }.get(field, change)
+        return service(listeners=(listener(**change),))
+    if kind in ("HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"):
+        return judged(policy(1, rule(type=kind, **{"key": "X-K" if kind in ("HEADER", "COOKIE") else None, **change})))
+    if kind == "REGEX":
+        return judged(policy(1, rule(compare_type="REGEX", **change)))
+    if kind == "policy":
+        action = "REDIRECT_TO_URL" if field == "redirect_url" else "REDIRECT_PREFIX"
+        return judged(policy(1, action=action, **change))
+    if kind == "member":
+        return service(pools=(pool(members=(member(**change),)),))
+    if kind == "monitor":
+        return service(pools=(pool(members=1, monitor=monitor(http_version=1.1, **change)),))
+    if kind in ("HTTP_COOKIE", "APP_COOKIE"):
+        return service(pools=(pool(members=1, session_persistence=sticky(kind, text)),))
+    return service(listeners=(listener(default_pool_id=text),), pools=(pool(members=1, id=text),))
+
+
+USED = {
+    "service.load_balancer_id": "lb-1",
+    "vip.address": "10.1.0.2",
+    "listener.id": "listener-1",
+    "listener.insert_headers": "X-Forwarded-For",
+    "listener.switch": "true",
+    "listener.cidr": "10.0.0.0/8",
+    "pool.id": "pool-1",
+    "member.id": "member-1-1",
+    "member.address": "10.2.1.1",
+    "member.monitor_address": "10.2.1.1",
+    "monitor.http_method": "GET",
+    "monitor.url_path": "/",
+    "monitor.expected_codes": "200",
+    "monitor.domain_name": "example.com",
+    "HTTP_COOKIE.name": "SRV",
+    "APP_COOKIE.name": "SESSION",
+    "HOST_NAME.value": "www",
+    "PATH.value": "/",
+    "HEADER.value": "v",
+    "HEADER.key": "X-K",
+    "COOKIE.value": "v",
+    "COOKIE.key": "k",
+    "REGEX.value": "^/",
+    "policy.redirect_url": "https://example.com/",
+    "policy.redirect_prefix": "https://example.com",
+}
+"""Where a user's text, or one that comes with it, may get into the configuration; and a harmless text for the place."""
+UNUSED = ("service.name", "listener.name", "listener.description", "member.name", "monitor.name")
+
+
+def shape(load_balancer: wire.LoadBalancer) -> list[tuple[int, str]]:
+    """How many words each line has, and the first of them."""
+    lines = [text for part in (*load_balancer.frontends, *load_balancer.backends) for text in part.lines]
+    return [(len(split), split[0]) for split in map(words, lines)]
+
+
+@settings(deadline=None)
+@given(texts)
+def test_a_quoted_word_is_that_word(text: str) -> None:
+    try:
+        quoted = word(text)
+    except ValueError:
+        assert not text or any(ord(char) < 32 or ord(char) == 127 for char in text)
+    else:
+        assert words(quoted) == [text]
+        assert words(line("first", text, "last")) == ["first", text, "last"]
+
+
+@settings(deadline=None)
+@given(texts)
+def test_a_path_holds_nothing_that_ends_a_request_line(text: str) -> None:
+    encoded = path(text)
+    assert encoded.isascii() and not set(encoded) & set(' "\\<>{}\r\n\t#')
+    assert unquote(encoded) == unquote(text)
+
+
+@settings(deadline=None)
+@given(texts)
+def test_a_literal_has_no_variables_and_an_argument_stays_one(text: str) -> None:
+    assert "%" not in literal(text).replace("%%", "")
+    inner = argument(text)[1:-1].replace("\\\\", "").replace('\\"', "")
+    assert '"' not in inner and not inner.endswith("\\")
+
+
+@pytest.mark.parametrize("place", USED)
+@settings(deadline=None)
+@given(text=texts)
+def test_it_is_refused_by_name_or_changes_nothing_but_its_word(place: str, text: str) -> None:
+    found = render(with_(place, text))
+    if found.load_balancer is None:
+        assert found.problem and len(found.problem) < 10_000
+        return
+    plain = rendered(with_(place, USED[place]))
+    if place not in ("listener.switch", "listener.insert_headers"):
+        optional = 1 if not text else 0
+        assert len(shape(found.load_balancer)) >= len(shape(plain)) - optional
+        if text:
+            assert shape(found.load_balancer) == shape(plain)
+    problem = problem_of(found.load_balancer, DaemonSettings(name="d", state_dir=Path("/"), run_dir=Path("/")))
+    assert not problem or "characters" in problem, problem
+
+
+@pytest.mark.parametrize("place", UNUSED)
+@settings(deadline=None)
+@given(text=texts)
+def test_what_users_call_things_is_not_on_the_device(place: str, text: str) -> None:
+    assert page(rendered(with_(place, text))) == page(rendered(with_(place, "harmless")))
+
+
+@pytest.mark.skipif(HAPROXY is None, reason="no haproxy on this machine")
+@pytest.mark.parametrize("place", [*USED, *UNUSED])
+def test_haproxy_takes_whatever_was_not_refused(place: str) -> None:
+    found = {text: render(with_(place, text[:1000])).load_balancer for text in HOSTILE}
+    taken = {page(one): (text, one) for text, one in found.items() if one is not None}
+    for text, one in taken.values():
+        assert verdict(one) == "", text

@@ -1,0 +1,199 @@
+"""A daemon as its own process, with real HAProxys, and those who talk to it."""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.credentials import add_agent
+from evenkeel.haproxyd.tls import make_certificates
+from tests.haproxyd.world import Member, configured_binary
+from tests.waiting import eventually
+
+PASSWORD = "correct horse battery"
+_PORTS = itertools.count(20_000 + os.getpid() * 7 % 20_000)
+
+
+class Daemon:
+    """``evenkeel-haproxyd`` in a folder."""
+
+    def __init__(self, folder: Path, **options: object) -> None:
+        self.folder = folder
+        self.state_dir = folder / "state"
+        self.endpoint_file = folder / "endpoint"
+        self.credentials = folder / "credentials"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.files = make_certificates(folder / "tls", ["127.0.0.1", "localhost"])
+        add_agent(self.credentials, "agent-1", PASSWORD)
+        self._context = ssl.create_default_context(cafile=self.files.authority)
+        self._write_config(options)
+
+    def _write_config(self, options: dict[str, object]) -> None:
+        settings = {
+            "name": "host-1",
+            "bind_host": "127.0.0.1",
+            "bind_port": 0,
+            "tls_certificate": self.files.certificate,
+            "tls_key": self.files.key,
+            "credentials_file": self.credentials,
+            "endpoint_file": self.endpoint_file,
+            "state_dir": self.state_dir,
+            "run_dir": self.folder / "r",
+            "maxconn": 2000,
+            **({"haproxy": configured_binary()} if configured_binary() else {}),
+            **options,
+        }
+        lines = [f"{key} = {value}" for key, value in settings.items()]
+        self.config = self.folder / "haproxyd.ini"
+        self.config.write_text("\n".join(["[haproxyd]", *lines, ""]))
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "evenkeel.cmd.haproxyd", "--config-file", str(self.config), *arguments]
+
+    async def start(self) -> None:
+        self.endpoint_file.unlink(missing_ok=True)
+        self._launch()
+        await eventually(self._answers)
+
+    def _launch(self) -> None:
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, (self.folder / "log").read_text()
+        return self.endpoint_file.exists() and self.endpoint_file.read_text().endswith("\n")
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait(60)
+            self.process = None
+
+    def clean_up(self) -> None:
+        self.kill()
+        subprocess.run(self.command("--stop-haproxy"), check=False, capture_output=True, timeout=120)
+
+    def client(self, name: str = "agent-1", password: str = PASSWORD) -> "Client":
+        return Client(self.endpoint_file.read_text().strip(), self._context, name, password)
+
+
+class Client:
+    """Speaks the wire format. Use as an async context manager."""
+
+    def __init__(self, url: str, context: ssl.SSLContext, name: str, password: str) -> None:
+        self._url = url
+        self._context = context
+        self._headers = {"Authorization": aiohttp.encode_basic_auth(name, password)}
+
+    async def __aenter__(self) -> "Client":
+        self._http = aiohttp.ClientSession(headers=self._headers, connector=aiohttp.TCPConnector(ssl=self._context))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.close()
+
+    async def raw(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
+        data = body if isinstance(body, bytes) or body is None else msgspec.json.encode(body)
+        async with self._http.request(method, self._url + path, data=data) as answer:
+            return answer.status, await answer.read()
+
+    async def refused(self, method: str, path: str, body: object = None) -> tuple[int, wire.Refusal]:
+        status, content = await self.raw(method, path, body)
+        return status, msgspec.json.decode(content, type=wire.Refusal)
+
+    async def ask(self, kind: type[Any], method: str, path: str, body: object = None) -> Any:
+        status, content = await self.raw(method, path, body)
+        assert status == 200, (status, content)
+        return msgspec.json.decode(content, type=kind)
+
+    async def patch(self, partition: str, change: wire.Change) -> wire.Receipt:
+        receipt = await self.ask(wire.Receipt, "PATCH", f"/v1/partitions/{partition}", change)
+        assert all(not outcome.error for outcome in receipt.outcomes), receipt
+        return receipt
+
+    async def observe(self, partition: str) -> wire.PartitionStatus:
+        seen = await self.ask(wire.Observation, "GET", "/v1/observation")
+        return next(status for status in seen.partitions if status.name == partition)
+
+
+def balancer(port: int, *members: Member, revision: int = 1, **backend: Any) -> wire.LoadBalancer:
+    """HTTP on 127.0.0.1, checked every 200 ms."""
+    arguments = () if backend.get("ping") else ("check", "inter", "200", "fall", "2", "rise", "1")
+    return wire.LoadBalancer(
+        id="lb1",
+        revision=revision,
+        frontends=(
+            wire.Frontend(
+                name="front1",
+                binds=(wire.Bind(address="127.0.0.1", port=port),),
+                lines=("mode http", "default_backend back1"),
+            ),
+        ),
+        backends=(
+            wire.Backend(
+                name="back1",
+                lines=("mode http", "balance roundrobin"),
+                servers=tuple(
+                    wire.Server(name=member.name, address="127.0.0.1", port=member.port, arguments=arguments)
+                    for member in members
+                ),
+                **backend,
+            ),
+        ),
+    )
+
+
+class Traffic:
+    """Requests one after the other on one-shot and on kept connections; counts what failed and why."""
+
+    def __init__(self, port: int) -> None:
+        self._url = f"http://127.0.0.1:{port}/"
+        self.answered = 0
+        self.failed: list[str] = []
+        self._stopping = False
+
+    @contextlib.asynccontextmanager
+    async def flowing(self) -> AsyncIterator["Traffic"]:
+        tasks = [asyncio.create_task(self._loop(keep)) for keep in (True, True, False, False)]
+        try:
+            yield self
+        finally:
+            self._stopping = True
+            await asyncio.gather(*tasks)
+
+    async def _loop(self, keep: bool) -> None:
+        connector = aiohttp.TCPConnector(force_close=not keep)
+        async with aiohttp.ClientSession(connector=connector) as http:
+            while not self._stopping:
+                try:
+                    async with http.get(self._url) as answer:
+                        await answer.read()
+                        if answer.status == 200:
+                            self.answered += 1
+                        else:
+                            self.failed.append(str(answer.status))
+                except (aiohttp.ClientError, OSError) as error:
+                    self.failed.append(repr(error))
+
+
+def free_port() -> int:
+    """Below the ports that connections are given."""
+    return next(_PORTS)

@@ -1,0 +1,222 @@
+"""``evenkeel-haproxyd`` as a process, over HTTPS, with real HAProxys."""
+
+import asyncio
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import msgspec
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.binary import SEARCH_PATH
+from evenkeel.haproxyd.credentials import add_agent
+from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer, free_port
+from tests.haproxyd.test_ping import may_ping
+from tests.haproxyd.world import Member, configured_binary
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.skipif(
+    configured_binary() is None and shutil.which("haproxy", path=SEARCH_PATH) is None, reason="no haproxy here"
+)
+
+BODY_BYTES_MAX = 500_000
+
+
+@pytest.fixture
+async def daemon() -> AsyncIterator[Daemon]:
+    with tempfile.TemporaryDirectory(prefix="evenkeel-") as folder:  # pytest's are too long for Unix sockets
+        made = Daemon(Path(folder), max_body_bytes=BODY_BYTES_MAX)
+        try:
+            await made.start()
+            yield made
+        finally:
+            made.clean_up()
+
+
+@pytest.fixture
+async def members() -> AsyncIterator[tuple[Member, Member]]:
+    pair = Member("one"), Member("two")
+    for member in pair:
+        await member.start()
+    yield pair
+    for member in pair:
+        await member.stop()
+
+
+def change(*balancers: wire.LoadBalancer, epoch: int = 1) -> wire.Change:
+    return wire.Change(epoch=epoch, load_balancers=balancers)
+
+
+def haproxy_pids(daemon: Daemon) -> list[int]:
+    """Masters and workers of a daemon's HAProxys."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"haproxy") and str(daemon.folder).encode() in b" ".join(words):
+            found.append(int(process.name))
+    return sorted(found)
+
+
+async def test_a_member_that_dies_is_told_by_an_event_and_comes_back_by_another(
+    daemon: Daemon, members: tuple[Member, Member]
+) -> None:
+    async with daemon.client() as client:
+        await client.patch("p1", change(balancer(free_port(), *members)))
+        before = (await client.ask(wire.Observation, "GET", "/v1/observation")).event
+        for up in (False, True):
+            await (members[0].start() if up else members[0].stop())
+            events = await client.ask(wire.Events, "GET", f"/v1/events?after={before}&wait=60")
+            (event,) = events.events
+            assert (event.partition, event.backend, event.server, event.up) == ("p1", "back1", "one", up)
+            before = events.newest
+            servers = (await client.observe("p1")).backends[0].servers
+            assert {server.name: server.up for server in servers} == {"one": up, "two": True}
+
+
+async def test_haproxy_and_its_counters_outlive_a_daemon_that_is_killed(
+    daemon: Daemon, members: tuple[Member, Member]
+) -> None:
+    port = free_port()
+    async with daemon.client() as client:
+        await client.patch("p1", change(balancer(port, *members)))
+    pids = haproxy_pids(daemon)
+    assert pids
+    async with Traffic(port).flowing() as traffic:
+        await eventually(lambda: traffic.answered > 100)
+        daemon.kill()
+        served = traffic.answered
+        await eventually(lambda: traffic.answered > served + 100)
+        await daemon.start()
+        async with daemon.client() as client:
+            # a reload, so that a worker is replaced too
+            moved = msgspec.structs.replace(balancer(port, *members, revision=2), note="again")
+            other = msgspec.structs.replace(
+                balancer(free_port(), revision=1),
+                id="lb2",
+                frontends=(wire.Frontend(name="front2", binds=(wire.Bind(address="127.0.0.1", port=free_port()),)),),
+                backends=(),
+            )
+            receipt = await client.patch("p1", change(moved, other))
+            assert receipt.how == "reload"
+        served = traffic.answered
+        await eventually(lambda: traffic.answered > served + 100)
+    assert traffic.failed == []
+    assert pids[0] in haproxy_pids(daemon), "the master is the same process"
+    async with daemon.client() as client:
+
+        async def continuous() -> bool:
+            front = (await client.observe("p1")).frontends[0]
+            return front.active_connections == 0 and front.total_connections > 0 and front.bytes_out > 0
+
+        await eventually(continuous)
+        front = (await client.observe("p1")).frontends[0]
+    # each answer is 41 bytes and more on the wire: all requests of all workers are in the total
+    assert front.bytes_out >= 41 * traffic.answered
+
+
+async def test_a_daemon_that_is_told_to_stop_leaves_haproxy_alone(
+    daemon: Daemon, members: tuple[Member, Member]
+) -> None:
+    port = free_port()
+    async with daemon.client() as client:
+        await client.patch("p1", change(balancer(port, *members)))
+    pids = haproxy_pids(daemon)
+    daemon.terminate()
+    assert not daemon.endpoint_file.exists()
+    assert haproxy_pids(daemon) == pids
+    async with aiohttp.ClientSession() as http, http.get(f"http://127.0.0.1:{port}/") as answer:
+        assert answer.status == 200
+    await asyncio.to_thread(subprocess.run, daemon.command("--stop-haproxy"), check=True, timeout=120)
+    await eventually(lambda: not haproxy_pids(daemon))
+
+
+async def test_a_frozen_agents_late_puts_are_refused(daemon: Daemon, members: tuple[Member, Member]) -> None:
+    port = free_port()
+    add_agent(daemon.credentials, "agent-2", PASSWORD)
+    async with daemon.client() as old, daemon.client("agent-2") as new:
+        await old.patch("p1", change(balancer(port, *members)))
+        assert (await new.ask(wire.Guard, "POST", "/v1/partitions/p1/guard", wire.Guard(epoch=2))).epoch == 2
+        for number in range(20):
+            late = change(balancer(port, members[0], revision=number + 2))
+            status, refusal = await old.refused("PUT", "/v1/partitions/p1", late)
+            assert (status, refusal.code, refusal.epoch) == (409, "stale_owner", 2)
+        kept = await new.ask(wire.Partition, "GET", "/v1/partitions/p1")
+        assert (kept.epoch, kept.load_balancers) == (2, (balancer(port, *members),))
+        entries = (await new.ask(wire.Journal, "GET", "/v1/journal")).entries
+    assert [entry.agent for entry in entries if entry.accepted] == ["agent-1", "agent-2"]
+    assert [(entry.how, entry.epoch) for entry in entries if not entry.accepted] == [("stale_owner", 1)] * 20
+    daemon.kill()
+    await daemon.start()
+    async with daemon.client() as old:
+        assert (await old.refused("PUT", "/v1/partitions/p1", change()))[1].epoch == 2, "the guard is on disk"
+
+
+async def test_what_should_not_come_in_does_not(daemon: Daemon) -> None:
+    async with daemon.client(password="wrong") as client:
+        assert (await client.refused("GET", "/v1"))[0] == 401
+    async with daemon.client() as client:
+        status, refusal = await client.refused("PUT", "/v1/partitions/p1", b'{"epoch": 1, "colour": "red"}')
+        assert (status, refusal.code) == (400, "invalid")
+        assert "colour" in refusal.reason
+        status, refusal = await client.refused("PUT", "/v1/partitions/p1", b" " * (BODY_BYTES_MAX + 1))
+        assert (status, refusal.code) == (413, "too_large")
+        assert (await client.ask(wire.Partitions, "GET", "/v1/partitions")).partitions == ()
+    log = (daemon.folder / "log").read_text()
+    assert PASSWORD not in log
+    assert "wrong credentials" in log
+
+
+async def test_it_speaks_tls_only_with_a_certificate_that_can_be_verified(daemon: Daemon) -> None:
+    url = daemon.endpoint_file.read_text().strip()
+    async with aiohttp.ClientSession() as http:
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await http.get(url)
+        with pytest.raises(aiohttp.ClientError):
+            await http.get(url.replace("https", "http"))
+
+
+async def test_a_second_daemon_on_the_same_state_is_refused(daemon: Daemon) -> None:
+    done = await asyncio.to_thread(
+        subprocess.run, daemon.command(), check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 2
+    assert "another daemon uses it" in done.stderr
+    async with daemon.client() as client:
+        assert (await client.ask(wire.About, "GET", "/v1")).name == "host-1", "the first is not disturbed"
+
+
+@pytest.mark.skipif(not may_ping(), reason="this host lets nobody ping without CAP_NET_RAW")
+async def test_servers_are_checked_by_icmp_and_the_verdict_outlives_a_reload(daemon: Daemon) -> None:
+    there, gone = Member("there"), Member("gone")
+    there.port = gone.port = 9
+    pinged = balancer(free_port(), there, gone, ping=wire.Ping(delay=1, timeout=1, rise=1, fall=1))
+    servers = (
+        pinged.backends[0].servers[0],
+        # no route there: see RFC 1112, section 4
+        msgspec.structs.replace(pinged.backends[0].servers[1], address="240.0.0.1"),
+    )
+    backend = msgspec.structs.replace(pinged.backends[0], servers=servers)
+    pinged = msgspec.structs.replace(pinged, backends=(backend,))
+
+    async with daemon.client() as client:
+
+        async def verdicts() -> dict[str, tuple[bool, bool]]:
+            backends = (await client.observe("p1")).backends
+            return {server.name: (server.up, server.checked) for server in backends[0].servers}
+
+        async def judged() -> bool:
+            return await verdicts() == {"there": (True, True), "gone": (False, True)}
+
+        await client.patch("p1", change(pinged))
+        await eventually(judged)
+        frontend = msgspec.structs.replace(pinged.frontends[0], lines=(*pinged.frontends[0].lines, "timeout client 9s"))
+        again = msgspec.structs.replace(pinged, revision=2, frontends=(frontend,))
+        assert (await client.patch("p1", change(again))).how == "reload"
+        await eventually(judged)

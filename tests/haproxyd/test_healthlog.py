@@ -1,0 +1,181 @@
+"""Lines of HAProxy's log about servers. The recorded ones are of 2.6.12 and 2.8.25, which write the same."""
+
+import errno
+import os
+import pwd
+import shutil
+import socket
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.haproxyd.healthlog import DATAGRAM_BYTES_MAX, HealthLog, parse_health_line
+from evenkeel.haproxyd.ports import EventNews
+from tests.waiting import eventually
+
+TAG = b"<129>Nov 21 08:36:42 Project_abc.d-1[28758]: "
+DOWN = (
+    b"Server be_1/s2 is DOWN. 1 active and 0 backup servers left. 0 sessions active, 0 requeued, "
+    b"0 remaining in queue.\n"
+)
+UP = (
+    b"Server be_1/s1 is UP, changed from CLI. 1 active and 0 backup servers online. 0 sessions requeued, "
+    b"0 total in queue."
+)
+READY = b"Server be_1/s1 is UP/READY (leaving forced maintenance)."
+
+
+@pytest.mark.parametrize(
+    ("line", "server", "up"),
+    [(DOWN, "s2", False), (UP, "s1", True), (b"Backup " + UP, "s1", True), (READY, "s1", True)],
+)
+def test_a_servers_change_is_understood(line: bytes, server: str, up: bool) -> None:
+    found = parse_health_line(TAG + line)
+    assert found is not None
+    assert (found.tag, found.backend, found.server, found.up) == ("Project_abc.d-1", "be_1", server, up)
+    assert found.text == line.decode().strip()
+
+
+@pytest.mark.parametrize("form", [b"", b"<129>"])
+def test_a_line_without_a_tag_says_of_no_partition(form: bytes) -> None:
+    assert parse_health_line(form + DOWN) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Server be_1/s1 was DOWN and now enters maintenance.",
+        b"Server be_1/s1 is going DOWN for maintenance. 0 active and 0 backup servers left.",
+        b"backend be_1 has no server available!",
+        b'Health check for server be_1/s2 failed, reason: Layer4 connection problem, info: "Connection refused", '
+        b"check duration: 0ms, status: 0/2 DOWN.",
+        b"Server be_1 is DOWN",
+        b"",
+        b"\xff\x00Server",
+    ],
+)
+def test_other_lines_are_left_alone(line: bytes) -> None:
+    assert parse_health_line(TAG + line) is None
+
+
+@given(st.binary(max_size=300))
+def test_no_datagram_breaks_it(datagram: bytes) -> None:
+    parse_health_line(datagram)
+    parse_health_line(TAG + datagram)
+    parse_health_line(TAG + DOWN + datagram)
+
+
+@pytest.mark.parametrize(
+    "datagram", [b"a", b"a.", b"a[1", b"a ", b"<1>", b"a[1]:", b"Server ", b"x Server b/", b"a[1]: Server b/"]
+)
+def test_the_time_for_a_line_grows_with_its_length_only(datagram: bytes) -> None:
+    """A bound so generous that only a search that begins anew at every character is over it."""
+    longest = (datagram * DATAGRAM_BYTES_MAX)[:DATAGRAM_BYTES_MAX]
+    began = time.process_time()
+    for _ in range(20):
+        parse_health_line(longest)
+        parse_health_line((TAG + longest)[:DATAGRAM_BYTES_MAX])
+    assert time.process_time() - began < 5
+
+
+def test_a_datagram_over_the_limit_is_not_read() -> None:
+    longest = (TAG + DOWN).ljust(DATAGRAM_BYTES_MAX, b".")
+    assert parse_health_line(longest) is not None
+    assert parse_health_line(longest + b".") is None
+
+
+@contextmanager
+def loose_umask() -> Iterator[None]:
+    before = os.umask(0)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+async def test_nobody_but_the_workers_may_write(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "health"
+    log = HealthLog(path, lambda _: None)
+    with loose_umask():
+        await log.start()
+        assert os.umask(0) == 0  # as it was
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    log.close()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Every user may go as far as to the run_dir in it, which a daemon left that ran its workers as itself."""
+    made = Path(tempfile.mkdtemp(dir="/tmp"))
+    made.chmod(0o711)
+    (made / "run").mkdir(mode=0o700)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may run workers as another user")
+async def test_workers_that_run_as_another_user_may_and_others_may_not(folder: Path) -> None:
+    heard: list[EventNews] = []
+    path = folder / "run" / "health"
+    log = HealthLog(path, heard.append, user="nobody")
+    try:
+        await log.start()
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o711
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert send_as("nobody", path) == 0
+        assert send_as("daemon", path) == errno.EACCES
+        await eventually(lambda: heard)
+    finally:
+        log.close()
+
+
+def send_as(user: str, path: Path) -> int:
+    """The number of the error."""
+    os.seteuid(pwd.getpwnam(user).pw_uid)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as haproxy:
+            haproxy.sendto(TAG + DOWN, str(path))
+    except OSError as error:
+        return error.errno or -1
+    finally:
+        os.seteuid(0)
+    return 0
+
+
+async def test_a_user_that_is_not_there_costs_only_the_quick_news(tmp_path: Path) -> None:
+    log = HealthLog(tmp_path / "run" / "health", lambda _: None, user="no-such-user")
+    with structlog.testing.capture_logs() as logs:
+        await log.start()
+    log.close()
+    assert "no such user: no-such-user" in str(logs)
+
+
+async def test_every_haproxys_lines_arrive_by_one_socket(tmp_path: Path) -> None:
+    heard: list[EventNews] = []
+    path = tmp_path / "run" / "health"
+    log = HealthLog(path, heard.append)
+    path.parent.mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as left:
+        left.bind(str(path))  # by a daemon that was killed
+    await log.start()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as haproxy:
+        haproxy.sendto(b"noise", str(path))
+        haproxy.sendto(TAG + DOWN, str(path))
+        haproxy.sendto(DOWN, str(path))
+        haproxy.sendto(TAG + UP, str(path))
+    await eventually(lambda: len(heard) == 2)
+    log.close()
+    assert [(news.partition, news.server, news.up) for news in heard] == [
+        ("Project_abc.d-1", "s2", False),
+        ("Project_abc.d-1", "s1", True),
+    ]
+    assert not path.exists()

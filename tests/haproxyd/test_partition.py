@@ -1,0 +1,279 @@
+"""One partition with a real HAProxy: by which means, how surely, and without losing a request."""
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from evenkeel.core.errors import StaleOwner
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.ports import HaproxyDown, InvalidChange
+from tests.haproxyd.world import Traffic, errors, free_vip, get, load_balancer, server, world
+from tests.waiting import eventually
+
+BAD_LINE = ("timeout clint 1s",)
+
+
+async def seen_states(keeper) -> dict[str, tuple[int, int]]:
+    """Weight and forced administrative state of each server, as HAProxy has them."""
+    rows = [line.split() for line in (await keeper.cli.command("show servers state")).splitlines()]
+    return {row[3]: (int(row[7]), int(row[6]) & 9) for row in rows if len(row) > 18 and row[0].isdigit()}
+
+
+async def test_every_kind_of_change_under_traffic_loses_nothing():
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip = free_vip()
+        assert (await site.put("p", load_balancer("lb", vip, a))).how == "reload"
+        async with Traffic(vip) as traffic:
+            steps = [
+                (load_balancer("lb", vip, server(a, weight=5)), "runtime"),
+                (load_balancer("lb", vip, server(a, weight=5), b), "runtime"),
+                (load_balancer("lb", vip, server(a, admin_up=False), b), "runtime"),
+                (load_balancer("lb", vip, a, b), "runtime"),
+                (load_balancer("lb", vip, b), "runtime"),
+                (load_balancer("lb", vip, b, lines=("timeout client 9s",)), "reload"),
+                (load_balancer("lb", vip, a, b, lines=("timeout client 9s",)), "runtime"),
+                (load_balancer("lb", vip, a, b, lines=("timeout client 9s",), maxconn=500), "reload"),
+                (load_balancer("lb", vip, a, b, lines=("timeout client 9s",), maxconn=400), "runtime"),
+            ]
+            for wanted, how in steps:
+                receipt = await site.patch("p", wanted)
+                assert (receipt.how, errors(receipt)) == (how, {})
+                assert (await site.patch("p", wanted)).how == "nothing"
+                await traffic.more(100)
+            assert (await site.put("p", steps[-1][0])).how == "nothing"
+        assert traffic.failures == []
+        assert set(traffic.answers) == {"a", "b"}
+
+
+async def test_the_guard_refuses_whoever_is_older_and_outlives_the_daemon():
+    async with world() as site:
+        assert (await site.partitions.guard("p", 5)).epoch == 5
+        with pytest.raises(StaleOwner):
+            await site.partitions.guard("p", 4)
+        await site.restart()
+        with pytest.raises(StaleOwner) as refusal:
+            await site.put("p", epoch=4)
+        assert refusal.value.seen_epoch == 5
+        await site.put("p", epoch=9)
+        assert site.partitions.get("p").epoch == 9
+
+
+async def test_what_waits_while_the_guard_moves_on_is_refused():
+    async with world() as site:
+        a = await site.member("a")
+        waiting = [
+            asyncio.create_task(site.patch("p", load_balancer(name, free_vip(), a))) for name in ("one", "two", "three")
+        ]
+        await eventually(lambda: "p" in site.partitions.names())
+        await site.partitions.guard("p", 2)
+        results = await asyncio.gather(*waiting, return_exceptions=True)
+        held = site.partitions.get("p").held
+        for name, result in zip(("one", "two", "three"), results, strict=True):
+            assert (name in held) == isinstance(result, wire.Receipt)
+
+
+async def test_changes_that_arrive_during_a_reload_share_the_next():
+    async with world() as site:
+        a = await site.member("a")
+        vips = [free_vip() for _ in range(12)]
+        await site.put("p", load_balancer("first", free_vip(), a))
+        before = (await site.partitions.get("p")._runner.process.cli.processes()).reloads
+        await asyncio.gather(*(site.patch("p", load_balancer(f"lb{n}", vip, a)) for n, vip in enumerate(vips)))
+        after = (await site.partitions.get("p")._runner.process.cli.processes()).reloads
+        assert after - before <= 3
+        assert [await get(vip) for vip in vips] == ["a"] * 12
+
+
+async def test_a_load_balancer_that_haproxy_refuses_costs_only_itself():
+    async with world() as site:
+        a = await site.member("a")
+        good, other, bad = free_vip(), free_vip(), free_vip()
+        await site.put("p", load_balancer("good", good, a), load_balancer("bad", bad, a))
+        async with Traffic(good) as traffic:
+            receipt = await site.put(
+                "p",
+                load_balancer("good", good, a, revision=2, lines=("timeout client 8s",)),
+                load_balancer("other", other, a),
+                load_balancer("bad", bad, a, revision=2, lines=BAD_LINE),
+            )
+            await traffic.more(100)
+        assert errors(receipt).keys() == {"bad"}
+        assert "got 'clint'" in errors(receipt)["bad"] and "/" not in errors(receipt)["bad"]
+        assert traffic.failures == []
+        assert [await get(vip) for vip in (good, other, bad)] == ["a", "a", "a"]
+        held = site.partitions.get("p").held
+        assert {name: one.revision for name, one in held.items()} == {"good": 2, "other": 1, "bad": 1}
+
+
+async def test_a_refused_change_leaves_the_last_good_file():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        keeper = site.partitions.get("p")
+        text = keeper.config_path.read_text()
+        for _ in range(3):
+            assert errors(await site.patch("p", load_balancer("lb", vip, a, lines=BAD_LINE)))
+        assert keeper.config_path.read_text() == text
+        reloads = (await keeper._runner.process.cli.processes()).reloads
+        assert reloads == 1, "after one refusal, HAProxy is asked before it is reloaded"
+
+
+async def test_a_complete_change_undoes_what_was_done_by_hand():
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        allowed = wire.File(name="lb.acl", kind="acl", content="127.0.0.0/8\n")
+        rule = ("tcp-request connection reject unless { src -f lb.acl }",)
+        wanted = load_balancer("lb", free_vip(), a, b, lines=rule, files=(allowed,), maxconn=100)
+        await site.put("p", wanted)
+        keeper = site.partitions.get("p")
+        good = keeper.config_path.read_text()
+        spoiling = (
+            "set server lb_b/a weight 9",
+            "set server lb_b/b state maint",
+            "add server lb_b/stranger 127.0.0.1:1",
+            "enable server lb_b/stranger",
+            "add acl lb.acl 10.0.0.0/8",
+            "set maxconn frontend lb_f 3",
+            "disable frontend lb_f",
+        )
+        for command in spoiling:
+            await keeper.cli.command(command)
+        keeper.config_path.write_text("# by hand\n")
+        assert (await site.put("p", wanted)).how == "runtime"
+        assert await seen_states(keeper) == {"a": (1, 0), "b": (1, 0)}
+        assert keeper.config_path.read_text() == good
+        assert "10.0.0.0/8" not in await keeper.cli.command("show acl lb.acl")
+        row = next(
+            line for line in (await keeper.cli.command("show stat -1 1 -1")).splitlines() if line.startswith("lb_f,")
+        )
+        assert row.split(",")[6] == "100" and "OPEN" in row
+        assert (await site.put("p", wanted)).how == "nothing"
+
+
+async def test_an_operators_reload_of_another_file_is_undone():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        keeper = site.partitions.get("p")
+        before = keeper.worker_pid
+        keeper.config_path.write_text(keeper.config_path.read_text().replace("default_backend", "# default_backend"))
+        os.kill(keeper.master_pid, signal.SIGUSR2)
+        await eventually(lambda: worker_is_not(keeper, before))
+        assert await get(vip) == "503"
+        assert (await site.put("p", load_balancer("lb", vip, a))).how == "reload"
+        assert await get(vip) == "a"
+
+
+async def worker_is_not(keeper, pid: int) -> bool:
+    try:
+        return f"Pid: {pid}\n" not in await keeper.cli.command("show info")
+    except HaproxyDown:
+        return False
+
+
+async def test_a_put_removes_what_it_does_not_name():
+    async with world() as site:
+        a = await site.member("a")
+        one, two = free_vip(), free_vip()
+        await site.put("p", load_balancer("one", one, a), load_balancer("two", two, a))
+        await site.put("p", load_balancer("two", two, a))
+        assert (await get(one), await get(two)) == ("refused", "a")
+        await site.patch("p", removed=("two",))
+        assert await get(two) == "refused"
+        await eventually(lambda: not site.partitions.get("p").runs)
+        assert site.partitions.show("p") == wire.Partition(name="p", epoch=1)
+
+
+async def test_a_runtime_maintenance_does_not_outlive_the_wish_through_a_reload():
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a, b))
+        await site.patch("p", load_balancer("lb", vip, server(a, admin_up=False), b))
+        await site.patch("p", load_balancer("lb", vip, a, server(b, weight=3), lines=("timeout client 7s",)))
+        assert await seen_states(site.partitions.get("p")) == {"a": (1, 0), "b": (3, 0)}
+
+
+async def test_what_is_set_at_runtime_survives_a_reload():
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        wanted = load_balancer("lb", vip, server(a, admin_up=False), server(b, weight=7))
+        assert (await site.patch("p", wanted)).how == "runtime"
+        more = load_balancer("more", free_vip(), server(a, name="other"))
+        assert (await site.patch("p", more)).how == "reload"
+        assert await seen_states(site.partitions.get("p")) == {"a": (1, 1), "b": (7, 0), "other": (1, 0)}
+        assert {await get(vip) for _ in range(6)} == {"b"}
+
+
+async def test_allowed_addresses_change_at_runtime():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+
+        def wanted(content):
+            file = wire.File(name="lb.acl", kind="acl", content=content)
+            rule = ("tcp-request connection reject unless { src -f lb.acl }",)
+            return load_balancer("lb", vip, a, lines=rule, files=(file,))
+
+        await site.put("p", wanted("10.0.0.0/8\n"))
+        assert await get(vip) == "refused"
+        assert (await site.patch("p", wanted("127.0.0.0/8\n"))).how == "runtime"
+        assert await get(vip) == "a"
+
+
+async def test_private_keys_are_not_shown():
+    async with world() as site:
+        a = await site.member("a")
+        secret = wire.File(name="c.pem", kind="certificate", content="SECRET")
+        await site.put("p", load_balancer("lb", free_vip(), a, files=(secret,)))
+        assert "SECRET" not in repr(site.partitions.show("p"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (load_balancer("lb", "127.1.1.1", port=0), "port is 0; 1 to 65535"),
+        (load_balancer("lb", "localhost"), "address is 'localhost'; an IPv4 or IPv6 address"),
+        (load_balancer("lb", "127.1.1.1", lines=("bind :80",)), "a line begins with 'bind'"),
+        (load_balancer("lb", "127.1.1.1", lines=("mode http\nbind :80",)), "control character"),
+        (load_balancer("lb", "127.1.1.1", lines=("acl " + "x" * 2000,)), "2004 characters; at most 2000"),
+        (load_balancer("lb", "127.1.1.1", maxconn=0), "maxconn is 0"),
+        (load_balancer("l b", "127.1.1.1"), "frontend name is 'l b_f'"),
+    ],
+)
+async def test_what_is_not_allowed_is_refused_by_name(wanted, words):
+    async with world() as site:
+        wanted = wire.LoadBalancer(id="lb", revision=1, frontends=wanted.frontends, backends=wanted.backends)
+        assert words in errors(await site.put("p", wanted))["lb"]
+        assert not site.partitions.get("p").held
+
+
+@pytest.mark.parametrize(
+    ("change", "complete", "words"),
+    [
+        (wire.Change(epoch=-1), False, "epoch is -1"),
+        (wire.Change(epoch=1, removed=("a",)), True, "removed: only PATCH"),
+        (wire.Change(epoch=1, removed=("a", "a")), False, "named 2 times"),
+        (wire.Change(epoch=1, removed=("../a",)), False, "load balancer id is '../a'"),
+        (wire.Change(epoch=1, removed=tuple(map(str, range(201)))), False, "201 given; at most 200"),
+        (wire.Change(epoch=1, peers=(wire.Peer(name="x", address="y", port=1),)), False, "address is 'y'"),
+    ],
+)
+async def test_a_request_that_makes_no_sense_is_refused_whole(change, complete, words):
+    async with world() as site:
+        with pytest.raises(InvalidChange, match=words):
+            await site.partitions.change("p", change, complete=complete)
+        assert site.partitions.names() == ()
+
+
+async def test_names_of_partitions_cannot_leave_their_folder():
+    async with world() as site:
+        with pytest.raises(InvalidChange, match="partition name"):
+            await site.partitions.guard("../p", 1)

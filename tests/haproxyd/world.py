@@ -1,0 +1,286 @@
+"""A daemon's core with real HAProxys in a folder of its own: members, clients and free addresses around it.
+
+``EVENKEEL_TEST_HAPROXY`` names another binary to run all of this with.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.partitions import Partitions
+from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.process import start_ticks
+from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.storage import PartitionStorage
+from tests.waiting import eventually
+
+REQUEST_TIMEOUT_SECONDS = 30.0
+VIP_PORT = 8080
+
+
+def configured_binary() -> Path | None:
+    """The HAProxy to test with; None: whichever is found."""
+    named = os.environ.get("EVENKEEL_TEST_HAPROXY")
+    return Path(named) if named else None
+
+
+def free_vip() -> str:
+    """An address of this host that nobody else uses."""
+    while True:
+        address = f"127.{random.randint(16, 250)}.{random.randint(1, 250)}.{random.randint(1, 250)}"
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind((address, VIP_PORT))
+            return address
+
+
+class Member:
+    """A tiny web server that answers with its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.address = "127.0.0.1"
+        self.port = 0
+        self.hits = 0
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._serve, self.address, self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            for writer in tuple(self._writers):
+                writer.transport.abort()
+            await self._server.wait_closed()
+            self._server = None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                self.hits += 1
+                body = self.name.encode()
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+                await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+
+class Client:
+    """One keep-alive connection, opened anew when the other side says so; or one for each request."""
+
+    def __init__(self, address: str, port: int = VIP_PORT, *, keep_alive: bool = False) -> None:
+        self._where = (address, port)
+        self._keep_alive = keep_alive
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def get(self, *headers: str) -> tuple[int, str]:
+        """Status and body of one answer. Raises :class:`OSError` if there is none."""
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
+                return await self._get(headers)
+        except (TimeoutError, asyncio.IncompleteReadError, OSError) as error:
+            self.close()
+            raise OSError(f"no answer: {error!r}") from error
+
+    async def _get(self, headers: tuple[str, ...]) -> tuple[int, str]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(*self._where)
+        reader, writer = self._streams
+        connection = "keep-alive" if self._keep_alive else "close"
+        lines = ("GET / HTTP/1.1", "Host: test", f"Connection: {connection}", *headers, "", "")
+        writer.write("\r\n".join(lines).encode())
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(head.partition("content-length: ")[2].partition("\r\n")[0] or 0)
+        body = await reader.readexactly(length)
+        if not self._keep_alive or "connection: close" in head:
+            self.close()
+        return int(head.split()[1]), body.decode()
+
+    def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].transport.abort()
+            self._streams = None
+
+
+async def get(address: str, port: int = VIP_PORT) -> str:
+    """What one request is answered: the member's name; or the status if it is none, or ``refused``."""
+    try:
+        status, body = await Client(address, port).get()
+    except OSError:
+        return "refused"
+    return body if status == 200 else str(status)
+
+
+class Traffic:
+    """Requests without end, every one of which is counted."""
+
+    def __init__(self, address: str, port: int = VIP_PORT, *, keep_alive: int = 4, one_shot: int = 4) -> None:
+        self.answers: Counter[str] = Counter()
+        self.failures: list[str] = []
+        self._clients = [Client(address, port, keep_alive=True) for _ in range(keep_alive)]
+        self._clients += [Client(address, port) for _ in range(one_shot)]
+        self._ending = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def total(self) -> int:
+        return self.answers.total() + len(self.failures)
+
+    async def __aenter__(self) -> "Traffic":
+        self._tasks = [asyncio.create_task(self._ask(client)) for client in self._clients]
+        return self
+
+    async def __aexit__(self, *details: object) -> None:
+        self._ending = True
+        await asyncio.gather(*self._tasks)
+        for client in self._clients:
+            client.close()
+
+    async def more(self, requests: int) -> None:
+        """Wait until that many more were made."""
+        goal = self.total + requests
+        await eventually(lambda: self.total >= goal)
+
+    async def _ask(self, client: Client) -> None:
+        while not self._ending:
+            try:
+                status, body = await client.get()
+            except OSError as error:
+                self.failures.append(str(error))
+                continue
+            if status == 200:
+                self.answers[body] += 1
+            else:
+                self.failures.append(f"status {status}")
+
+
+def server(member: Member, **changes) -> wire.Server:
+    values = {"name": member.name, "address": member.address, "port": member.port}
+    return wire.Server(**{**values, **changes})
+
+
+def backend(name: str, *members: Member | wire.Server, lines: tuple[str, ...] = (), **changes) -> wire.Backend:
+    servers = tuple(one if isinstance(one, wire.Server) else server(one) for one in members)
+    return wire.Backend(name=name, lines=("balance roundrobin", *lines), servers=servers, **changes)
+
+
+def load_balancer(
+    name: str,
+    vip: str,
+    *members: Member | wire.Server,
+    revision: int = 1,
+    port: int = VIP_PORT,
+    lines: tuple[str, ...] = (),
+    backend_lines: tuple[str, ...] = (),
+    files: tuple[wire.File, ...] = (),
+    maxconn: int | None = None,
+    dynamic: bool = True,
+) -> wire.LoadBalancer:
+    """One HTTP listener with one pool."""
+    frontend = wire.Frontend(
+        name=f"{name}_f",
+        binds=(wire.Bind(address=vip, port=port),),
+        maxconn=maxconn,
+        lines=(*lines, f"default_backend {name}_b"),
+    )
+    pool = backend(f"{name}_b", *members, lines=backend_lines, dynamic=dynamic)
+    return wire.LoadBalancer(id=name, revision=revision, frontends=(frontend,), backends=(pool,), files=files)
+
+
+class World:
+    """A folder, its daemon's core, and members; everything ends with the world."""
+
+    def __init__(self, directory: Path, **settings) -> None:
+        values = {
+            "name": "host-1",
+            "state_dir": directory / "state",
+            "run_dir": directory / "run",
+            "haproxy": configured_binary(),
+        }
+        self.directory = directory
+        self.settings = DaemonSettings(**{**values, **settings})
+        self.news: list[EventNews] = []
+        self.partitions = self._new()
+        self._members: list[Member] = []
+
+    def _new(self) -> Partitions:
+        return Partitions(self.settings, on_event=self.news.append)
+
+    async def member(self, name: str) -> Member:
+        """One more, which answers."""
+        one = Member(name)
+        await one.start()
+        self._members.append(one)
+        return one
+
+    async def restart(self) -> None:
+        """Another daemon takes over, as after a kill -9 of this one: nothing was said and nothing finished."""
+        old, self.partitions = self.partitions, self._new()
+        for name in old.names():
+            await forsake(old, name)
+        await self.partitions.start()
+
+    async def put(self, name: str, *load_balancers: wire.LoadBalancer, epoch: int = 1) -> wire.Receipt:
+        change = wire.Change(epoch=epoch, load_balancers=load_balancers)
+        return await self.partitions.change(name, change, complete=True)
+
+    async def patch(
+        self, name: str, *load_balancers: wire.LoadBalancer, epoch: int = 1, removed: tuple[str, ...] = ()
+    ) -> wire.Receipt:
+        change = wire.Change(epoch=epoch, load_balancers=load_balancers, removed=removed)
+        return await self.partitions.change(name, change, complete=False)
+
+    async def end(self) -> None:
+        await self.partitions.stop_all()
+        for folder in self.settings.partitions_dir.glob("*"):  # one that could not be read goes on otherwise
+            told = PartitionStorage(folder).read_running()
+            if told.master_pid and start_ticks(told.master_pid) == told.master_started:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(told.master_pid, signal.SIGTERM)
+        for member in self._members:
+            await member.stop()
+
+
+async def forsake(partitions: Partitions, name: str) -> None:
+    """Make a keeper stop where it is."""
+    keeper = partitions.get(name)
+    keeper._closing = True
+    keeper._cancel_timer()
+    if keeper._task is not None:
+        keeper._task.cancel()
+        await asyncio.gather(keeper._task, return_exceptions=True)
+    keeper._runner.process.leave()
+
+
+@contextlib.asynccontextmanager
+async def world(**settings) -> AsyncIterator[World]:
+    """A world with its daemon started. Its folder's name is short, because of the sockets in it."""
+    directory = Path(tempfile.mkdtemp(prefix="ek", dir="/tmp"))
+    made = World(directory, **settings)
+    try:
+        await made.partitions.start()
+        yield made
+    finally:
+        await made.end()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def errors(receipt: wire.Receipt) -> dict[str, str]:
+    """Load balancers that were refused, and why."""
+    return {outcome.load_balancer_id: outcome.error for outcome in receipt.outcomes if outcome.error}
