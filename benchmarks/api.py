@@ -1,16 +1,19 @@
 """What one API request costs: CPU milliseconds of the serving process, and requests a second.
 
-    python benchmarks/api.py [--database sqlite:///…|postgresql://…] [--requests N]
+    python benchmarks/api.py [--database sqlite:///…|postgresql://…] [--requests N] [--identity KIND]
 
 Starts a real uvicorn process over a real store (a new SQLite file unless told otherwise; a PostgreSQL database must be
 empty), drives it over loopback with 16 connections, and reads the server's CPU time from the kernel. Prints a markdown
-table; compare ratios between machines, not figures.
+table; compare ratios between machines, not figures. Kinds of identity: none, password_file,
+keystone; in each all requests are of one caller, who is known after the first.
 """
 
 import argparse
 import asyncio
+import atexit
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -24,6 +27,12 @@ from typing import Any, NamedTuple
 CONNECTIONS = 16
 START_TIMEOUT_SECONDS = 30.0
 SUBNET_ID = "11111111-1111-4111-8111-111111111111"
+LOGINS = {
+    "none": "",
+    "password_file": "Authorization: Basic YmVuY2g6YmVuY2g=\r\n",
+    "keystone": "X-Auth-Token: " + "t" * 183 + "\r\n",
+}
+"""The line of a request's head that says who asks."""
 GOALS_MS = {"create": 2.0, "show": 1.0, "list of 1,000": 25.0, "fully populated create": 8.0}
 
 
@@ -39,7 +48,7 @@ class Result(NamedTuple):
 # -- the server process
 
 
-async def serve(database: str, port: int) -> None:
+async def serve(database: str, port: int, identity: str) -> None:
     """Serve until killed."""
     import uvicorn
 
@@ -69,19 +78,66 @@ async def serve(database: str, port: int) -> None:
             allocation_end="10.255.255.254",
         )
     )
-    app = create_app(store=store, network=BuiltinNetwork(store), driver=Nobody(), default_provider="bench")
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store),
+        driver=Nobody(),
+        default_provider="bench",
+        identity=identity_of(identity),
+    )
     tune_collector()
     config = uvicorn.Config(app, port=port, access_log=False, log_level="warning", lifespan="off")
     await uvicorn.Server(config).serve()
 
 
+def identity_of(kind: str) -> Any:
+    """The identity that knows :data:`LOGINS`."""
+    if kind == "password_file":
+        return password_file()
+    if kind == "keystone":
+        return keystone()
+    return None
+
+
+def password_file() -> Any:
+    """One user, who is a member of a project."""
+    from evenkeel.api.identity.password_file import PasswordFile
+    from evenkeel.api.identity.passwords import checked_user, hashed, line_of
+    from evenkeel.api.identity.user_file import UserFile, write_lines
+    from evenkeel.cmd.runtime import SystemClock
+
+    folder = tempfile.mkdtemp(prefix="evenkeel-bench-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / "users"
+    write_lines(path, [line_of(checked_user("bench", "bench", ["member"], hashed("bench", os.urandom(16))))])
+    return PasswordFile(UserFile(path), SystemClock())
+
+
+def keystone() -> Any:
+    """A middleware that lets everybody in as a member, behind the adapter."""
+    from evenkeel.api.identity.keystone import KeystoneIdentity
+
+    def middleware(application: Callable[..., Any]) -> Callable[..., Any]:
+        def accept(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+            token = {"expires_at": "2999-01-01T00:00:00Z"}
+            environ |= {"HTTP_X_USER_ID": "u", "HTTP_X_PROJECT_ID": "bench", "HTTP_X_ROLES": "member,reader"}
+            environ["keystone.token_info"] = {"token": token}
+            return application(environ, start_response)
+
+        return accept
+
+    return KeystoneIdentity(middleware)
+
+
 @contextmanager
-def server(database: str) -> Iterator[tuple[int, int]]:
+def server(database: str, identity: str) -> Iterator[tuple[int, int]]:
     """A serving process: (port, process id)."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, __file__, "--serve", str(port), "--database", database])
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--serve", str(port), "--database", database, "--identity", identity]
+    )
     try:
         wait_for(port, process)
         yield port, process.pid
@@ -114,13 +170,16 @@ def cpu_seconds(pid: int) -> float:
 class Connection:
     """One keep-alive connection."""
 
+    login = ""
+    """A header line."""
+
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
     async def request(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
         """Status and body of the answer."""
-        head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n{self.login}"
         if body:
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         self._writer.write(head.encode() + b"\r\n" + body)
@@ -208,10 +267,10 @@ def calibration_seconds() -> float:
     return time.process_time() - started
 
 
-def table(database: str, results: list[Result]) -> str:
+def table(database: str, identity: str, results: list[Result]) -> str:
     """The results as markdown."""
     lines = [
-        f"Database {database.partition(':')[0]}, one process, {CONNECTIONS} connections; "
+        f"Database {database.partition(':')[0]}, identity {identity}, one process, {CONNECTIONS} connections; "
         f"ten million additions in Python take {calibration_seconds():.2f} s here.",
         "",
         "| request | CPU ms/request | goal | requests/s | requests |",
@@ -229,16 +288,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", default="")
     parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--identity", choices=list(LOGINS), default="none")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        asyncio.run(serve(options.database, options.serve))
+        asyncio.run(serve(options.database, options.serve, options.identity))
         return
+    Connection.login = LOGINS[options.identity]
     with tempfile.TemporaryDirectory() as folder:
         database = options.database or f"sqlite:///{folder}/bench.db"
-        with server(database) as (port, pid):
+        with server(database, options.identity) as (port, pid):
             results = asyncio.run(measure(port, pid, options.requests))
-    print(table(database, results))
+    print(table(database, options.identity, results))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,11 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.cmd import options
+from evenkeel.cmd import identity_options, options
+from evenkeel.cmd.haproxyd_options import HAPROXYD
+from evenkeel.cmd.identity_options import IDENTITY
+from evenkeel.cmd.network_options import NETWORK, NEUTRON
+from evenkeel.cmd.quota_options import QUOTAS
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
 HEAD = """# Options
@@ -17,9 +21,15 @@ SECTIONS = [
     ("Every process, `[DEFAULT]`", options.COMMON),
     ("Controller, `[DEFAULT]`", options.CONTROLLER),
     ("Controller, `[database]`", options.DATABASE),
-    ("Controller, `[api]`", options.API),
+    ("Controller, `[api]`", options.API + identity_options.API),
+    ("Controller, `[identity]` (and oslo.policy's and Keystone's: see how-to/authentication.md)", IDENTITY),
+    ("Controller, `[quotas]`", QUOTAS),
+    ("Controller, `[network]`", NETWORK),
+    ("Controller with driver = neutron, `[neutron]` (and keystoneauth's options: see how-to/use-neutron.md)", NEUTRON),
     ("Agent, `[DEFAULT]`", options.AGENT),
     ("Agent with device_driver = bigip, `[bigip]`", options.BIGIP),
+    ("Agent with device_driver = haproxy, `[haproxy]`", options.HAPROXY),
+    ("evenkeel-haproxyd, `[haproxyd]` (and `debug` in `[DEFAULT]`)", HAPROXYD),
 ]
 
 

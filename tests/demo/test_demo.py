@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.demo.cluster import DEVICES
+from evenkeel.demo.sides.leftovers import haproxies_of
+
 
 @pytest.mark.acceptance
-def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "evenkeel.demo", "--once", "--directory", str(tmp_path / "demo")]
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_demo_keeps_its_promises(tmp_path: Path, device: str) -> None:
+    home = tmp_path / "demo"
+    command = [sys.executable, "-m", "evenkeel.demo", "--once", "--device", device, "--directory", str(home)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "all as promised" in ran.stdout
     failed = next(line for line in ran.stdout.splitlines() if "requests failed" in line)
     assert failed.split("│")[2].strip() == "0"
+    assert haproxies_of(str(home)) == []

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenkeel.demo.views import disagreements, unsettled
+from evenkeel.demo.views import differences, disagreements, unsettled
 
 
 def agent(name: str, *serving: tuple[str, int], alive: bool = True) -> dict[str, Any]:
@@ -48,3 +48,15 @@ def test_what_is_not_active_is_named() -> None:
         {"id": "2", "name": "", "provisioning_status": "ERROR"},
     ]
     assert unsettled(rows) == ["2 is ERROR"]
+
+
+def test_devices_that_hold_what_is_wanted_do_not_differ() -> None:
+    assert differences({"one": {"a:80", "b:80"}, "two": {"b:80", "a:80"}}, {"a:80", "b:80"}) == []
+
+
+def test_each_device_is_told_what_it_lacks_and_what_it_holds_too_much() -> None:
+    assert differences({"one": {"a:80", "c:80"}, "two": set()}, {"a:80", "b:80"}) == [
+        "one lacks b:80",
+        "one still holds c:80",
+        "two lacks a:80, b:80",
+    ]

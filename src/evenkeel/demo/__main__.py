@@ -13,12 +13,14 @@ from openstack.exceptions import SDKException
 
 from evenkeel.cli.client import ClientError
 from evenkeel.demo.addresses import choose_place
-from evenkeel.demo.cluster import Cluster, agent_name
+from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
 from evenkeel.demo.configuration import Sections
 from evenkeel.demo.home import HomeTaken, fresh_home
 from evenkeel.demo.narration import Narrator, open_narrator
+from evenkeel.demo.outcome import Outcome
 from evenkeel.demo.processes import ProcessFailed
-from evenkeel.demo.story import HOSTS, Outcome, StepFailed, Story
+from evenkeel.demo.story import HOSTS, Story
+from evenkeel.demo.waiting import StepFailed
 from evenkeel.demo.watch import watch
 
 # quicker than the defaults, so that nobody waits; the session's life is what is recommended for production
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         with fresh_home(options.directory) as directory:
-            return asyncio.run(run(directory, once=options.once))
+            return asyncio.run(run(directory, device=options.device, once=options.once))
     except HomeTaken as error:
         print(f"demo: {error}", file=sys.stderr)
         return 2
@@ -46,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The demo's options."""
     made = argparse.ArgumentParser(prog="demo", description="Even Keel on this machine, with an agent that is killed.")
+    made.add_argument(
+        "--device", choices=DEVICES, default=DEVICES[0], help="HAProxy, or a pair of BIG-IP stand-ins (%(default)s)"
+    )
     made.add_argument("--once", action="store_true", help="show it once and clean up; the exit code tells the outcome")
     made.add_argument(
         "--directory", type=Path, default=Path(".demo"), help="where logs and data go, emptied first (%(default)s)"
@@ -53,11 +58,11 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-async def run(directory: Path, *, once: bool) -> int:
+async def run(directory: Path, *, device: str, once: bool) -> int:
     """Tell the story, stay up unless ``once``, end everything in any case."""
     end_on_signals()
     narrator = open_narrator()
-    cluster = Cluster(directory, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
+    cluster = Cluster(directory, device=device, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
     story = Story(cluster, choose_place(random.SystemRandom()), narrator)
     watching = asyncio.create_task(watch(cluster, narrator))
     narrator.say(f"logs are in {cluster.directory / 'logs'}")
@@ -107,6 +112,7 @@ def hints(cluster: Cluster, story: Story) -> str:
     """What to try next."""
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
     backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
+    tips = "".join(f"  {tip}\n" for tip in cluster.side.tips())
     return f"""
 It stays up until Ctrl-C; what you kill is started again after {RESTART_SECONDS} s.
 Try, from another terminal with .venv/bin in its PATH:
@@ -115,7 +121,7 @@ Try, from another terminal with .venv/bin in its PATH:
   export EVENKEEL_ENDPOINT={",".join(cluster.controllers)}
   evenkeel status;  evenkeel agent list;  evenkeel events --follow
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}
-  export OS_AUTH_TYPE=none OS_ENDPOINT={cluster.url(1)}
+{tips}  export OS_AUTH_TYPE=none OS_ENDPOINT={cluster.url(1)}
   openstack loadbalancer list      (needs python-octaviaclient; scripts/test installs it)
   the other controller, if you kill this one: OS_ENDPOINT={cluster.url(2)}
   members for load balancers of your own: {backends}

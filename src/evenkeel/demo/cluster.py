@@ -1,32 +1,36 @@
-"""A whole Even Keel on this machine: emulated devices, controllers, agents and backends, one real process each.
+"""A whole Even Keel on this machine: devices, controllers, agents and backends, one real process each.
 
 The demo and the acceptance tests start it. By default it is the embedded way to run (SQLite, embedded bus); given a
 database and a transport URL the same processes run on servers. Everything is written below one directory.
 """
 
 import asyncio
-import json
-import secrets
 import signal
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenkeel.cli.client import API, Client, ClientError
-from evenkeel.demo.configuration import Sections, ini, merged
+from evenkeel.demo.configuration import Sections, merged
 from evenkeel.demo.devices import Emulator
 from evenkeel.demo.processes import Process, ProcessFailed, stop_all
+from evenkeel.demo.sides import DeviceSide
+from evenkeel.demo.sides.bigip import NAMES as BIGIP_NAMES
+from evenkeel.demo.sides.bigip import BigipSide
+from evenkeel.demo.sides.haproxy import NAMES as HAPROXY_NAMES
+from evenkeel.demo.sides.haproxy import HaproxySide
+from evenkeel.demo.workshop import START_SECONDS, Workshop, announced
 
-START_SECONDS = 60.0
-USER = "admin"
+DEVICES = ("haproxy", "bigip")
 
 
 class Cluster:
     """Starts, kills and restarts processes by name: ``devices``, ``controller-1``, ``agent-host-1``, ``backend-1``.
 
-    ``controller_options`` and ``agent_options`` are ini sections laid over what the cluster sets itself. A process
-    keeps its ports when it is started again. Not for several threads.
+    ``device`` is one of :data:`DEVICES`; the process ``devices`` is the emulator for BIG-IP, the daemon beside HAProxy
+    for HAProxy. ``device_options`` are ini sections for the latter, ``controller_options`` and ``agent_options`` for
+    the others, laid over what the cluster sets itself. A process keeps its ports when it is started again. Not for
+    several threads.
     """
 
     def __init__(
@@ -36,40 +40,43 @@ class Cluster:
         environment: str = "demo",
         database: str | None = None,
         transport_url: str | None = None,
-        device_names: Sequence[str] = ("bigip-1", "bigip-2"),
+        device: str = "bigip",
+        device_names: Sequence[str] | None = None,
+        device_options: Sections | None = None,
         emulator_arguments: Sequence[str] = (),
         controller_options: Sections | None = None,
         agent_options: Sections | None = None,
         start_seconds: float = START_SECONDS,
     ) -> None:
-        self.directory = directory.resolve()
+        self.workshop = Workshop(directory, start_seconds=start_seconds)
+        self.directory = self.workshop.directory
+        self.processes = self.workshop.processes
         self.environment = environment
         self.database = database or f"sqlite:///{self.directory}/evenkeel.db"
         self.transport_url = transport_url or f"embedded://{self.directory}/bus.db"
-        self.processes: dict[str, Process] = {}
-        self._device_names = tuple(device_names)
-        self._emulator_arguments = tuple(emulator_arguments)
+        self.side = self._made_side(device, device_names, device_options or {}, emulator_arguments)
         self._controller_options = controller_options or {}
         self._agent_options = agent_options or {}
-        self._start_seconds = start_seconds
         self._urls: dict[str, str] = {}
         self._backend_ports: dict[int, int] = {}
-        self._emulator: Emulator | None = None
-        self._password = secrets.token_urlsafe(12)
-        for part in ("logs", "etc", "run"):
-            (self.directory / part).mkdir(parents=True, exist_ok=True)
-        self._password_file = self.directory / "etc" / "icontrol-password"
-        self._password_file.touch(mode=0o600)
-        self._password_file.write_text(self._password + "\n")
+
+    def _made_side(
+        self, device: str, names: Sequence[str] | None, options: Sections, arguments: Sequence[str]
+    ) -> DeviceSide:
+        if device == "bigip":
+            return BigipSide(self.workshop, names=names or BIGIP_NAMES, arguments=arguments)
+        if device == "haproxy":
+            return HaproxySide(self.workshop, names=names or HAPROXY_NAMES, options=options)
+        raise ValueError(f"device: {device!r} is not one of {', '.join(DEVICES)}")
 
     # -- what there is
 
     @property
     def emulator(self) -> Emulator:
-        """The devices, seen from outside. :meth:`start_devices` came first."""
-        if self._emulator is None:
-            raise ProcessFailed("the devices have not been started")
-        return self._emulator
+        """The emulated BIG-IPs, seen from outside. :meth:`start_devices` came first."""
+        if not isinstance(self.side, BigipSide):
+            raise ProcessFailed(f"there is no emulator: the devices are of type {self.side.driver}")
+        return self.side.emulator
 
     @property
     def controllers(self) -> tuple[str, ...]:
@@ -96,42 +103,32 @@ class Cluster:
 
     # -- starting
 
-    async def start_devices(self) -> Emulator:
-        """The emulator with all devices of the group."""
-        state = self.directory / "devices"
-        arguments = ["--state-dir", str(state), "--user", f"{USER}:{self._password}"]
-        arguments += ["--ha", "pair" if len(self._device_names) > 1 else "standalone"]
-        for name in self._device_names:
-            arguments += ["--device", f"{name}@127.0.0.1:{self._device_port(name)}"]
-        announced = state / "endpoints.json"
-        announced.unlink(missing_ok=True)
-        process = self._process("devices", "icontrol_emulator", [*arguments, *self._emulator_arguments])
-        await self._run(process, announced.exists, "devices to listen")
-        self._emulator = Emulator.announced(json.loads(announced.read_text()), user=USER, password=self._password)
-        return self._emulator
+    async def start_devices(self) -> None:
+        """All devices of the group."""
+        await self.side.start()
 
     async def start_controller(self, number: int) -> str:
         """Start it and wait until its API answers. Returns its root URL."""
         name = controller_name(number)
-        announced = self.directory / "run" / f"{name}.url"
-        announced.unlink(missing_ok=True)
+        file = self.workshop.announcement(f"{name}.url")
         known = self._urls.get(name, "")
         sections = merged(
             {
                 "DEFAULT": {
                     "transport_url": self.transport_url,
-                    "environments": f"{self.environment}:bigip",
+                    "environments": f"{self.environment}:{self.side.driver}",
                     "default_provider": self.environment,
                 },
                 "database": {"connection": self.database},
-                "api": {"bind_port": known.rpartition(":")[2] or 0, "endpoint_file": announced},
+                "api": {"bind_port": known.rpartition(":")[2] or 0, "endpoint_file": file},
             },
             self._controller_options,
         )
-        process = self._configured(name, "evenkeel.cmd.controller", sections)
-        await self._run(process, lambda: announced.exists() and bool(announced.read_text().strip()), "its URL")
-        self._urls[name] = announced.read_text().strip()
-        await process.until(self._answers(number), "the API to answer", timeout_seconds=self._start_seconds)
+        process = self.workshop.configured(name, "evenkeel.cmd.controller", sections)
+        await self.workshop.run(process, announced(file), "its URL")
+        self._urls[name] = file.read_text().strip()
+        limit = self.workshop.start_seconds
+        await process.until(self._answers(number), "the API to answer", timeout_seconds=limit)
         return self._urls[name]
 
     async def start_agent(self, host: str, *, group: int = 1, options: Sections | None = None) -> None:
@@ -143,25 +140,19 @@ class Cluster:
                     "host": host,
                     "environment_prefix": self.environment,
                     "environment_group_number": group,
-                    "device_driver": "bigip",
-                },
-                "bigip": {
-                    "icontrol_hostname": [device.address for device in self.emulator.devices],
-                    "icontrol_username": USER,
-                    "icontrol_password_file": self._password_file,
-                    "f5_ha_type": "pair" if len(self._device_names) > 1 else "standalone",
-                    "ca_file": self.emulator.ca_file,
-                },
+                    "device_driver": self.side.driver,
+                }
             },
+            await asyncio.to_thread(self.side.agent_sections, host),
             self._agent_options,
             options or {},
         )
-        await self._join(host, self._configured(agent_name(host), "evenkeel.cmd.agent", sections))
+        await self._join(host, self.workshop.configured(agent_name(host), "evenkeel.cmd.agent", sections))
 
     async def _join(self, host: str, process: Process) -> None:
         sessions = await self._sessions(host)
         process.start()
-        waiting = asyncio.get_running_loop().time() + self._start_seconds
+        waiting = asyncio.get_running_loop().time() + self.workshop.start_seconds
         while not await self._sessions(host) - sessions:
             if not process.running or asyncio.get_running_loop().time() > waiting:
                 raise process.failure("did not open a session")
@@ -170,17 +161,16 @@ class Cluster:
     def twin(self, host: str) -> Process:
         """A second process with the configuration of a host's agent, which must not be; not started yet."""
         file = self.directory / "etc" / f"{agent_name(host)}.ini"
-        return self._process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
+        return self.workshop.process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
 
     async def start_backend(self, number: int) -> int:
         """A web server that answers its name. Returns its port on 127.0.0.1."""
         name = f"backend-{number}"
-        announced = self.directory / "run" / f"{name}.port"
-        announced.unlink(missing_ok=True)
+        file = self.workshop.announcement(f"{name}.port")
         port = self._backend_ports.get(number, 0)
-        process = self._process(name, "evenkeel.demo.backend", [name, str(announced), str(port)])
-        await self._run(process, announced.exists, "its port")
-        self._backend_ports[number] = int(announced.read_text())
+        process = self.workshop.process(name, "evenkeel.demo.backend", [name, str(file), str(port)])
+        await self.workshop.run(process, file.exists, "its port")
+        self._backend_ports[number] = int(file.read_text())
         return self._backend_ports[number]
 
     async def start_again(self, name: str) -> None:
@@ -212,6 +202,7 @@ class Cluster:
         """End everything, agents first so that they can say goodbye."""
         for prefix in ("agent-", "controller-", ""):
             stop_all([process for name, process in self.processes.items() if name.startswith(prefix)])
+        self.side.close()
 
     def ended(self) -> list[str]:
         """Names of processes that are not running."""
@@ -223,27 +214,6 @@ class Cluster:
         return "\n".join(f"--- {process.log} ({process.state})\n{process.tail(lines)}" for process in shown)
 
     # -- internals
-
-    def _device_port(self, name: str) -> int:
-        known = {} if self._emulator is None else {device.name: device.port for device in self._emulator.devices}
-        return known.get(name, 0)
-
-    def _process(self, name: str, module: str, arguments: Sequence[str]) -> Process:
-        process = self.processes.get(name)
-        if process is None or not process.running:
-            log = self.directory / "logs" / f"{name}.log"
-            process = self.processes[name] = Process(name, [sys.executable, "-m", module, *arguments], log=log)
-        return process
-
-    def _configured(self, name: str, module: str, sections: Mapping[str, Mapping[str, object]]) -> Process:
-        file = self.directory / "etc" / f"{name}.ini"
-        file.touch(mode=0o600)  # URLs may hold passwords
-        file.write_text(ini(sections))
-        return self._process(name, module, ["--config-file", str(file)])
-
-    async def _run(self, process: Process, ready: Callable[[], bool], what: str) -> None:
-        process.start()
-        await process.until(ready, what, timeout_seconds=self._start_seconds)
 
     def _answers(self, number: int) -> Callable[[], bool]:
         client = self.client(number, timeout_seconds=2.0)

@@ -48,6 +48,12 @@ class Tenant:
         """One more backend in the load balancer's only pool."""
         return self._api.create_member(self._pool(load_balancer_id), **_member(number, backend))
 
+    def set_weight(self, load_balancer_id: str, weight: int) -> Any:
+        """Change the weight of the pool's first member by name."""
+        pool = self._pool(load_balancer_id)
+        member = min(self._api.members(pool), key=lambda item: str(item.name))
+        return self._api.update_member(member, pool, weight=weight)
+
     def wait_for_member(self, load_balancer_id: str, member: Any) -> Any:
         """Wait until a member is ACTIVE."""
         return self._wait(self._api.get_member(member.id, self._pool(load_balancer_id)))
@@ -64,6 +70,11 @@ class Tenant:
         pool = self._pool(load_balancer_id)
         found += [pool, *self._api.members(pool), *self._api.health_monitors(pool_id=pool.id)]
         return [{key: item[key] for key in ("id", "name", "provisioning_status")} for item in found]
+
+    def member_addresses(self, load_balancer_id: str) -> set[str]:
+        """``address:port`` of all members of its pool."""
+        members = self._api.members(self._pool(load_balancer_id))
+        return {f"{item.address}:{item.protocol_port}" for item in members}
 
     def _pool(self, load_balancer_id: str) -> Any:
         return next(iter(self._api.pools(loadbalancer_id=load_balancer_id)))

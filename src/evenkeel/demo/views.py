@@ -1,6 +1,6 @@
-"""Do all views of who serves what agree? Pure functions over answers of the operators' API."""
+"""Do all views agree, of who serves what and of what is configured? Pure functions over what APIs and devices say."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -43,3 +43,14 @@ def unsettled(objects: Iterable[Row]) -> list[str]:
         for item in objects
         if item["provisioning_status"] != "ACTIVE"
     ]
+
+
+def differences(held: Mapping[str, Set[str]], wanted: Set[str]) -> list[str]:
+    """What each device holds too much or lacks; members as ``address:port``."""
+    problems = []
+    for device, members in held.items():
+        if lacking := wanted - members:
+            problems.append(f"{device} lacks {', '.join(sorted(lacking))}")
+        if extra := members - wanted:
+            problems.append(f"{device} still holds {', '.join(sorted(extra))}")
+    return problems

@@ -1,0 +1,164 @@
+"""Writes docs/reference/features.md from the capability tables of the device drivers; ``--check`` only compares."""
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import get_args
+
+from evenkeel.api.features import UNBUILT_ATTRIBUTES, UNBUILT_VALUES
+from evenkeel.cmd.capabilities import load_capabilities
+from evenkeel.core.capabilities import INSERT_HEADERS, LISTENER_DEFAULTS, MEMBER_DEFAULTS, OPTIONS, Capabilities
+from evenkeel.core.model import (
+    POOL_PROTOCOLS_OF_LISTENER,
+    HealthMonitorType,
+    L7PolicyAction,
+    L7RuleType,
+    LbAlgorithm,
+    PersistenceType,
+)
+
+TARGET = Path(__file__).parent.parent / "docs" / "reference" / "features.md"
+HEAD = """# What each device type can do
+
+What the device type of a load balancer's provider cannot do, the API refuses with 501, naming field, value and what is
+allowed. It goes by the drivers' own tables (`src/evenkeel/devices/*/capabilities.py`), from which this page is made by
+`scripts/generate_feature_matrix.py`. `GET /v2/lbaas/providers/{name}/capabilities` and
+`evenkeel provider capabilities NAME` show the table of a provider. A driver without a table is taken to do everything
+the API knows; so does `noop`, which configures nothing.
+"""
+DEFAULTS = {
+    **{f"listener.{name}": value for name, value in LISTENER_DEFAULTS.items()},
+    **{f"member.{name}": value for name, value in MEMBER_DEFAULTS.items()},
+}
+Cell = Callable[[Capabilities], str]
+
+
+def yes(possible: object) -> str:
+    """A cell that says whether."""
+    return "yes" if possible else "–"
+
+
+def pairs() -> Iterable[tuple[str, Cell]]:
+    """Which pools a listener may send to."""
+    for listener, pools in POOL_PROTOCOLS_OF_LISTENER.items():
+        for pool in sorted(pools):
+            yield (
+                f"{listener} → {pool}",
+                lambda table, listener=listener, pool=pool: yes(pool in table.protocol_pairs.get(listener, ())),
+            )
+
+
+def persistence() -> Iterable[tuple[str, Cell]]:
+    """Each type, and behind which listeners."""
+    for type_ in get_args(PersistenceType):
+
+        def cell(table: Capabilities, type_: str = type_) -> str:
+            behind = table.session_persistence.get(type_, ())
+            everywhere = set(behind) >= table.protocol_pairs.keys()
+            return yes(behind) if everywhere or not behind else f"behind {', '.join(behind)} listeners"
+
+        yield type_, cell
+
+
+def monitors() -> Iterable[tuple[str, Cell]]:
+    """Each type, then the bounds that are narrower than the API's."""
+    for type_ in get_args(HealthMonitorType):
+        yield type_, lambda table, type_=type_: yes(type_ in table.health_monitor_types)
+    for name in ("delay", "timeout"):
+
+        def cell(table: Capabilities, name: str = name) -> str:
+            least, greatest = table.health_monitor_ranges.get(name, (0, None))
+            return f"from {least} s" if greatest is None else f"{least} to {greatest} s"
+
+        yield f"`{name}`", cell
+
+
+def headers() -> Iterable[tuple[str, Cell]]:
+    """Each header, and which exclude each other."""
+    for name in INSERT_HEADERS:
+
+        def cell(table: Capabilities, name: str = name) -> str:
+            others = [other for group in table.exclusive_headers if name in group for other in group if other != name]
+            if name not in table.insert_headers or not others:
+                return yes(name in table.insert_headers)
+            return f"not with {', '.join(others)}"
+
+        yield name, cell
+
+
+def options() -> Iterable[tuple[str, Cell]]:
+    """Each attribute that not every device type can do."""
+    for option in OPTIONS:
+
+        def cell(table: Capabilities, option: str = option) -> str:
+            if option not in table.options:
+                default = DEFAULTS[option]
+                return f"only {default}" if isinstance(default, int) and default is not False else "–"
+            refused = ", ".join(map(str, table.refused_values.get(option, ())))
+            return f"yes, but not {refused}" if refused else "yes"
+
+        kind, _, name = option.partition(".")
+        yield f"`{name}` of a {kind}", cell
+
+
+SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
+    ("Protocols", "listener → pool", pairs),
+    (
+        "Load-balancing algorithms",
+        "`lb_algorithm`",
+        lambda: ((name, lambda table, name=name: yes(name in table.lb_algorithms)) for name in get_args(LbAlgorithm)),
+    ),
+    ("Session persistence", "`session_persistence`", persistence),
+    ("Health monitors", "`type`", monitors),
+    ("Headers", "`insert_headers`", headers),
+    (
+        "L7 policies",
+        "`action`",
+        lambda: (
+            (name, lambda table, name=name: yes(name in table.l7policy_actions)) for name in get_args(L7PolicyAction)
+        ),
+    ),
+    (
+        "L7 rules",
+        "`type`",
+        lambda: ((name, lambda table, name=name: yes(name in table.l7rule_types)) for name in get_args(L7RuleType)),
+    ),
+    ("Attributes", "attribute", options),
+]
+
+
+def section(title: str, head: str, rows: Iterable[tuple[str, Cell]], tables: dict[str, Capabilities]) -> str:
+    """One table of the page."""
+    lines = [f"| {head} | {' | '.join(tables)} |", "|---" * (len(tables) + 1) + "|"]
+    lines += [f"| {name} | {' | '.join(map(cell, tables.values()))} |" for name, cell in rows]
+    return f"\n## {title}\n\n" + "\n".join(lines) + "\n"
+
+
+def unbuilt() -> str:
+    """What no device type does, because it is not built: each feature with what belongs to it."""
+    found: dict[str, list[str]] = {}
+    for name, feature in UNBUILT_ATTRIBUTES.items():
+        found.setdefault(feature, []).append(f"`{name}`")
+    for field, values in UNBUILT_VALUES.items():
+        for value, feature in values.items():
+            found.setdefault(feature, []).append(f"`{field}` {value}")
+    rows = [f"| {feature} | {', '.join(dict.fromkeys(names))} |" for feature, names in sorted(found.items())]
+    return "\n## Not built yet, for any device type\n\n| feature | in requests |\n|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def page() -> str:
+    """The whole page."""
+    tables = dict(sorted(load_capabilities().items()))
+    return HEAD + "".join(section(title, head, rows(), tables) for title, head, rows in SECTIONS) + unbuilt()
+
+
+def main() -> int:
+    """Write or compare."""
+    if "--check" in sys.argv:
+        return 0 if TARGET.read_text() == page() else 1
+    TARGET.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""``python leftovers.py DIRECTORY REMOVED…``: ends every HAProxy below DIRECTORY when its standard input ends.
+
+HAProxy outlives its daemon on purpose, and so everything that binds a child to its parent. Whoever starts a daemon for
+a demo or a test therefore starts this beside it and holds the other end of its standard input: the input ends when the
+starter closes it, and also when the starter dies, however it dies. Then the directories REMOVED are deleted.
+
+A process belongs to DIRECTORY if its command line names something there. Started by path, without site packages, so
+that it costs little. Linux only, like what it ends.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+DAEMON_MODULE = "evenkeel.cmd.haproxyd"
+PATIENCE_SECONDS = 3.0
+LIMIT_SECONDS = 30.0
+POLL_SECONDS = 0.1
+QUIET_LOOKS = 3
+"""A daemon in its last moments may still start an HAProxy that the look before did not see."""
+
+
+def main() -> int:
+    """Wait for the end of the input, then clean up. Exit code 1 if something could not be ended."""
+    sys.stdin.buffer.read()
+    directory, *removed = sys.argv[1:]
+    gone = ended(directory)
+    for path in removed:
+        shutil.rmtree(path, ignore_errors=True)
+    return 0 if gone else 1
+
+
+def ended(directory: str) -> bool:
+    """End them: the daemon at once, HAProxy first by request. False: some were still there after the limit."""
+    began = time.monotonic()
+    quiet = 0
+    while quiet < QUIET_LOOKS:
+        now = time.monotonic() - began
+        if now > LIMIT_SECONDS:
+            return False
+        daemons, proxies = daemons_of(directory), haproxies_of(directory)
+        for pid in daemons:
+            send(pid, signal.SIGKILL)
+        for pid in proxies:
+            send(pid, signal.SIGTERM if now < PATIENCE_SECONDS else signal.SIGKILL)
+        quiet = 0 if daemons or proxies else quiet + 1
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def haproxies_of(directory: str) -> list[int]:
+    """Process ids of HAProxy masters and workers, old workers included."""
+    return [pid for pid, words in commands(directory) if Path(words[0]).name == "haproxy"]
+
+
+def daemons_of(directory: str) -> list[int]:
+    """Process ids of the daemons that would start HAProxy again."""
+    return [pid for pid, words in commands(directory) if DAEMON_MODULE in words]
+
+
+def commands(directory: str) -> list[tuple[int, list[str]]]:
+    """Process id and words of every command line that names something below ``directory``."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):  # it ended while we looked
+                line = (entry / "cmdline").read_bytes().decode(errors="replace")
+                if f"{directory}/" in line:
+                    found.append((int(entry.name), line.rstrip("\0").split("\0")))
+    return found
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process that may be gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

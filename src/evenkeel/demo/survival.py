@@ -1,0 +1,48 @@
+"""A step that only HAProxy has: the daemon beside it is killed, and HAProxy does not notice."""
+
+import asyncio
+from collections.abc import Callable
+
+from evenkeel.demo.outcome import Outcome
+from evenkeel.demo.sides.haproxy import HaproxySide
+from evenkeel.demo.tenant import Tenant
+from evenkeel.demo.waiting import until
+
+REQUESTS_MEANWHILE = 200
+WEIGHT = 2
+
+
+async def outlive_daemon(
+    side: HaproxySide, tenant: Tenant, load_balancer_id: str, outcome: Outcome, say: Callable[[str], None]
+) -> None:
+    """Kill the daemon, ask for a change, wait for requests to be answered without it, start it again.
+
+    What was seen goes into ``outcome``. Raises :class:`~evenkeel.demo.waiting.StepFailed` and what the SDK raises.
+    """
+    counts = outcome.counts
+    proxies = await asyncio.to_thread(side.haproxy_pids)
+    sent, failed = counts.sent, counts.failed
+    side.kill_daemon()
+    say(f"kill -9 of the daemon beside HAProxy, whose process ids are {_listed(proxies)}")
+    member = await asyncio.to_thread(tenant.set_weight, load_balancer_id, WEIGHT)
+    say(f"a member's weight becomes {WEIGHT}, which nobody can bring to HAProxy: {member.provisioning_status}")
+
+    async def enough() -> bool:
+        return counts.sent - sent >= REQUESTS_MEANWHILE
+
+    await until(enough, "requests without the daemon")
+    meanwhile, lost = counts.sent - sent, counts.failed - failed
+    say(f"{meanwhile} requests without it, {lost} failed")
+    await side.start()
+    say(f"the daemon is back and has found HAProxy, process ids {_listed(await asyncio.to_thread(side.haproxy_pids))}")
+    await asyncio.to_thread(tenant.wait_for_member, load_balancer_id, member)
+    say("the member is ACTIVE")
+    after = await asyncio.to_thread(side.haproxy_pids)
+    # workers of an earlier configuration may end meanwhile; a new process would mean a restart or a reload
+    if not after or not set(after) <= set(proxies):
+        outcome.problems.append(f"HAProxy was {_listed(proxies)} and is {_listed(after)} after the daemon's restart")
+    outcome.more.append(("requests while HAProxy's daemon was dead", f"{meanwhile}, failed {lost}"))
+
+
+def _listed(pids: list[int]) -> str:
+    return ", ".join(map(str, pids)) or "none"

@@ -1,0 +1,34 @@
+"""Waiting for what must come, and saying what did not."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+STEP_SECONDS = 60.0
+POLL_SECONDS = 0.1
+
+T = TypeVar("T")
+
+
+class StepFailed(Exception):
+    """Something that the demo waits for did not come."""
+
+
+async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
+    """The condition's first true value. Raises :class:`StepFailed`."""
+    deadline = time.monotonic() + STEP_SECONDS
+    while not (value := await condition()):
+        if time.monotonic() > deadline:
+            raise StepFailed(f"waited {STEP_SECONDS:.0f} s in vain for {what}")
+        await asyncio.sleep(POLL_SECONDS)
+    return value
+
+
+async def settle(problems: Callable[[], Awaitable[list[str]]]) -> None:
+    """Wait until there are none; reports travel a moment. Raises :class:`StepFailed` with those that stayed."""
+    deadline = time.monotonic() + STEP_SECONDS
+    while found := await problems():
+        if time.monotonic() > deadline:
+            raise StepFailed(f"after {STEP_SECONDS:.0f} s: " + "; ".join(found))
+        await asyncio.sleep(POLL_SECONDS)

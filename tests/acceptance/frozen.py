@@ -1,0 +1,104 @@
+"""An agent that is frozen while a write of its is under way, and wakes up after another took over. For any device."""
+
+import asyncio
+import contextlib
+import signal
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from evenkeel.demo.cluster import Cluster, agent_name
+from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, acting, settled
+from tests.waiting import eventually
+
+ROUNDS = 20
+BUS_SECONDS = 1.0
+HOSTS = ("host-1", "host-2")
+# home is never settled: the shard stays where the last takeover put it
+CONTROLLER = {"DEFAULT": {"session_ttl": 2.0, "settle_time": 3600.0, "schedule_interval": 0.1}}
+AGENT = {"DEFAULT": {"report_interval": 1.0, "keepalive_interval": 0.3, "status_interval": 5.0}}
+
+
+class Catch(Protocol):
+    """How a device of some type catches a write, and what it says of writes."""
+
+    async def position(self) -> int:
+        """Of the device's log."""
+
+    async def hold(self, host: str) -> None:
+        """From now on a write of the agent of ``host`` stays under way."""
+
+    async def held(self) -> bool:
+        """Is one?"""
+
+    async def frozen(self) -> None:
+        """Its agent stands still. Other agents' writes must pass."""
+
+    async def awake(self) -> None:
+        """Its agent goes on, and so must the write."""
+
+    async def committed(self, host: str, after: int) -> Sequence[Any]:
+        """Writes that the device took from the agent of ``host``."""
+
+    async def refused(self, host: str, after: int) -> Sequence[Any]:
+        """Writes that it did not take."""
+
+
+async def freeze_in_a_write(cluster: Cluster, tenant: Tenant, catch: Catch, host: str, number: int) -> int:
+    """Change something and stop the agent in its write. Returns the log's position before."""
+    await catch.hold(host)
+    before = await catch.position()
+    body = {"member": {"address": f"198.18.7.{number + 1}", "protocol_port": 80}}
+    await tenant.surely("POST", f"{LBAAS}/pools/{tenant.pool_id}/members", body)
+    await eventually(catch.held, within_seconds=LIMIT_SECONDS)
+    await _freeze(cluster, host)
+    await catch.frozen()
+    return before
+
+
+async def _freeze(cluster: Cluster, host: str) -> None:
+    """Stop the agent, but not in the middle of a write to the embedded bus: its lock would stop everybody."""
+
+    async def still() -> bool:
+        cluster.kill(agent_name(host), signal.SIGSTOP)
+        if await asyncio.to_thread(_bus_is_free, cluster.transport_url):
+            return True
+        cluster.kill(agent_name(host), signal.SIGCONT)
+        return False
+
+    await eventually(still, within_seconds=LIMIT_SECONDS)
+
+
+def _bus_is_free(transport_url: str) -> bool:
+    """Can somebody else write? Those who are awake keep the file for some milliseconds at most."""
+    with contextlib.closing(sqlite3.connect(transport_url.removeprefix("embedded://"), timeout=BUS_SECONDS)) as bus:
+        try:
+            bus.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        bus.rollback()
+    return True
+
+
+async def late_write(cluster: Cluster, tenant: Tenant, catch: Catch, number: int) -> Any:
+    """Freeze the agent that serves, wait until another does, wake it: the device's refusal of its late write."""
+    await settled(tenant)
+    frozen = await eventually(lambda: acting(cluster, tenant), within_seconds=LIMIT_SECONDS)
+    position = await freeze_in_a_write(cluster, tenant, catch, frozen, number)
+
+    async def taken_over() -> bool:
+        return await acting(cluster, tenant) not in ("", frozen)
+
+    await eventually(taken_over, within_seconds=LIMIT_SECONDS)
+    successor = await acting(cluster, tenant)
+    await _some(lambda: catch.committed(successor, position))
+    await settled(tenant)
+    cluster.kill(agent_name(frozen), signal.SIGCONT)
+    await catch.awake()
+    refused = await _some(lambda: catch.refused(frozen, position))
+    assert not await catch.committed(frozen, position)
+    return refused[0]
+
+
+async def _some(found: Callable[[], Awaitable[Sequence[Any]]]) -> Sequence[Any]:
+    return await eventually(found, within_seconds=LIMIT_SECONDS)

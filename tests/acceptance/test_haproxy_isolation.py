@@ -1,0 +1,189 @@
+"""What is wrong with one tenant's load balancer is that load balancer's alone: requests to others do not fail."""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from evenkeel.cli.client import API
+from evenkeel.demo.addresses import VipPlace, choose_place
+from evenkeel.demo.cluster import Cluster
+from evenkeel.demo.sides.haproxy import HaproxySide
+from evenkeel.demo.sides.leftovers import haproxies_of
+from evenkeel.demo.traffic import Traffic
+from evenkeel.devices.haproxy.client import Daemon
+from evenkeel.devices.haproxy.options import HaproxyOptions
+from evenkeel.haproxyd import wire
+from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, settled
+from tests.acceptance.websites import create, website
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
+
+ENVIRONMENT = "apart"
+DEATHS = 5
+REQUESTS_MEANWHILE = 100
+BROKEN = "-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n"
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+    made = Cluster(tmp_path, environment=ENVIRONMENT, device="haproxy")
+    try:
+        await made.start_devices()
+        await made.start_controller(1)
+        await asyncio.gather(made.start_agent("host-1"), *(made.start_backend(number) for number in (1, 2)))
+        yield made
+    finally:
+        await asyncio.to_thread(made.close)
+
+
+class Street:
+    """Load balancers of tenants, next to each other on one host."""
+
+    def __init__(self, cluster: Cluster, http: aiohttp.ClientSession, place: VipPlace) -> None:
+        assert isinstance(cluster.side, HaproxySide)
+        self.cluster = cluster
+        self.side = cluster.side
+        self.port = place.port
+        self._http = http
+        self._network = place.address.rpartition(".")[0]
+        self._cidr = place.cidr
+        self._subnet_id = ""
+
+    async def prepare(self) -> None:
+        body = {"subnet": {"name": "vips", "cidr": self._cidr}}
+        made = await asyncio.to_thread(self.cluster.client().post, f"{API}/subnets", body)
+        self._subnet_id = made["subnet"]["id"]
+
+    def address(self, house: int) -> str:
+        return f"{self._network}.{house}"
+
+    async def build(self, project_id: str, house: int) -> Tenant:
+        """A website there; does not wait for it."""
+        tenant = Tenant(self._http, self.cluster.controllers, project_id)
+        ports, backends = {"HTTP": self.port}, self.cluster.backend_ports
+        await create(tenant, website(self._subnet_id, self.address(house), ports, backends))
+        return tenant
+
+    def traffic(self, house: int) -> Traffic:
+        return Traffic(self.address(house), self.port)
+
+    def partition(self, project_id: str) -> str:
+        return f"{ENVIRONMENT}_{project_id}"
+
+    async def reason(self, tenant: Tenant) -> str:
+        """Why it is in ERROR, for operators; empty if it is not."""
+        root = (await tenant.surely("GET", f"{LBAAS}/loadbalancers/{tenant.load_balancer_id}"))["loadbalancer"]
+        hosting = (await self.cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+        return str(hosting["status_reason"]) if root["provisioning_status"] == "ERROR" else ""
+
+    @contextlib.asynccontextmanager
+    async def agents_connection(self) -> AsyncIterator[Daemon]:
+        """To the daemon, as an agent has it."""
+        known = self.side.daemon
+        options = HaproxyOptions(
+            hosts=(known.url.removeprefix("https://"),),
+            username=known.user,
+            password=known.password,
+            environment=ENVIRONMENT,
+            agent_host="host-1",
+            ca_file=known.ca_file,
+        )
+        daemon = Daemon(options.hosts[0], options)
+        try:
+            yield daemon
+        finally:
+            await daemon.close()
+
+
+async def more(*traffic: Traffic) -> None:
+    """Wait until each has sent some more requests."""
+    wanted = [each.counts.sent + REQUESTS_MEANWHILE for each in traffic]
+    await eventually(
+        lambda: all(each.counts.sent >= least for each, least in zip(traffic, wanted, strict=True)),
+        within_seconds=LIMIT_SECONDS,
+    )
+
+
+async def unbindable(street: Street, project_id: str, house: int, healthy: Tenant, *traffic: Traffic) -> None:
+    """Somebody else listens where a load balancer is to be; when they have gone, it comes."""
+    with contextlib.closing(socket.create_server((street.address(house), street.port))):
+        bad = await street.build(project_id, house)
+        reason = await eventually(lambda: street.reason(bad), within_seconds=LIMIT_SECONDS)
+        assert f"{street.address(house)} port {street.port}" in reason
+        assert "another process uses it" in reason
+        await more(*traffic)
+        assert not await healthy.unsettled()
+    await settled(bad)
+
+
+async def broken_certificate(street: Street, project_id: str, house: int, *traffic: Traffic) -> None:
+    """One whose certificate is nothing that HAProxy can read."""
+    listening = wire.Frontend(
+        name="secure",
+        binds=(wire.Bind(address=street.address(house), port=street.port),),
+        bind_arguments=("ssl", "crt", "broken.pem"),
+        lines=("mode http",),
+    )
+    bad = wire.LoadBalancer(
+        id="secure-one",
+        revision=1,
+        frontends=(listening,),
+        files=(wire.File(name="broken.pem", kind="certificate", content=BROKEN),),
+    )
+    name = street.partition(project_id)
+    held = await asyncio.to_thread(street.side.daemon.partitions)
+    epoch = next(one.epoch for one in held if one.name == name)
+    async with street.agents_connection() as daemon:
+        receipt = await daemon.patch(name, wire.Change(epoch=epoch, load_balancers=(bad,)))
+    (outcome,) = receipt.outcomes
+    assert outcome.load_balancer_id == bad.id
+    assert "broken.pem" in outcome.error
+    await more(*traffic)
+    assert bad.id not in {one.id for one in (await asyncio.to_thread(street.side.daemon.partitions))[0].load_balancers}
+
+
+async def crash_loop(street: Street, project_id: str, neighbour: Traffic) -> None:
+    """Its HAProxy dies again and again."""
+    folder = str(street.cluster.directory / "devices" / "partitions" / street.partition(project_id))
+    for _ in range(DEATHS):
+        for pid in await eventually(lambda: haproxies_of(folder), within_seconds=LIMIT_SECONDS):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        await more(neighbour)
+
+
+async def test_nothing_that_goes_wrong_at_one_tenant_fails_a_request_of_another(cluster: Cluster) -> None:
+    place = choose_place(random.Random())
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http:
+        street = Street(cluster, http, place)
+        await street.prepare()
+        good = await street.build("tenant-a", 20)
+        other = await street.build("tenant-b", 30)
+        await settled(good, other)
+        inside, outside = street.traffic(20), street.traffic(30)
+        inside.start()
+        outside.start()
+        await unbindable(street, "tenant-a", 21, good, inside, outside)
+        await broken_certificate(street, "tenant-a", 22, inside, outside)
+        counts = await inside.stop()
+        assert counts.failed == 0, counts
+        await crash_loop(street, "tenant-a", outside)
+        counts = await outside.stop()
+        assert counts.failed == 0, counts
+        await serves_again(street.traffic(20))
+
+
+async def serves_again(traffic: Traffic) -> None:
+    """Requests are answered, if not from the first one on."""
+    traffic.start()
+    await eventually(lambda: traffic.counts.answers.total() >= REQUESTS_MEANWHILE, within_seconds=LIMIT_SECONDS)
+    await traffic.stop()

@@ -1,0 +1,46 @@
+"""A member's failure is told by HAProxy to the tenant at once; nobody has to look first."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from evenkeel.cli.client import API
+from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.cluster import Cluster
+from tests.acceptance.tenant import Tenant, settled
+from tests.acceptance.verdicts import MONITOR, failure_seconds
+from tests.acceptance.websites import create, website
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
+
+NEVER_SECONDS = 3600.0
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+    """Nobody looks at statuses before an hour has passed."""
+    options = {"DEFAULT": {"status_interval": NEVER_SECONDS, "service_resync_interval": NEVER_SECONDS}}
+    made = Cluster(tmp_path, environment="told", device="haproxy", agent_options=options)
+    try:
+        await made.start_devices()
+        await made.start_controller(1)
+        await asyncio.gather(made.start_agent("host-1"), *(made.start_backend(number) for number in (1, 2)))
+        yield made
+    finally:
+        await asyncio.to_thread(made.close)
+
+
+async def test_a_members_failure_and_its_return_reach_the_api_without_a_look(cluster: Cluster) -> None:
+    place = choose_place(random.Random())
+    body = {"subnet": {"name": "vips", "cidr": place.cidr}}
+    subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http:
+        tenant = Tenant(http, cluster.controllers, "watched")
+        fields = website(subnet["id"], place.address, {"HTTP": place.port}, cluster.backend_ports, monitor=MONITOR)
+        await create(tenant, fields)
+        await settled(tenant)
+        await failure_seconds(cluster, tenant, 2)
