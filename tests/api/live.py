@@ -11,6 +11,7 @@ from typing import Self
 import uvicorn
 
 from evenkeel.api.app import create_app
+from evenkeel.api.identity.caller import Identity
 from evenkeel.core.control import Change, Environment
 from evenkeel.core.messages import Applied, Register, ReportApplied
 from evenkeel.core.ports import Store
@@ -56,8 +57,9 @@ class InstantAgent:
 class LiveServer:
     """A serving thread. Use :meth:`started`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, identity: Identity | None) -> None:
         self._folder = folder
+        self._identity = identity
         self._server: uvicorn.Server | None = None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="live-api")
@@ -65,9 +67,9 @@ class LiveServer:
 
     @classmethod
     @contextlib.contextmanager
-    def started(cls, folder: Path) -> Iterator[Self]:
+    def started(cls, folder: Path, identity: Identity | None = None) -> Iterator[Self]:
         """Serve until the block ends. ``folder`` takes the database."""
-        server = cls(folder)
+        server = cls(folder, identity)
         server._thread.start()
         try:
             server._wait()
@@ -99,7 +101,9 @@ class LiveServer:
         await store.add_subnet(SUBNET)
         agent = InstantAgent(store)
         await agent.register()
-        app = create_app(store=store, network=BuiltinNetwork(store), driver=agent, default_provider="dev")
+        app = create_app(
+            store=store, network=BuiltinNetwork(store), driver=agent, default_provider="dev", identity=self._identity
+        )
         config = uvicorn.Config(app, host="127.0.0.1", port=0, access_log=False, log_level="error", lifespan="off")
         self._server = uvicorn.Server(config)
         try:

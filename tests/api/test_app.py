@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.api.app import Application, create_app
-from evenkeel.api.context import Caller, Headers
+from evenkeel.api.identity.caller import Caller
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.ports import Store
@@ -145,10 +145,11 @@ async def test_unexpected_error_tells_only_the_request_id_and_is_logged(
 async def scoped(store: Store, sink: Sink) -> AsyncIterator[Client]:
     """A client that may only see project p1."""
 
-    def identify(headers: Headers) -> Caller:
-        return Caller(project_id="p1", scope="p1")
+    class Member:
+        async def identify(self, headers: object, scope: object) -> Caller:
+            return Caller(project_id="p1", roles=("member",))
 
-    app = create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", identify=identify)
+    app = create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", identity=Member())
     async with Client.of(app) as client:
         yield client
 

@@ -44,8 +44,9 @@ async def test_children_are_filtered_by_their_load_balancer_under_both_names(api
     ("query", "word"),
     [
         ("color=blue", "color"),
-        ("tags=a", "tags"),
-        ("not-tags-any=a", "not-tags-any"),
+        ("tag=a", "tag"),
+        ("created_at=yesterday", "created_at"),
+        ("updated_at=2026-01-02", "updated_at"),
         ("limit=many", "many"),
         ("marker=nobody", "nobody"),
         ("sort=color", "color"),
@@ -103,3 +104,75 @@ async def test_fields_choose_attributes_and_unknown_ones_are_ignored(api: Client
     assert rows == [{"name": "lb-0"}]
     root = (await api.get("/loadbalancers"))["loadbalancers"][0]
     assert (await api.get(f"/loadbalancers/{root['id']}?fields=id"))["loadbalancer"] == {"id": root["id"]}
+
+
+# -- tags, times, attributes that are not set
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("tags=a", ["ab", "a"]),
+        ("tags=a,b", ["ab"]),
+        ("tags=a&tags=b", ["ab"]),
+        ("tags-any=a,c", ["ab", "a", "c"]),
+        ("not-tags=a,b", ["a", "c", "none"]),
+        ("not-tags-any=a,c", ["none"]),
+        ("tags=a&not-tags=b", ["a"]),
+        ("tags-any=b,c&name=c", ["c"]),
+        ("tags=%22", []),
+        ("tags=", ["ab", "a", "c", "none"]),
+    ],
+)
+async def test_tags_choose_in_four_ways(api: Client, query: str, expected: list[str]) -> None:
+    for name, tags in (("ab", ["a", "b"]), ("a", ["a"]), ("c", ["c"]), ("none", [])):
+        await api.load_balancer(name=name, tags=tags)
+    assert await listed(api, query) == expected
+
+
+async def test_tags_are_kept_by_links(api: Client) -> None:
+    for name in ("one", "two"):
+        await api.load_balancer(name=name, tags=["a"])
+        await api.load_balancer(name="other")
+    page = await api.get("/loadbalancers?tags=a&limit=1")
+    (link,) = page["loadbalancers_links"]
+    assert [row["name"] for row in (await api.http.get(link["href"])).json()["loadbalancers"]] == ["two"]
+
+
+async def test_children_are_chosen_by_tags(api: Client) -> None:
+    root = await api.load_balancer()
+    listener = await api.listener(root["id"], tags=["a"])
+    pool = await api.pool(root["id"], tags=["a"])
+    await api.pool(root["id"])
+    member = await api.member(pool["id"], tags=["a"])
+    monitor = await api.monitor(pool["id"], tags=["b"])
+    for path, name, expected in (
+        ("/listeners?tags=a", "listeners", listener),
+        ("/pools?tags=a", "pools", pool),
+        (f"/pools/{pool['id']}/members?not-tags=b", "members", member),
+        ("/healthmonitors?not-tags-any=a", "healthmonitors", monitor),
+    ):
+        assert [row["id"] for row in (await api.get(path))[name]] == [expected["id"]]
+
+
+async def test_times_and_attributes_that_are_not_set_are_filters(api: Client) -> None:
+    first, second = await api.load_balancer(name="one"), await api.load_balancer(name="two")
+    await api.put(f"/loadbalancers/{second['id']}", {"loadbalancer": {"description": "x"}})
+    updated = (await api.get(f"/loadbalancers/{second['id']}"))["loadbalancer"]["updated_at"]
+    assert await listed(api, f"updated_at={updated}") == ["two"]
+    assert await listed(api, "updated_at=") == ["one"]
+    assert "one" in await listed(api, f"created_at={first['created_at']}Z")
+    assert await listed(api, "created_at=2001-01-02T03:04:05") == []
+    pool = await api.pool(first["id"])
+    listener = await api.listener(first["id"], default_pool_id=pool["id"])
+    empty = await api.listener(first["id"], protocol_port=81)
+    for query, expected in ((f"default_pool_id={pool['id']}", listener), ("default_pool_id=", empty)):
+        assert (await api.get(f"/listeners?{query}"))["listeners"][0]["id"] == expected["id"]
+
+
+async def test_page_before_a_marker_is_the_page_before_it(api: Client, names: list[str]) -> None:
+    rows = (await api.get("/loadbalancers"))["loadbalancers"]
+    before = await api.get(f"/loadbalancers?limit=2&marker={rows[4]['id']}&page_reverse=True")
+    assert [row["name"] for row in before["loadbalancers"]] == names[2:4]
+    assert {link["rel"] for link in before["loadbalancers_links"]} == {"previous", "next"}
+    assert await listed(api, "limit=2&page_reverse=true") == names[3:]

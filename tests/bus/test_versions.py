@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from evenkeel.bus.codec import decode, encode
 from evenkeel.core import messages as m
 from evenkeel.core.errors import MessageRejected
+from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from tests.bus.recorded import version_1
 from tests.bus.recorded.examples_1 import EXAMPLES
 from tests.bus.recorded.filled import choices, filled, same_meaning
@@ -19,6 +21,31 @@ RECORDED = Path(__file__).parent / "recorded" / "v1"
 TYPES: dict[str, Any] = {kind.__struct_config__.tag: kind for kind in m.AnyMessage.__args__}
 OLD_TYPES: dict[str, Any] = {kind.__struct_config__.tag: kind for kind in version_1.AnyMessage.__args__}
 KNOWN = sorted(TYPES.keys() & OLD_TYPES.keys())
+
+NEW_WORDS: dict[str, frozenset[str]] = {
+    "ServicePool.protocol": frozenset({"PROXY", "PROXYV2"}),
+    "ServicePool.lb_algorithm": frozenset({"SOURCE_IP_PORT"}),
+    "ServiceMonitor.type": frozenset({"HTTPS", "TLS-HELLO"}),
+    "SessionPersistence.type": frozenset({"APP_COOKIE"}),
+}
+"""Words of service definitions that version 1 stumbles over. The API takes them only for device types that can do
+them, which came later than version 1, as did every agent that drives one."""
+
+
+def without_new_words(value: Any) -> Any:
+    """``value`` as it may be sent to an agent of version 1."""
+    if isinstance(value, tuple):
+        return tuple(map(without_new_words, value))
+    if not isinstance(value, msgspec.Struct):
+        return value
+    known = choices(version_1.Services)
+    changed = {}
+    for name in value.__struct_fields__:
+        field = f"{type(value).__name__}.{name}"
+        given = getattr(value, name)
+        new = isinstance(given, str) and given in NEW_WORDS.get(field, ())
+        changed[name] = min(known[field]) if new else without_new_words(given)
+    return msgspec.structs.replace(value, **changed)
 
 
 def test_there_is_a_recording_of_every_type_of_version_1() -> None:
@@ -48,7 +75,7 @@ def test_the_frozen_copy_reads_and_writes_as_version_1_did(name: str) -> None:
 
 @pytest.mark.parametrize("tag", KNOWN)
 def test_what_is_sent_today_is_read_by_version_1_with_its_meaning_kept(tag: str) -> None:
-    message = filled(TYPES[tag])
+    message = without_new_words(filled(TYPES[tag]))
     envelope = version_1.decode(encode(message, message_id="m7", reply_to="r7"))
     assert (envelope.id, envelope.reply_to) == ("m7", "r7")
     assert same_meaning(envelope.body, message)
@@ -62,8 +89,21 @@ def test_defaults_mean_the_same_on_both_sides(name: str) -> None:
 @pytest.mark.parametrize("tag", KNOWN)
 def test_no_field_holds_a_word_that_version_1_would_stumble_over(tag: str) -> None:
     today, known = choices(TYPES[tag]), choices(OLD_TYPES[tag])
-    new = {field: today[field] - words for field, words in known.items() if today[field] - words}
-    assert not new, "one unknown word makes the whole message unreadable: send it only to those who can read it"
+    new = {field: today[field] - words - NEW_WORDS.get(field, set()) for field, words in known.items()}
+    assert not any(new.values()), (
+        "one unknown word makes the whole message unreadable: send it only to those who can read it"
+    )
+
+
+def test_words_that_version_1_stumbles_over_are_none_for_its_device_type() -> None:
+    known = {
+        "ServicePool.protocol": BIGIP.pool_protocols,
+        "ServicePool.lb_algorithm": BIGIP.lb_algorithms,
+        "ServiceMonitor.type": BIGIP.health_monitor_types,
+        "SessionPersistence.type": BIGIP.session_persistence,
+    }
+    assert known.keys() == NEW_WORDS.keys()
+    assert not any(NEW_WORDS[field] & set(words) for field, words in known.items())
 
 
 @pytest.mark.parametrize("tag", [*sorted(TYPES.keys() - OLD_TYPES.keys()), "of_the_future"])

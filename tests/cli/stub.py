@@ -16,9 +16,9 @@ class Stub:
         self.url = ""
         self._answers: dict[tuple[str, str], list[tuple[int, Any]]] = {}
 
-    def on(self, method: str, path: str, *bodies: Any, status: int = 200) -> None:
-        """Answer ``path`` (with its query) below the operators' API with these bodies in turn."""
-        self._answers[(method, f"/evenkeel/v1{path}")] = [(status, body) for body in bodies or (None,)]
+    def on(self, method: str, path: str, *bodies: Any, status: int = 200, base: str = "/evenkeel/v1") -> None:
+        """Answer ``path`` (with its query) below the operators' API, or ``base``, with these bodies in turn."""
+        self._answers[(method, f"{base}{path}")] = [(status, body) for body in bodies or (None,)]
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         """Record the request, choose the answer."""

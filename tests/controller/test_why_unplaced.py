@@ -31,3 +31,17 @@ def test_very_many_full_groups_do_not_make_the_reason_long() -> None:
 def test_a_full_group_without_agents_is_not_the_reason() -> None:
     gone = GroupView(number=2, capacity_score=1.0, agents=(AgentView(id="b", live=False),), at_limit=("x 1 of 1",))
     assert "lab/2" not in why_unplaced("lab", [full(1), gone])
+
+
+def test_the_reason_in_an_availability_zone_is_its_group() -> None:
+    elsewhere = GroupView(number=1, capacity_score=0.0, agents=(LIVE,), in_zone=False)
+    idle = GroupView(number=2, capacity_score=0.0, agents=())
+    assert why_unplaced("lab", [elsewhere]) == (
+        "waiting: no agent has registered in the device group of its availability zone in lab"
+    )
+    assert why_unplaced("lab", [elsewhere, idle]) == (
+        "waiting: no agent of device group lab/2 of its availability zone is up"
+    )
+    assert why_unplaced("lab", [elsewhere, full(2)]) == (
+        "waiting: device group lab/2 is at capacity, the one of its availability zone"
+    )

@@ -81,6 +81,14 @@ def test_a_tenant_whose_group_is_full_goes_to_the_emptiest() -> None:
     assert chosen.number == 3
 
 
+def test_a_load_balancer_goes_to_the_group_of_its_zone_wherever_the_tenant_is() -> None:
+    elsewhere = replace(group(1, 0.1, tenant=True), in_zone=False)
+    chosen = choose_group([elsewhere, group(2, 0.9)], first)
+    assert chosen is not None
+    assert chosen.number == 2
+    assert choose_group([elsewhere, group(2, 1.0)], first) is None
+
+
 def test_no_group_is_chosen_without_live_agents_or_room() -> None:
     assert choose_group([group(1, live=False), group(2, 1.0)], first) is None
     assert choose_group([], first) is None

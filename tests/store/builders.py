@@ -4,12 +4,24 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+from msgspec.structs import replace
 from sqlalchemy import update
 
 from evenkeel.core.control import Change, VipPlan
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    LoadBalancerTree,
+    Member,
+    Pool,
+    Vip,
+)
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
+from evenkeel.store.ownership_reports import CHILD_TABLES
 from evenkeel.store.sql_store import SqlStore
 
 PROJECT = "project-1"
@@ -73,6 +85,51 @@ def monitor(**values: Any) -> HealthMonitor:
         "max_retries": 2,
     }
     return HealthMonitor(**defaults | values)
+
+
+def l7policy(**values: Any) -> L7Policy:
+    defaults = {
+        "id": new_id(),
+        "listener_id": "",
+        "load_balancer_id": "",
+        "project_id": PROJECT,
+        "action": "REJECT",
+    }
+    return L7Policy(**defaults | values)
+
+
+def l7rule(number: int = 1, **values: Any) -> L7Rule:
+    defaults = {
+        "id": new_id(),
+        "l7policy_id": "",
+        "load_balancer_id": "",
+        "project_id": PROJECT,
+        "type": "PATH",
+        "compare_type": "EQUAL_TO",
+        "value": f"/{number}",
+    }
+    return L7Rule(**defaults | values)
+
+
+def with_policies(stored: LoadBalancerTree, policies: int = 2, rules: int = 2) -> LoadBalancerTree:
+    """The first listener has policies that send to the first pool, each with rules."""
+    at = stored.listeners[0]
+    made = tuple(
+        l7policy(
+            listener_id=at.id,
+            load_balancer_id=stored.load_balancer.id,
+            position=place,
+            action="REDIRECT_TO_POOL",
+            redirect_pool_id=stored.pools[0].id,
+        )
+        for place in range(1, policies + 1)
+    )
+    conditions = tuple(
+        l7rule(number, l7policy_id=each.id, load_balancer_id=stored.load_balancer.id)
+        for each in made
+        for number in range(rules)
+    )
+    return replace(stored, l7policies=made, l7rules=conditions)
 
 
 def tree(*, listeners: int = 1, members: int = 2, **root: Any) -> LoadBalancerTree:
@@ -178,7 +235,7 @@ async def confirm(store: SqlStore, load_balancer_id: str) -> None:
     """The device confirmed everything: all ACTIVE."""
 
     def op(connection: Any) -> None:
-        for table in (schema.listener, schema.pool, schema.member, schema.health_monitor):
+        for table in CHILD_TABLES:
             connection.execute(
                 update(table).where(table.c.load_balancer_id == load_balancer_id).values(provisioning_status="ACTIVE")
             )

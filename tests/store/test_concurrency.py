@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.errors import Conflict
-from evenkeel.core.model import Listener, LoadBalancer, Pool
+from evenkeel.core.control import ListQuery
+from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.model import L7Policy, Listener, LoadBalancer, Pool
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import bare, create, listener, member, placed, pool, tree, vip
+from tests.store.builders import bare, create, l7policy, listener, member, placed, pool, tree, vip
 from tests.store.conftest import WITH_GALERA
 
 MANY = 50
@@ -41,6 +42,31 @@ async def test_automatic_addresses_are_all_different_down_to_the_last(store: Sql
 
     assert not [answer for answer in answers if isinstance(answer, BaseException)]
     assert len({answer.tree.load_balancer.vip.address for answer in answers}) == MANY
+
+
+async def test_l7_policies_that_come_and_go_at_once_each_have_a_place_of_their_own(
+    store: SqlStore, other_store: SqlStore
+) -> None:
+    at = (await create(store)).listeners[0].id
+    first = [l7policy(listener_id=at) for _ in range(10)]
+    for policy in first:
+        await store.add_l7policy(policy, [], project_id=None)
+
+    def ask(by: SqlStore, number: int) -> Any:
+        if number % 5 == 0:
+            return by.delete_child(L7Policy, first[number // 5].id, project_id=None)
+        if number % 5 == 1:
+            changes = {"position": number % 7 + 1}
+            return by.update_child(L7Policy, first[number // 5].id, changes, project_id=None)
+        return by.add_l7policy(l7policy(listener_id=at, position=number % 4 + 1), [], project_id=None)
+
+    answers = await both(store, other_store, ask)
+
+    # moving one that was deleted before is the only thing that may fail
+    assert all(isinstance(each, Conflict | NotFound) for each in answers if isinstance(each, BaseException))
+    rows = (await store.list(L7Policy, ListQuery(filters={"listener_id": (at,)}))).items
+    live = sorted(row.position for row in rows if not row.deleted)
+    assert live == list(range(1, len(live) + 1)) and len(live) == MANY * 3 // 5
 
 
 async def test_writes_below_one_load_balancer_each_have_a_revision_of_their_own(

@@ -1,13 +1,20 @@
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
-from evenkeel.core.control import Environment
+from evenkeel.core.control import Environment, ListQuery
+from evenkeel.core.model import Listener, LoadBalancer
 from evenkeel.store import schema
+from evenkeel.store.migrations import configuration
+from evenkeel.store.rows import row_of
 from evenkeel.store.sql_store import open_store
+from tests.store.builders import listener, load_balancer
 
 
 def differences(connection: Connection) -> list[object]:
@@ -56,6 +63,53 @@ async def test_starting_again_keeps_what_is_there(empty_database: str) -> None:
         await store.start()
         await store.add_environment(Environment(name="prod", device_driver="noop"))
         assert len(await store.environments()) == 1
+        await store.close()
+
+
+def upgrade_to(revision: str) -> Callable[[Connection], None]:
+    """The tables as an earlier version made them."""
+
+    def upgrade(connection: Connection) -> None:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+    return upgrade
+
+
+def columns_of(connection: Connection) -> dict[str, set[str]]:
+    """Names of the columns of tables, as they are now."""
+    tables = inspect(connection)
+    return {name: {column["name"] for column in tables.get_columns(name)} for name in ("load_balancer", "listener")}
+
+
+async def test_listeners_from_before_allowed_cidrs_and_those_of_old_controllers_have_none(empty_database: str) -> None:
+    """Controllers of the version before go on inserting: they do not know the column."""
+    store = open_store(empty_database)
+    root, first, second = load_balancer(), listener(), listener(protocol_port=81)
+
+    async def insert(row: Any) -> None:
+        table = schema.load_balancer if isinstance(row, LoadBalancer) else schema.listener
+        values = {name: value for name, value in row_of(row).items() if name in known[table.name]}
+        if table is schema.listener:
+            values |= {"load_balancer_id": root.id}
+        names = ", ".join(values)
+        marks = ", ".join(f":{name}" for name in values)
+        statement = text(f"INSERT INTO {table.name} ({names}) VALUES ({marks})")
+        await store.database.write(lambda connection: connection.execute(statement, values))
+
+    try:
+        await store.database.write(upgrade_to("0002"))
+        known = await store.database.read(columns_of)
+        assert "allowed_cidrs" not in known["listener"]
+        await insert(root)
+        await insert(first)
+        await store.start()
+        await insert(second)
+        rows = await store.list(Listener, ListQuery(sort=(("protocol_port", False),)))
+        assert [(row.protocol_port, row.allowed_cidrs) for row in rows.items] == [(80, ()), (81, ())]
+        assert await store.database.read(differences) == []
+    finally:
         await store.close()
 
 

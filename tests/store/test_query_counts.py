@@ -4,15 +4,40 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.control import ListQuery
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
+from evenkeel.core.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    LoadBalancer,
+    LoadBalancerTree,
+    Member,
+    Pool,
+)
 from evenkeel.store.loading import load_trees
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import AGENT, create, listener, member, monitor, new_id, placed, pool, tree, vip
+from tests.store.builders import (
+    AGENT,
+    create,
+    l7policy,
+    l7rule,
+    listener,
+    member,
+    monitor,
+    new_id,
+    placed,
+    pool,
+    tree,
+    vip,
+    with_policies,
+)
 from tests.store.conftest import statements_of
 
 SMALL, LARGE = 1, 200
+RULES = 40
 
 
 class Case(NamedTuple):
@@ -23,7 +48,14 @@ class Case(NamedTuple):
 
 
 def new_tree(like: LoadBalancerTree) -> LoadBalancerTree:
-    return tree(listeners=len(like.listeners), members=len(like.members))
+    made = tree(listeners=len(like.listeners), members=len(like.members))
+    return with_policies(made, len(like.l7policies), min(len(like.l7policies), RULES))
+
+
+def new_policy(like: LoadBalancerTree) -> L7Policy:
+    return l7policy(
+        listener_id=like.listeners[0].id, position=1, action="REDIRECT_TO_POOL", redirect_pool_id=like.pools[0].id
+    )
 
 
 def many(like: LoadBalancerTree) -> list[Member]:
@@ -38,11 +70,11 @@ async def drained_and_back(store: SqlStore) -> None:
 
 
 CASES: dict[str, Case] = {
-    "create": Case(lambda store, it: store.create_load_balancer(new_tree(it), vip()), 7),
+    "create": Case(lambda store, it: store.create_load_balancer(new_tree(it), vip()), 9),
     "update": Case(
         lambda store, it: store.update_load_balancer(it.load_balancer.id, {"name": "x"}, project_id=None), 3
     ),
-    "delete": Case(lambda store, it: store.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 7),
+    "delete": Case(lambda store, it: store.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 9),
     "add listener": Case(
         lambda store, it: store.add_listener(
             listener(load_balancer_id=it.load_balancer.id, protocol_port=9, default_pool_id=it.pools[0].id),
@@ -68,12 +100,32 @@ CASES: dict[str, Case] = {
     "update member": Case(
         lambda store, it: store.update_child(Member, it.members[0].id, {"weight": 2}, project_id=None), 5
     ),
-    "delete pool": Case(lambda store, it: store.delete_child(Pool, it.pools[0].id, project_id=None), 9),
+    "delete pool": Case(lambda store, it: store.delete_child(Pool, it.pools[1].id, project_id=None), 10),
+    "delete listener": Case(lambda store, it: store.delete_child(Listener, it.listeners[0].id, project_id=None), 8),
+    "add L7 policy": Case(
+        lambda store, it: store.add_l7policy(
+            new_policy(it), [l7rule(number) for number in range(min(len(it.members), RULES))], project_id=None
+        ),
+        8,
+    ),
+    "move L7 policy": Case(
+        lambda store, it: store.update_child(L7Policy, it.l7policies[0].id, {"position": 9}, project_id=None), 8
+    ),
+    "delete L7 policy": Case(lambda store, it: store.delete_child(L7Policy, it.l7policies[0].id, project_id=None), 10),
+    "add L7 rule": Case(
+        lambda store, it: store.add_l7rule(l7rule(l7policy_id=it.l7policies[0].id), project_id=None), 6
+    ),
+    "delete L7 rule": Case(lambda store, it: store.delete_child(L7Rule, it.l7rules[0].id, project_id=None), 7),
+    "get L7 policy": Case(lambda store, it: store.get(L7Policy, it.l7policies[0].id, project_id=None), 1),
+    "list L7 policies": Case(lambda store, it: store.list(L7Policy, ListQuery()), 1),
+    "list L7 rules": Case(lambda store, it: store.list(L7Rule, ListQuery(), parent_id=it.l7policies[0].id), 1),
+    "list listeners": Case(lambda store, it: store.list(Listener, ListQuery()), 1),
     "delete member": Case(lambda store, it: store.delete_child(Member, it.members[0].id, project_id=None), 7),
     "get load balancer": Case(lambda store, it: store.get(LoadBalancer, it.load_balancer.id, project_id=None), 2),
     "get pool": Case(lambda store, it: store.get(Pool, it.pools[0].id, project_id=None), 2),
     "get listener": Case(lambda store, it: store.get(Listener, it.listeners[0].id, project_id=None), 1),
-    "tree": Case(lambda store, it: store.tree(it.load_balancer.id, project_id=None), 5),
+    "served by": Case(lambda store, it: store.served_by(Member, it.members[0].id, project_id=None), 1),
+    "tree": Case(lambda store, it: store.tree(it.load_balancer.id, project_id=None), 6),
     "list load balancers": Case(lambda store, it: store.list(LoadBalancer, ListQuery()), 2),
     "list from a marker": Case(
         lambda store, it: store.list(LoadBalancer, ListQuery(limit=1, marker=it.load_balancer.id)), 3
@@ -92,7 +144,9 @@ CASES: dict[str, Case] = {
 
 
 async def count(store: SqlStore, case: Case, size: int) -> int:
-    it = await create(store, tree(listeners=size, members=size + 1))
+    made = with_policies(tree(listeners=size, members=size + 1), size + 1, min(size + 1, RULES))
+    unused = pool(load_balancer_id=made.load_balancer.id)
+    it = await create(store, replace(made, pools=(*made.pools, unused)))
     with statements_of(store.database) as seen:
         await case.run(store, it)
     return len(seen)
@@ -116,7 +170,7 @@ async def test_many_trees_cost_as_many_queries_as_one(store: SqlStore) -> None:
     for wanted in (stored[:1], stored, [*stored, new_id()]):
         with statements_of(store.database) as seen:
             await store.database.read(lambda connection, ids=wanted: load_trees(connection, ids))
-        assert len(seen) == 5
+        assert len(seen) == 6
 
 
 async def test_keeping_the_pool_as_it_is_writes_no_member(store: SqlStore) -> None:

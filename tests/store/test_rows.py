@@ -4,13 +4,15 @@ import msgspec
 import pytest
 
 from evenkeel.core.control import Agent, Environment, Event, Shard
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Subnet
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool, Subnet
 from evenkeel.store import rows
-from tests.store.builders import listener, load_balancer, member, monitor, pool
+from tests.store.builders import l7policy, l7rule, listener, load_balancer, member, monitor, pool
 
 DERIVED = {
     LoadBalancer: {"vip", "listener_ids", "pool_ids"},
+    Listener: {"l7policy_ids"},
     Pool: {"listener_ids", "member_ids", "health_monitor_id"},
+    L7Policy: {"rule_ids"},
     Agent: {
         "alive",
         "acting_shards",
@@ -46,10 +48,17 @@ def test_every_attribute_is_a_column_or_derived(cls: Any) -> None:
     "value",
     [
         load_balancer(tags=("a", "ü"), revision=5, deleted=True, status_reason="why", shard_id="s", updated_at=1.5),
-        listener(insert_headers={"X-Forwarded-For": "true"}, default_pool_id="p", timeout_tcp_inspect=7),
+        listener(
+            insert_headers={"X-Forwarded-For": "true"},
+            default_pool_id="p",
+            timeout_tcp_inspect=7,
+            allowed_cidrs=("::/0",),
+        ),
         pool(description="d", tags=("x",)),
         member(weight=0, backup=True, subnet_id="s", monitor_address="10.0.0.1", monitor_port=1),
         monitor(http_version=1.1, domain_name="x.example", expected_codes="200-204", max_retries_down=9),
+        l7policy(position=7, redirect_url="https://x.example/", redirect_http_code=308, description="d"),
+        l7rule(key="X-A", invert=True, tags=("x",), deleted=True),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -64,14 +73,14 @@ def test_a_value_survives_the_way_to_its_row_and_back(value: Any) -> None:
 
 def test_no_two_attributes_are_mixed_up() -> None:
     """Positional building is easy to get wrong where types agree: every attribute gets a value of its own."""
-    for cls in (HealthMonitor, Listener, Member):
+    for cls in (HealthMonitor, L7Policy, L7Rule, Listener, Member):
         kind = rows.KINDS[cls]
         texts = {column.name: f"{column.name}!" for column in kind.columns if str(column.type).startswith("VARCHAR")}
         statuses = {"provisioning_status": "ACTIVE", "operating_status": "ONLINE"}
         numbers = {column.name: number for number, column in enumerate(kind.columns)}
-        row = numbers | texts | statuses | {"tags": "[]", "insert_headers": "{}"}
+        row = numbers | texts | statuses | {"tags": "[]", "allowed_cidrs": "[]", "insert_headers": "{}"}
 
         built = msgspec.structs.asdict(kind.build([row[column.name] for column in kind.columns]))
 
-        given = row | {"tags": (), "insert_headers": {}}
+        given = row | {"tags": (), "allowed_cidrs": (), "insert_headers": {}, "l7policy_ids": (), "rule_ids": ()}
         assert {name: built[name] for name in built} == {name: given[name] for name in built}

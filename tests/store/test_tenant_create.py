@@ -238,15 +238,21 @@ async def test_a_default_pool_outside_the_tree_is_not_found(store: SqlStore) -> 
 
 async def test_values_of_all_kinds_come_back_as_given(store: SqlStore) -> None:
     whole = tree(members=1, name="näme", description="d" * 255, tags=("a", 'b"'), admin_state_up=False)
+    cidrs = tuple(f"10.{number}.0.0/16" for number in range(200))
+    cookie = SessionPersistence(type="APP_COOKIE", cookie_name="c" * 255)
+    headers = {"X-Forwarded-For": "true"}
+    times = {"timeout_member_connect": 0, "timeout_tcp_inspect": 2_073_600_000}
+    pool_values = {"protocol": "PROXYV2", "lb_algorithm": "SOURCE_IP_PORT", "session_persistence": cookie}
     rich = replace(
         whole,
-        listeners=(replace(whole.listeners[0], insert_headers={"X-Forwarded-For": "true"}, tags=("t",)),),
-        pools=(replace(whole.pools[0], session_persistence=SessionPersistence(type="HTTP_COOKIE")),),
-        health_monitors=(replace(whole.health_monitors[0], http_version=1.1, url_path="/x"),),
+        listeners=(replace(whole.listeners[0], insert_headers=headers, tags=("t",), allowed_cidrs=cidrs, **times),),
+        pools=(replace(whole.pools[0], **pool_values),),
+        members=(replace(whole.members[0], monitor_address="2001:db8::1", monitor_port=1),),
+        health_monitors=(replace(whole.health_monitors[0], type="TLS-HELLO", http_version=1.1, url_path="/x"),),
     )
 
     stored = await create(store, rich)
 
     assert await store.tree(whole.load_balancer.id, project_id=None) == stored
-    assert stored.listeners[0].insert_headers == {"X-Forwarded-For": "true"}
-    assert (await store.get(Pool, whole.pools[0].id, project_id=None)).session_persistence.type == "HTTP_COOKIE"
+    assert (stored.listeners[0].insert_headers, stored.listeners[0].allowed_cidrs) == (headers, cidrs)
+    assert (await store.get(Pool, whole.pools[0].id, project_id=None)).session_persistence == cookie

@@ -6,6 +6,7 @@ from evenkeel.core.model import HealthMonitor, Listener, ListenerStatistics, Loa
 from evenkeel.store import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, create, tree
+from tests.store.conftest import statements_of
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,25 @@ async def test_another_project_sees_nothing(store: SqlStore) -> None:
     with pytest.raises(NotFound, match="Load Balancer nope"):
         await store.tree("nope", project_id=None)
     assert await store.get(Member, stored.members[0].id, project_id=PROJECT)
+
+
+@pytest.mark.parametrize("kind", [LoadBalancer, Listener, Pool, Member, HealthMonitor])
+async def test_what_serves_an_object_is_one_query_away(store: SqlStore, kind: type[object]) -> None:
+    it = await create(store)
+    await create(store)
+    rows = (it.load_balancer, *it.listeners, *it.pools, *it.members, *it.health_monitors)
+    object_id = next(row.id for row in rows if isinstance(row, kind))
+
+    with statements_of(store.database) as seen:
+        found = await store.served_by(kind, object_id, project_id=PROJECT)
+    assert len(seen) == 1
+    assert (found.load_balancer_id, found.project_id) == (it.load_balancer.id, PROJECT)
+    assert (found.provider, found.device_driver) == ("prod", "noop")
+    assert found.vip_address == it.load_balancer.vip.address
+    assert await store.served_by(kind, object_id, project_id=None) == found
+    for wanted, project in ((object_id, "other"), ("nope", None), ("a\x00b", None)):
+        with pytest.raises(NotFound):
+            await store.served_by(kind, wanted, project_id=project)
 
 
 async def test_statistics_are_summed(store: SqlStore) -> None:

@@ -35,6 +35,7 @@ def changed(tree: LoadBalancerTree) -> set[str]:
 ALL_CHANGES: list[tuple[Any, dict[str, Any], set[str]]] = [
     (Listener, {"name": "n", "connection_limit": 5, "insert_headers": {"X-Forwarded-For": "true"}}, {"Listener"}),
     (Listener, {"default_pool_id": None, "timeout_client_data": 1}, {"Listener"}),
+    (Listener, {"allowed_cidrs": ("10.0.0.0/8", "192.0.2.0/24"), "timeout_tcp_inspect": 5}, {"Listener"}),
     (Pool, {"lb_algorithm": "SOURCE_IP"}, {"Pool", "Listener"}),
     (Pool, {"session_persistence": SessionPersistence(type="SOURCE_IP")}, {"Pool", "Listener"}),
     (Pool, {"session_persistence": None, "tags": ("a",)}, {"Pool", "Listener"}),

@@ -1,7 +1,7 @@
 """Answers: a status and JSON bytes, sent without further ado.
 
-Two error bodies exist because Octavia has two: faults of the API itself (``faultcode``), and errors of routing,
-method, ``Accept`` and list parameters (``code``, ``title``, ``description``).
+Three error bodies exist because Octavia has three: faults of the API itself (``faultcode``), errors of routing,
+method, ``Accept`` and list parameters (``code``, ``title``, ``description``), and its identity middleware's 401.
 """
 
 from collections.abc import Callable
@@ -32,6 +32,20 @@ class Problem(Value):
     code: int
     title: str
     description: str
+
+
+class LoginNeeded(Value):
+    """Why nobody was let in."""
+
+    code: int
+    title: str
+    message: str
+
+
+class Unauthorized(Value):
+    """The body of a 401, as Keystone's middleware has it."""
+
+    error: LoginNeeded
 
 
 class Answer:
@@ -73,3 +87,9 @@ def fault(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = 
 def problem(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
     """An error of routing and the like."""
     return Answer(status, encode(Problem(code=status, title=HTTPStatus(status).phrase, description=text)), headers)
+
+
+def unauthenticated(text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+    """The 401; ``headers`` say how to log in."""
+    body = Unauthorized(error=LoginNeeded(code=401, title=HTTPStatus(401).phrase, message=text))
+    return Answer(401, encode(body), headers)

@@ -6,7 +6,7 @@ routes, and catches what goes wrong.
 
 import uuid
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from litestar import Litestar, Request, Response
@@ -16,15 +16,21 @@ from litestar.types import ASGIApp, HTTPScope, Message
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.bodies import BodyReader, check_content_type, read_body
-from evenkeel.api.context import Call, Identify, Limits, Services, no_identity
+from evenkeel.api.context import NOBODY, Admitted, Call, Headers, Limits, Services
 from evenkeel.api.discovery import DISCOVERY_ROUTES
 from evenkeel.api.errors import Refusal, answer_to, not_allowed
+from evenkeel.api.identity.caller import Identity
+from evenkeel.api.identity.none import NoIdentity
 from evenkeel.api.lookups import LOOKUP_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
+from evenkeel.api.policy.names import PUBLIC
+from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.ports import ChangeSink
+from evenkeel.api.rate import UNLIMITED, RateLimit
 from evenkeel.api.routing import Operation, RouteMap
+from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.ports import Network, Store
 
 ROUTES: tuple[RouteMap, ...] = (DISCOVERY_ROUTES, *OCTAVIA_ROUTES, OPERATOR_ROUTES, *LOOKUP_ROUTES)
@@ -34,6 +40,24 @@ METHODS: tuple[HttpMethod, ...] = tuple(HttpMethod)
 Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
 
 _REQUEST_ID = b"x-openstack-request-id"
+
+
+class Door:
+    """What every request passes before its handler: who calls, how often, and whether they may."""
+
+    def __init__(self, identity: Identity, policy: Policy, rate_limit: RateLimit, routes: Iterable[RouteMap]) -> None:
+        """Raises :class:`ValueError` for a route that no rule guards."""
+        names = {operation.rule for route_map in routes for operation in route_map.operations}
+        policy.check_names(names - {PUBLIC})
+        self._identity = identity
+        self._policy = policy
+        self._rate_limit = rate_limit
+
+    async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
+        """The caller, let in. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
+        caller = await self._identity.identify(headers, scope)
+        self._rate_limit.take(caller.project_id)
+        return self._policy.admit(rule, caller)
 
 
 class Application(Litestar):
@@ -62,27 +86,34 @@ def create_app(
     network: Network,
     driver: ChangeSink,
     default_provider: str,
+    capabilities: Mapping[str, Capabilities] | None = None,
     max_body_bytes: int = 1 << 20,
     max_page_items: int = 1000,
-    identify: Identify = no_identity,
+    identity: Identity | None = None,
+    policy: Policy | None = None,
+    rate_limit: RateLimit = UNLIMITED,
     new_id: Callable[[], str] | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
 
-    ``default_provider``: the environment of load balancers that name none; empty: they must. ``identify`` tells who
-    calls; the default lets everybody do everything.
+    ``default_provider``: the environment of load balancers that name none; empty: they must. ``capabilities``: what
+    each device driver can do; one that is not there is taken to do everything. ``identity`` tells who calls;
+    the default lets everybody do everything. ``policy`` tells who may do what; the default has no files. Raises
+    :class:`ValueError` for a route that no rule guards.
     """
     services = Services(
         store=store,
         network=network,
         driver=driver,
         default_provider=default_provider,
+        capabilities=capabilities or {},
         limits=Limits(body_bytes=max_body_bytes, page_items=max_page_items),
         new_id=new_id,
     )
     routes = (*ROUTES, document_routes(ROUTES))
+    door = Door(identity or NoIdentity(), policy or open_policy(), rate_limit, routes)
     return Application(
-        route_handlers=list(_route_handlers(routes, services, identify)),
+        route_handlers=list(_route_handlers(routes, services, door)),
         exception_handlers={Exception: _answer_error},
         openapi_config=None,
         logging_config=None,
@@ -98,12 +129,12 @@ def _answer_error(request: Request[Any, Any, Any], error: Exception) -> Response
     return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
 
 
-def _route_handlers(routes: Iterable[RouteMap], services: Services, identify: Identify) -> Iterable[HTTPRouteHandler]:
+def _route_handlers(routes: Iterable[RouteMap], services: Services, door: Door) -> Iterable[HTTPRouteHandler]:
     """One Litestar handler a path, for all methods: so that every 405 can tell the methods that are allowed."""
     paths: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     for route_map in routes:
         for operation in route_map.operations:
-            endpoint = _endpoint(operation, services, identify)
+            endpoint = _endpoint(operation, services, door)
             for prefix in route_map.prefixes:
                 paths[_litestar_path(prefix + operation.path)][operation.method] = endpoint
     for path, endpoints in paths.items():
@@ -133,8 +164,8 @@ def _litestar_path(path: str) -> str:
     return path.replace("}", ":str}") or "/"
 
 
-def _endpoint(operation: Operation, services: Services, identify: Identify) -> Endpoint:
-    handle = operation.handle
+def _endpoint(operation: Operation, services: Services, door: Door) -> Endpoint:
+    handle, rule = operation.handle, operation.rule
     reader = None if operation.body is None else BodyReader(operation.body)
     limit_bytes = services.limits.body_bytes
 
@@ -142,7 +173,7 @@ def _endpoint(operation: Operation, services: Services, identify: Identify) -> E
         headers = dict(scope["headers"])
         check_accept(headers.get(b"accept"))
         call = Call(
-            caller=identify(headers),
+            caller=NOBODY if rule == PUBLIC else await door.admit(rule, headers, scope),
             headers=headers,
             params=scope["path_params"],
             path=scope["path"],

@@ -1,6 +1,5 @@
 """What a handler is given: the services of this process, and the request at hand."""
 
-import asyncio
 import uuid
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl
@@ -8,19 +7,23 @@ from urllib.parse import parse_qsl
 import structlog
 
 from evenkeel.api.errors import BadList
+from evenkeel.api.identity.caller import Headers, checked_project
+from evenkeel.api.policy.policy import Admitted
 from evenkeel.api.ports import ChangeSink
+from evenkeel.api.serving import Serving
+from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change
-from evenkeel.core.errors import Invalid
 from evenkeel.core.ports import Network, Store
 from evenkeel.core.values import Value
 
 log = structlog.get_logger(__name__)
 
-Headers = Mapping[bytes, bytes]
 Query = list[tuple[str, str]]
 
 MAX_QUERY_PARAMETERS = 100
-PROVIDERS_REMEMBERED_SECONDS = 2.0
+
+NOBODY = Admitted(project_id="", scope="")
+"""The caller of a public route. There is no project with that id, so that nothing of anybody's is reached."""
 
 
 class Limits(Value):
@@ -29,40 +32,6 @@ class Limits(Value):
     body_bytes: int = 1 << 20
     page_items: int = 1000
     """Default and cap of ``limit``."""
-
-
-class Caller(Value):
-    """Who asks. ``scope`` None: may see and change every project; else only that one."""
-
-    project_id: str
-    """Whose what is made is, unless the body says otherwise."""
-    scope: str | None = None
-
-
-Identify = Callable[[Headers], Caller]
-"""Tells the caller from the headers. Raises :class:`evenkeel.api.errors.Refusal` (401, 403)."""
-
-DEFAULT_PROJECT = "default"
-
-
-def no_identity(headers: Headers) -> Caller:
-    """Everybody may do everything; ``X-Project-Id`` names the project of what is made."""
-    given = headers.get(b"x-project-id", b"").decode("latin-1").strip()
-    return Caller(project_id=checked_project(given, "X-Project-Id") if given else DEFAULT_PROJECT)
-
-
-def checked_project(project_id: str, field: str) -> str:
-    """The project id, if it is one. Raises :class:`Invalid`.
-
-    Project ids become names of device partitions and parts of paths, so their alphabet is a narrow one.
-    """
-    plain = project_id.replace("-", "").replace("_", "").replace(".", "")
-    if len(project_id) <= 36 and plain.isascii() and plain.isalnum():
-        return project_id
-    raise Invalid(
-        f"Invalid input for field/attribute {field}. Value: '{project_id[:64]}'. Value should be 1 to 36 letters, "
-        "digits, dots, dashes and underscores."
-    )
 
 
 class Services:
@@ -76,16 +45,16 @@ class Services:
         driver: ChangeSink,
         default_provider: str,
         limits: Limits,
+        capabilities: Mapping[str, Capabilities],
         new_id: Callable[[], str] | None = None,
     ) -> None:
         self.store = store
         self.network = network
         self.default_provider = default_provider
         self.limits = limits
+        self.serving = Serving(store, capabilities)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver
-        self._providers: frozenset[str] = frozenset()
-        self._providers_until = 0.0
 
     async def accepted(self, change: Change) -> None:
         """Tell the driver; the write is committed, so nothing may go wrong any more."""
@@ -99,22 +68,6 @@ class Services:
                 exc_info=error,
             )
 
-    def forget_providers(self) -> None:
-        """An environment was removed."""
-        self._providers = frozenset()
-
-    async def check_provider(self, name: str) -> None:
-        """Raises :class:`Invalid` unless an environment has that name. Known ones are remembered for a while: a load
-        balancer accepted for one that another controller removed meanwhile waits, and says why."""
-        now = asyncio.get_running_loop().time()
-        if name in self._providers and now < self._providers_until:
-            return
-        self._providers = frozenset(row.name for row in await self.store.environments())
-        self._providers_until = now + PROVIDERS_REMEMBERED_SECONDS
-        if name not in self._providers:
-            known = ", ".join(sorted(self._providers)) or "none"
-            raise Invalid(f"Provider '{name}' is not enabled. Enabled providers: {known}.")
-
 
 class Call:
     """One request, as far as handlers care."""
@@ -124,7 +77,7 @@ class Call:
     def __init__(
         self,
         *,
-        caller: Caller,
+        caller: Admitted,
         headers: Headers,
         params: Mapping[str, str],
         path: str,
@@ -180,3 +133,17 @@ def as_bool(name: str, value: str) -> bool:
     if lowered in ("false", "0", "f", "no", "off"):
         return False
     raise BadList(f"Invalid input for query parameter {name}. Value: '{value[:64]}'. Allowed: true, false.")
+
+
+__all__ = [
+    "NOBODY",
+    "Admitted",
+    "Call",
+    "Headers",
+    "Limits",
+    "Query",
+    "Services",
+    "as_bool",
+    "checked_project",
+    "parsed_query",
+]

@@ -2,6 +2,7 @@
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
+from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.core.values import Value
 
@@ -64,7 +65,13 @@ async def healthz(services: Services, call: Call) -> Answer:
 
 def _versions_at(path: str) -> Operation:
     return Operation(
-        method="GET", path=path, handle=versions, summary="List API versions", answer=Versions, hidden=path != "/"
+        method="GET",
+        path=path,
+        handle=versions,
+        summary="List API versions",
+        rule=PUBLIC,
+        answer=Versions,
+        hidden=path != "/",
     )
 
 
@@ -75,6 +82,6 @@ DISCOVERY_ROUTES = RouteMap(
         _versions_at("/"),
         _versions_at("/v2"),
         _versions_at("/v2.0"),
-        Operation(method="GET", path="/healthz", handle=healthz, summary="Can it serve?", answer=Health),
+        Operation(method="GET", path="/healthz", handle=healthz, summary="Can it serve?", rule=PUBLIC, answer=Health),
     ),
 )

@@ -5,14 +5,20 @@ from http import HTTPStatus
 import structlog
 from litestar.exceptions import HTTPException, MethodNotAllowedException
 
-from evenkeel.api.answers import Answer, fault, problem
-from evenkeel.core.errors import Conflict, Invalid, NotFound, RequestError, Unavailable, Unsupported
+from evenkeel.api.answers import Answer, fault, problem, unauthenticated
+from evenkeel.core.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
 
 log = structlog.get_logger(__name__)
 
 RETRY_AFTER_SECONDS = 5
 
-STATUS_OF: dict[type[RequestError], int] = {Invalid: 400, NotFound: 404, Conflict: 409, Unsupported: 501}
+STATUS_OF: dict[type[RequestError], int] = {
+    Invalid: 400,
+    QuotaMet: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Unsupported: 501,
+}
 
 
 class BadList(RequestError):
@@ -20,11 +26,19 @@ class BadList(RequestError):
 
 
 class Refusal(RequestError):
-    """The request is refused before it is looked into: too large, wrong type, not acceptable, forbidden."""
+    """The request is refused before it is looked into: who asks, too often, too large, wrong type, forbidden."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
         super().__init__(text)
         self.status = status
+        self.headers = headers
+
+
+class Forbidden(Refusal):
+    """The policy has a rule for it, and the caller does not fulfil it."""
+
+    def __init__(self) -> None:
+        super().__init__(403, "Policy does not allow this request to be performed.")
 
 
 def unknown_input(field: str, value: object, allowed: str) -> Invalid:
@@ -58,7 +72,10 @@ def answer_to(error: Exception, request_id: str) -> Answer:
 
 
 def _refused(error: Refusal) -> Answer:
-    return problem(error.status, str(error)) if error.status in (404, 405, 406) else fault(error.status, str(error))
+    if error.status == 401:
+        return unauthenticated(str(error), headers=error.headers)
+    shape = problem if error.status in (404, 405, 406) else fault
+    return shape(error.status, str(error), headers=error.headers)
 
 
 def _routing(error: HTTPException) -> Answer:

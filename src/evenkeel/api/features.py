@@ -5,10 +5,8 @@ UNBUILT_ATTRIBUTES: dict[str, str] = {
     "vip_qos_policy_id": "QoS policies",
     "vip_sg_ids": "VIP security groups",
     "vip_vnic_type": "SR-IOV VIPs",
-    "flavor_id": "flavors",
-    "availability_zone": "availability zones",
-    "l7policies": "L7 policies",
-    "allowed_cidrs": "allowed CIDRs",
+    "redirect_pool": "a new pool of an L7 policy outside of a load balancer's create; create the pool first",
+    "redirect_pool_id": "a pool id inside a new load balancer",
     "default_pool_id": "a pool id inside a new load balancer",
     "default_pool": "a new pool inside a new listener; create the pool with listener_id",
     "default_tls_container_ref": "TLS termination",
@@ -27,12 +25,7 @@ UNBUILT_ATTRIBUTES: dict[str, str] = {
     "ca_tls_container_ref": "TLS to members",
     "crl_container_ref": "TLS to members",
     "request_sriov": "SR-IOV members",
-    "monitor_address": "a monitor address of a member's own",
-    "monitor_port": "a monitor port of a member's own",
-    "timeout_member_connect": "a member connect time-out other than 5000 ms",
-    "timeout_tcp_inspect": "TCP inspection",
     "vnic_type": "SR-IOV members",
-    "cookie_name": "APP_COOKIE session persistence",
     "persistence_timeout": "session persistence of UDP and SCTP pools",
     "persistence_granularity": "session persistence of UDP and SCTP pools",
 }
@@ -54,26 +47,11 @@ UNBUILT_VALUES: dict[str, dict[str, str]] = {
         "UDP": "UDP",
         "SCTP": "SCTP",
         "PROMETHEUS": "PROMETHEUS listeners",
-        "PROXY": "the PROXY protocol",
-        "PROXYV2": "the PROXY protocol",
     },
-    "lb_algorithm": {"SOURCE_IP_PORT": "the SOURCE_IP_PORT algorithm"},
     "type": {
-        "APP_COOKIE": "APP_COOKIE session persistence",
-        "HTTPS": "HTTPS health monitors",
-        "TLS-HELLO": "TLS-HELLO health monitors",
         "UDP-CONNECT": "UDP health monitors",
         "SCTP": "SCTP health monitors",
     },
     "insert_headers": dict.fromkeys(_TLS_HEADERS, "TLS termination"),
 }
 """Attribute -> value -> feature, for attributes that exist."""
-
-UNBUILT_RESOURCES: dict[str, str] = {
-    "l7policies": "L7 policies",
-    "quotas": "quotas",
-    "flavors": "flavors",
-    "flavorprofiles": "flavors",
-    "availabilityzones": "availability zones",
-    "availabilityzoneprofiles": "availability zones",
-}

@@ -16,6 +16,7 @@ MAX_LISTENERS = 200
 MAX_POOLS = 200
 MAX_MEMBERS = 1000
 MAX_TAGS = 50
+MAX_CIDRS = 200
 MAX_TIMEOUT_MILLISECONDS = 2_073_600_000
 
 Text = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
@@ -32,6 +33,18 @@ Address = Annotated[
         max_length=45,
         description="An IPv4 or IPv6 address",
         extra_json_schema={"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
+    ),
+]
+Cidr = Annotated[str, Meta(max_length=49, description="An IPv4 or IPv6 network as CIDR")]
+Cidrs = Annotated[list[Cidr], Meta(max_length=MAX_CIDRS)]
+CookieName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=255,
+        # a token of RFC 6265
+        pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+" + END,
+        description="A name of a cookie: letters, digits and !#$%&'*+.^_`|~-",
     ),
 ]
 Port = Annotated[int, Meta(ge=1, le=65_535)]
@@ -67,10 +80,6 @@ DomainName = Annotated[
         description="A host name",
     ),
 ]
-
-UsualMemberConnect = Literal[5000]
-UsualTcpInspect = Literal[0]
-"""Milliseconds. The only values that every device type can do."""
 
 NotBuilt: TypeAlias = None
 """An attribute whose feature is not built: only null is accepted."""

@@ -3,20 +3,21 @@
 Links carry the whole query on, filters included.
 """
 
+from calendar import timegm
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from evenkeel.api.context import Call, Limits, Query, as_bool
 from evenkeel.api.errors import BadList
 from evenkeel.api.routing import Parameter
-from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.control import ListQuery, Page, TagFilter
 from evenkeel.core.values import Value
 
 Parse = Callable[[str, str], Any]
 
 INT32_MAX = 2_147_483_647
-TAG_PARAMETERS = ("tags", "tags-any", "not-tags", "not-tags-any")
 
 PAGE_PARAMETERS = (
     Parameter(name="limit", description="Page size; the cap is also the default", type=int),
@@ -27,9 +28,16 @@ PAGE_PARAMETERS = (
     Parameter(name="sort_dir", description="Directions of sort_key, comma separated"),
 )
 FIELDS_PARAMETER = Parameter(name="fields", description="Show only these attributes", repeatable=True)
-LIST_PARAMETERS = (*PAGE_PARAMETERS, FIELDS_PARAMETER)
+TAG_PARAMETERS = (
+    Parameter(name="tags", description="Objects that have all of these tags, comma separated"),
+    Parameter(name="tags-any", description="... one of these at least"),
+    Parameter(name="not-tags", description="... not all of these"),
+    Parameter(name="not-tags-any", description="... none of these"),
+)
+LIST_PARAMETERS = (*PAGE_PARAMETERS, FIELDS_PARAMETER, *TAG_PARAMETERS)
 
-_PAGING = frozenset(parameter.name for parameter in LIST_PARAMETERS)
+_PAGING = frozenset(parameter.name for parameter in (*PAGE_PARAMETERS, FIELDS_PARAMETER))
+_TAGS = frozenset(parameter.name for parameter in TAG_PARAMETERS)
 
 
 def as_text(name: str, value: str) -> str:
@@ -51,12 +59,29 @@ def as_number(name: str, value: str) -> float:
     raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be a number.")
 
 
+def as_moment(name: str, value: str) -> int:
+    """A time as it is shown, in seconds since the epoch; a zone of UTC may follow. Raises :class:`BadList`."""
+    try:
+        moment = datetime.strptime(value.removesuffix("Z"), "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        allowed = "Value should be a time such as 2026-01-02T03:04:05, in UTC."
+        raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. {allowed}") from None
+    return timegm(moment.timetuple())
+
+
+def optional(parse: Parse) -> Parse:
+    """Of an attribute that may be null: an empty value means those where it is."""
+    return lambda name, value: None if value == "" else parse(name, value)
+
+
 class Filters(Value):
     """What a collection can be filtered and ordered by, in the store's names."""
 
     parsers: Mapping[str, Parse]
     aliases: Mapping[str, str] = {}
     unordered: frozenset[str] = frozenset()
+    tagged: bool = True
+    """The objects have tags."""
 
     def resolve(self, name: str) -> str | None:
         """The store's name of an attribute; None if it is no filter."""
@@ -83,6 +108,8 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         if name in ("project_id", "tenant_id"):
             projects.append(value)
             continue
+        if name in _TAGS and filters.tagged:
+            continue
         attribute = _filter_name(name, filters)
         wanted.setdefault(attribute, []).append(filters.parsers[attribute](name, value))
     options = dict(call.query)
@@ -91,6 +118,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         wanted["project_id"] = list(projects)
     query = ListQuery(
         filters={name: tuple(values) for name, values in wanted.items()},
+        tags=_tags(call) if filters.tagged else None,
         project_id=scope if scope is not None or len(projects) != 1 else projects[0],
         sort=_order(options, filters),
         limit=_limit(options.get("limit"), limits.page_items),
@@ -101,11 +129,21 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     return ListRequest(query=query, fields=fields, empty=scope is not None and bool(projects) and scope not in projects)
 
 
+def _tags(call: Call) -> TagFilter | None:
+    """Tags of parameters that come more than once count together."""
+    given: dict[str, list[str]] = {}
+    for name, value in call.query:
+        if name in _TAGS:
+            given.setdefault(name, []).extend(tag for tag in value.split(",") if tag)
+    if not given:
+        return None
+    every, some, not_every, none = (tuple(given.get(parameter.name, ())) for parameter in TAG_PARAMETERS)
+    return TagFilter(every=every, some=some, not_every=not_every, none=none)
+
+
 def _filter_name(name: str, filters: Filters) -> str:
     if (attribute := filters.resolve(name)) is not None:
         return attribute
-    if name in TAG_PARAMETERS:
-        raise BadList(f"Filter {name}: filtering by tags is not built yet.")
     known = ", ".join(sorted({*filters.parsers, *filters.aliases}))
     raise BadList(f"Invalid filter '{name[:64]}'. Allowed: {known}, project_id, tenant_id.")
 

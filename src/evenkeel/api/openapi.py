@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from evenkeel.api.answers import Answer, Fault, Problem, encode
+from evenkeel.api.answers import Answer, Fault, Problem, Unauthorized, encode
 from evenkeel.api.context import Call, Services
+from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.routing import Operation, Parameter, RouteMap
 
 Document = dict[str, Any]
@@ -20,6 +21,7 @@ _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 _REF_TEMPLATE = "#/components/schemas/{name}"
 _MEANINGS = {
     400: "A value, attribute or query parameter is not allowed",
+    401: "Nobody is logged in",
     403: "Not allowed for the caller",
     404: "No such object",
     406: "Only JSON is available",
@@ -27,12 +29,19 @@ _MEANINGS = {
     409: "It contradicts what is there",
     413: "The body is too large",
     415: "The body is not JSON",
+    429: "Too many requests of the project; Retry-After says when to come back",
     500: "Internal error; the request id finds it in the log",
     501: "A feature that is not built, or that the provider cannot do",
     503: "The database is out of reach; try again",
 }
 _COMMON_ERRORS = (400, 404, 406, 500, 503)
 _BODY_ERRORS = (408, 413, 415)
+_CALLER_ERRORS = (401, 403, 429)
+_SECURITY_SCHEMES = {
+    "basic": {"type": "http", "scheme": "basic", "description": "With a password file"},
+    "token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token", "description": "With Keystone"},
+}
+"""Which of them is configuration, so no operation names one."""
 
 
 def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
@@ -45,7 +54,9 @@ def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
             encoded.append(encode(document(known)))
         return Answer(200, encoded[0])
 
-    operation = Operation(method="GET", path="/openapi.json", handle=handle, summary="This document", hidden=True)
+    operation = Operation(
+        method="GET", path="/openapi.json", handle=handle, summary="This document", rule=PUBLIC, hidden=True
+    )
     return RouteMap(tag="Discovery", prefixes=("",), operations=(operation,))
 
 
@@ -71,12 +82,12 @@ def document(routes: Iterable[RouteMap]) -> Document:
             "description": "Octavia v2 at /v2/lbaas (also /v2.0/lbaas), operators' API at /evenkeel/v1.",
         },
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {"schemas": components, "securitySchemes": _SECURITY_SCHEMES},
     }
 
 
 def _types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
-    found: dict[type[Any], None] = {Fault: None, Problem: None}
+    found: dict[type[Any], None] = {Fault: None, Problem: None, Unauthorized: None}
     for _, operation in shown:
         for kind in (operation.body, operation.answer):
             if kind is not None:
@@ -128,9 +139,11 @@ def _responses(operation: Operation, schemas: dict[type[Any], Document]) -> Iter
         yield str(operation.status), good
     extra = (501,) if operation.unbuilt else operation.errors
     body = _BODY_ERRORS if operation.body is not None else ()
+    caller = () if operation.rule == PUBLIC else _CALLER_ERRORS
     error = {"anyOf": [schemas[Fault], schemas[Problem]]}
-    for status in sorted({*_COMMON_ERRORS, *body, *extra}):
-        yield str(status), {"description": _MEANINGS[status], "content": _json(error)}
+    for status in sorted({*_COMMON_ERRORS, *body, *caller, *extra}):
+        shown = schemas[Unauthorized] if status == 401 else error
+        yield str(status), {"description": _MEANINGS[status], "content": _json(shown)}
 
 
 def _path_parameters(path: str) -> Iterator[Document]:

@@ -27,6 +27,8 @@ class Operation(Value):
     """With ``{name}`` for path parameters, below the map's prefix."""
     handle: Handler
     summary: str
+    rule: str
+    """Name of the policy rule that says who may; :data:`evenkeel.api.policy.names.PUBLIC`: everybody."""
     body: type[Any] | None = None
     answer: type[Any] | None = None
     """None: no content, or (with ``unbuilt``) never a good answer."""

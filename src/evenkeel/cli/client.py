@@ -61,13 +61,18 @@ class _Down(Exception):
 
 
 class Client:
-    """``endpoints`` are root URLs of controllers. One request takes up to ``timeout_seconds`` per endpoint."""
+    """``endpoints`` are root URLs of controllers. One request takes up to ``timeout_seconds`` per endpoint.
 
-    def __init__(self, endpoints: Sequence[str], *, timeout_seconds: float = 10.0) -> None:
+    ``login`` are headers that say who asks; they are never sent on to where an answer redirects."""
+
+    def __init__(
+        self, endpoints: Sequence[str], *, timeout_seconds: float = 10.0, login: Mapping[str, str] | None = None
+    ) -> None:
         self._endpoints = [checked_endpoint(item) for item in endpoints]
         if not self._endpoints:
             raise Usage("no endpoint is given")
         self._timeout_seconds = timeout_seconds
+        self._login = dict(login or {})
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """Read. See :meth:`request` for what is raised."""
@@ -110,6 +115,8 @@ class Client:
     def _once(self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any) -> Any:
         url = f"{endpoint}{path}" + (f"?{urlencode(query)}" if query else "")
         request = urllib.request.Request(url, method=method, headers={"Accept": "application/json"})
+        for name, value in self._login.items():
+            request.add_unredirected_header(name, value)
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
@@ -173,7 +180,9 @@ def _reason(content: bytes) -> str:
         return ""
     if not isinstance(body, dict):
         return ""
-    text = body.get("faultstring") or body.get("description") or body.get("title") or ""
+    if isinstance(body.get("error"), dict):
+        body = body["error"]
+    text = body.get("faultstring") or body.get("description") or body.get("message") or body.get("title") or ""
     return str(text)[:MAX_REASON_CHARACTERS]
 
 

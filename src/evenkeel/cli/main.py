@@ -12,8 +12,9 @@ from cliff.command import Command
 from cliff.commandmanager import CommandManager
 
 import evenkeel
-from evenkeel.cli import agent_moves, agents, environments, events, placement, status, subnets
+from evenkeel.cli import agent_moves, agents, environments, events, placement, providers, status, subnets
 from evenkeel.cli.client import Client, ClientError, Usage
+from evenkeel.cli.login import login_headers
 from evenkeel.cli.progress import WAIT_OPTION
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
@@ -37,6 +38,7 @@ COMMANDS: dict[str, type[Command]] = {
     "environment set": environments.SetEnvironment,
     "environment resume": environments.ResumeEnvironment,
     "environment delete": environments.DeleteEnvironment,
+    "provider capabilities": providers.Capabilities,
     "subnet list": subnets.ListSubnets,
     "subnet create": subnets.CreateSubnet,
     "subnet delete": subnets.DeleteSubnet,
@@ -85,7 +87,7 @@ class EvenKeelApp(App):
         if self.options.timeout <= 0:
             raise Usage("--timeout must be above 0")
         endpoints = [item for item in self.options.endpoint.split(",") if item.strip()]
-        self.client = Client(endpoints, timeout_seconds=self.options.timeout)
+        self.client = Client(endpoints, timeout_seconds=self.options.timeout, login=login_headers(os.environ))
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
         """Remember what the failure means for the exit code."""

@@ -21,6 +21,7 @@ log = structlog.get_logger(__name__)
 
 AGENT_IDS = uuid.UUID("6c0f2a5e-5d5b-4f0e-9a57-0e0b5a9d7c11")
 """Name space of derived agent ids: the id is the same after every restart."""
+PASSWORD_FILE = "_password_file"
 
 
 def main() -> int:
@@ -29,7 +30,7 @@ def main() -> int:
         conf = options.load(
             "evenkeel-agent",
             sys.argv[1:],
-            groups={None: options.COMMON + options.AGENT, "bigip": options.BIGIP},
+            groups={None: options.COMMON + options.AGENT, **options.DRIVER_SECTIONS},
         )
     except ValueError as error:
         print(f"evenkeel-agent: configuration refused: {error}", file=sys.stderr)
@@ -122,25 +123,34 @@ def open_device(conf: cfg.ConfigOpts, settings: AgentSettings) -> Device:
 
 
 def driver_options(conf: cfg.ConfigOpts) -> dict[str, str]:
-    """The options of the device driver's own section, as text."""
-    if conf.device_driver != "bigip":
-        return {}
-    section = conf.bigip
-    password = section.icontrol_password
-    if section.icontrol_password_file:
-        try:
-            password = Path(section.icontrol_password_file).read_text().splitlines()[0]
-        except (OSError, IndexError) as error:
-            raise ValueError(f"bigip.icontrol_password_file: {section.icontrol_password_file}: unreadable") from error
-    return {
-        "icontrol_hostname": ",".join(section.icontrol_hostname),
-        "icontrol_username": section.icontrol_username,
-        "icontrol_password": password,
-        "f5_ha_type": section.f5_ha_type,
-        "ca_file": section.ca_file or "",
-        "verify_tls": str(section.verify_tls).lower(),
-        "request_timeout": str(section.request_timeout),
-    }
+    """The options of the device driver's own section, as text.
+
+    An option called ``…_password_file`` stands for the password in it. Raises :class:`ValueError` naming one that
+    cannot be read.
+    """
+    section = conf[conf.device_driver] if conf.device_driver in options.DRIVER_SECTIONS else {}
+    found = {name: as_text(section[name]) for name in section if not name.endswith(PASSWORD_FILE)}
+    for name in section:
+        if name.endswith(PASSWORD_FILE) and section[name]:
+            found[name.removesuffix("_file")] = first_line(f"{conf.device_driver}.{name}", section[name])
+    return found
+
+
+def as_text(value: object) -> str:
+    """An option as drivers take it: lists with commas, switches in lower case, nothing if it is not set."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def first_line(option: str, path: str) -> str:
+    """What a secret's file holds. Raises :class:`ValueError` naming the option."""
+    try:
+        return Path(path).read_text().splitlines()[0]
+    except (OSError, IndexError) as error:
+        raise ValueError(f"{option}: {path}: unreadable") from error
 
 
 if __name__ == "__main__":

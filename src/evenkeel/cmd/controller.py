@@ -5,17 +5,18 @@ import contextlib
 import ipaddress
 import socket
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import structlog
-import uvicorn
 from oslo_config import cfg
 from sqlalchemy.engine import make_url
 
 from evenkeel.api.app import create_app
 from evenkeel.bus.factory import open_bus
-from evenkeel.cmd import options
+from evenkeel.cmd import identity_options, network_options, options, quota_options
+from evenkeel.cmd.admission import Admission, check_exposure, open_admission
+from evenkeel.cmd.capabilities import load_capabilities
+from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.cmd.runtime import (
     NEIGHBOUR_RETRY_SECONDS,
     SystemClock,
@@ -25,13 +26,13 @@ from evenkeel.cmd.runtime import (
     start_bus,
     tune_collector,
 )
+from evenkeel.cmd.serving import server_of
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.ports import Bus, Store
-from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.part import StoreOptions
 from evenkeel.store.sql_store import open_store
 
@@ -47,7 +48,11 @@ def main() -> int:
             groups={
                 None: options.COMMON + options.CONTROLLER,
                 "database": options.DATABASE,
-                "api": options.API,
+                "api": options.API + identity_options.API,
+                "identity": identity_options.IDENTITY,
+                "network": network_options.NETWORK,
+                "neutron": network_options.NEUTRON,
+                "quotas": quota_options.QUOTAS,
             },
         )
     except ValueError as error:
@@ -65,12 +70,17 @@ def main() -> int:
 async def run(conf: cfg.ConfigOpts) -> None:
     """Wire everything, serve until told to stop."""
     environments = [parse_environment(item) for item in conf.environments]
+    admission = open_admission(conf)
     listening = listen(conf)
     stop = asyncio.Event()
     on_stop_signal(stop.set)
-    store = open_store(conf.database.connection, StoreOptions(pending_deadline_seconds=conf.pending_deadline))
+    stored = StoreOptions(
+        pending_deadline_seconds=conf.pending_deadline, default_quotas=quota_options.default_quotas(conf)
+    )
+    store = open_store(conf.database.connection, stored)
+    network = open_network(conf, store)
     bus = open_bus(conf.transport_url, name=f"controller-{new_id()[:8]}", max_message_bytes=conf.max_message_bytes)
-    serving = asyncio.create_task(serve(conf, store, bus, environments, listening))
+    serving = asyncio.create_task(serve(conf, store, bus, network, environments, admission, listening))
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -80,31 +90,49 @@ async def run(conf: cfg.ConfigOpts) -> None:
             await serving
     finally:
         stopped.cancel()
+        network.close()
         await bus.close()
         await store.close()
 
 
 async def serve(
-    conf: cfg.ConfigOpts, store: Store, bus: Bus, environments: list[Environment], listening: socket.socket
+    conf: cfg.ConfigOpts,
+    store: Store,
+    bus: Bus,
+    network: OpenedNetwork,
+    environments: list[Environment],
+    admission: Admission,
+    listening: socket.socket,
 ) -> None:
     """Start store and bus as soon as they answer, then serve until cancelled."""
     await start_store(store, environments, conf)
     await start_bus(bus)
-    controller = Controller(store=store, bus=bus, clock=SystemClock(), settings=settings(conf))
+    controller = Controller(
+        store=store,
+        bus=bus,
+        clock=SystemClock(),
+        settings=settings(conf),
+        network=network.network if network.gives_back else None,
+    )
     await controller.start()
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=network.network,
         driver=controller.driver,
         default_provider=conf.default_provider or (environments[0].name if environments else ""),
+        capabilities=load_capabilities(),
         max_body_bytes=conf.api.max_body_bytes,
+        max_page_items=conf.api.max_page_items,
+        identity=admission.identity,
+        policy=admission.policy,
+        rate_limit=admission.rate_limit,
     )
     tune_collector()
-    server = Server(uvicorn.Config(app, access_log=False, log_level="warning", lifespan="off"))
+    server = server_of(app, conf)
     try:
         host, port = listening.getsockname()[:2]
-        log.info("API listening", host=host, port=port)
-        announce(conf.api.endpoint_file, f"http://{host}:{port}")
+        log.info("API listening", host=host, port=port, identity=conf.identity.kind)
+        announce(conf.api.endpoint_file, f"{'https' if conf.api.ssl_cert_file else 'http'}://{host}:{port}")
         await server.serve(sockets=[listening])
     finally:
         await controller.stop()
@@ -114,15 +142,6 @@ def announce(endpoint_file: str | None, url: str) -> None:
     """Write where the API is, for whoever started this process on port 0."""
     if endpoint_file:
         Path(endpoint_file).write_text(f"{url}\n")
-
-
-class Server(uvicorn.Server):
-    """uvicorn without its own signal handling: the process decides when to stop."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave the signals alone."""
-        yield
 
 
 async def start_store(store: Store, environments: list[Environment], conf: cfg.ConfigOpts) -> None:
@@ -181,15 +200,9 @@ def parse_environment(item: str) -> Environment:
 
 
 def listen(conf: cfg.ConfigOpts) -> socket.socket:
-    """The bound socket. Without authentication only on loopback, unless told otherwise."""
+    """The bound socket, at an address where the identity can be relied on. Raises :class:`ValueError`."""
     host = conf.api.bind_host
-    if not _is_loopback(host):
-        if not conf.api.allow_unauthenticated:
-            raise ValueError(
-                f"api.bind_host: {host!r} is not a loopback address, and there is no authentication; "
-                "bind to 127.0.0.1 behind a gateway, or set api.allow_unauthenticated"
-            )
-        log.warning("the API is open to anybody who reaches it", host=host)
+    check_exposure(conf, loopback=_is_loopback(host))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

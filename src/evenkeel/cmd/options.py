@@ -99,6 +99,22 @@ BIGIP = [
     cfg.FloatOpt("request_timeout", default=30.0, min=1.0, help="Seconds one request to a device may take."),
 ]
 
+HAPROXY = [
+    cfg.ListOpt(
+        "haproxyd_url", default=[], help="https://host:port of the daemon beside each HAProxy of the group; port 9443."
+    ),
+    cfg.StrOpt("haproxyd_username", default="", help="This agent's user on every daemon."),
+    cfg.StrOpt("haproxyd_password", default="", secret=True, help="Its password."),
+    cfg.StrOpt("haproxyd_password_file", help="File whose first line is the password; wins over haproxyd_password."),
+    cfg.StrOpt("ha_type", default="standalone", choices=["standalone", "pair"], help="How many HAProxys there are."),
+    cfg.StrOpt("ca_file", help="PEM file of authorities that signed the daemons' certificates; else the system's."),
+    cfg.BoolOpt("verify_tls", default=True, help="Verify the daemons' certificates. Turning it off is logged loudly."),
+    cfg.FloatOpt("request_timeout", default=60.0, min=1.0, help="Seconds one request to a daemon may take."),
+]
+
+DRIVER_SECTIONS: dict[str | None, Sequence[cfg.Opt]] = {"bigip": BIGIP, "haproxy": HAPROXY}
+"""Sections of device drivers that have options, each called as its driver's entry point."""
+
 
 def load(name: str, arguments: Sequence[str], *, groups: Mapping[str | None, Sequence[cfg.Opt]]) -> cfg.ConfigOpts:
     """Read the ``--config-file``s. Raises :class:`ValueError` naming the file or option; exits on bad arguments."""

@@ -109,11 +109,13 @@ class Callbacks:
 
 
 def fitting(services: Sequence[ServiceDefinition], members: int) -> tuple[ServiceDefinition, ...]:
-    """The longest head of ``services`` with at most ``members`` members, pools and listeners in all; at least one."""
+    """The longest head of ``services`` with at most ``members`` members, pools, listeners, L7 policies and rules in
+    all; at least one."""
     kept: list[ServiceDefinition] = []
     weight = 0
     for service in services:
         weight += 1 + len(service.listeners) + sum(1 + len(pool.members) for pool in service.pools)
+        weight += sum(1 + len(policy.rules) for listener in service.listeners for policy in listener.l7policies)
         if kept and weight > members:
             break
         kept.append(service)

@@ -73,20 +73,26 @@ class Scheduler:
 
     async def place(self, load_balancer_id: str, environment: str, project_id: str) -> None:
         """Give a load balancer to a device group; if none can take it now, the reason is written on it."""
-        reason = await self._try_place(load_balancer_id, environment, project_id)
+        reason, _ = await self._try_place(load_balancer_id, environment, project_id)
         if reason:
             await self._store.explain_unplaced([load_balancer_id], reason)
 
-    async def _try_place(self, load_balancer_id: str, environment: str, project_id: str) -> str:
-        groups = await self._store.groups(environment, project_id, settle_seconds=self._settings.settle_seconds)
+    async def _try_place(self, load_balancer_id: str, environment: str, project_id: str) -> tuple[str, bool]:
+        """Why it cannot be placed now, empty if it is; and whether that is so for every other one too."""
+        groups = await self._store.groups(
+            environment,
+            project_id,
+            settle_seconds=self._settings.settle_seconds,
+            load_balancer_id=load_balancer_id,
+        )
         group = choose_group(groups, self._tie)
         home = choose_home(group.agents, self._tie) if group else None
         if group is None or home is None:
-            return why_unplaced(environment, groups)
+            return why_unplaced(environment, groups), all(group.in_zone for group in groups)
         owner = await self._store.place(load_balancer_id, environment, project_id, group.number, home.id)
         if owner is not None:
             self._tell(owner, load_balancer_id)
-        return ""
+        return "", False
 
     def _tell(self, owner: ShardOwner, load_balancer_id: str) -> None:
         self._hints.assignments(owner)
@@ -129,12 +135,17 @@ class Scheduler:
             await self._schedule_group(environment, number)
 
     async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[str, str]]) -> None:
+        elsewhere: dict[str, list[str]] = {}
         for position, (load_balancer_id, project_id) in enumerate(unplaced):
-            reason = await self._try_place(load_balancer_id, environment, project_id)
-            if reason:  # whether a group can take more does not depend on the tenant: the rest waits too
+            reason, everybodys = await self._try_place(load_balancer_id, environment, project_id)
+            if reason and not everybodys:
+                elsewhere.setdefault(reason, []).append(load_balancer_id)
+            elif reason:  # whether a group can take more does not depend on the tenant: the rest waits too
                 rest = [other for other, _ in unplaced[position:]]
                 await self._store.explain_unplaced(rest, reason)
-                return
+                break
+        for reason, waiting in elsewhere.items():
+            await self._store.explain_unplaced(waiting, reason)
 
     async def _schedule_group(self, environment: str, number: int) -> None:
         group = await self._store.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
@@ -161,12 +172,24 @@ def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
     """Why no group of the environment can take a load balancer now, for people."""
     if not groups:
         return f"waiting: no agent has registered in environment {environment}"
+    in_zone = [group for group in groups if group.in_zone]
+    if len(in_zone) < len(groups):
+        return _why_not_in_zone(environment, in_zone)
     live = [group for group in groups if any(agent.eligible for agent in group.agents)]
     if not live:
         return f"waiting: no agent of environment {environment} is up"
     if all(group.capacity_score >= FULL_SCORE for group in live):
         return f"waiting: {_what_is_full(environment, live)}"
     return f"waiting: no eligible device group in environment {environment}"
+
+
+def _why_not_in_zone(environment: str, groups: Sequence[GroupView]) -> str:
+    """The same for a load balancer that an availability zone binds to one group."""
+    if not groups:
+        return f"waiting: no agent has registered in the device group of its availability zone in {environment}"
+    if not any(agent.eligible for group in groups for agent in group.agents):
+        return f"waiting: no agent of device group {environment}/{groups[0].number} of its availability zone is up"
+    return f"waiting: {_what_is_full(environment, groups)}, the one of its availability zone"
 
 
 def _what_is_full(environment: str, full: Sequence[GroupView]) -> str:

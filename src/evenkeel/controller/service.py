@@ -12,12 +12,13 @@ import structlog
 from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.releases import Releases
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.suspicion import Suspicion
 from evenkeel.core.errors import EvenKeelError, Unavailable
 from evenkeel.core.messages import callback_queue
-from evenkeel.core.ports import Bus, Clock, Store, Subscription
+from evenkeel.core.ports import Bus, Clock, Network, Store, Subscription
 
 log = structlog.get_logger(__name__)
 
@@ -25,10 +26,17 @@ OVERDUE_PER_SWEEP = 500
 
 
 class Controller:
-    """Everything a controller does besides serving HTTP."""
+    """Everything a controller does besides serving HTTP. ``network``: one that VIPs have to be given back to."""
 
     def __init__(
-        self, *, store: Store, bus: Bus, clock: Clock, settings: ControllerSettings, rng: random.Random | None = None
+        self,
+        *,
+        store: Store,
+        bus: Bus,
+        clock: Clock,
+        settings: ControllerSettings,
+        network: Network | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -39,6 +47,7 @@ class Controller:
         self._scheduler = Scheduler(store, self._hints, settings, self._rng, clock)
         self._suspicion = Suspicion(store, bus, settings, self._scheduler.wake)
         self._callbacks = Callbacks(store, self._hints, settings, on_unserved=self._scheduler.wake)
+        self._releases = None if network is None else Releases(store, network)
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = Driver(self._scheduler, self._hints)
@@ -54,6 +63,9 @@ class Controller:
         ]
         if settings.suspicion_interval_seconds > 0:
             loops.append(self._every(self._pause(self._suspicion.interval_seconds), self._suspicion.look, "suspicion"))
+        if self._releases is not None:
+            pause = self._pause(lambda: settings.release_interval_seconds)
+            loops.append(self._every(pause, self._releases.look, "VIPs to be given back"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:

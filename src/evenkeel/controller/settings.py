@@ -10,6 +10,8 @@ class ControllerSettings(Value):
     """How long an agent's session lives without a keepalive, by the database's clock."""
     schedule_interval_seconds: float = 0.5
     sweep_interval_seconds: float = 5.0
+    release_interval_seconds: float = 1.0
+    """Between two looks for VIPs to be given back to the network service."""
     settle_seconds: float = 15.0
     """How long a home agent must have been up before its shards are handed back."""
     handbacks_at_once: int = 4

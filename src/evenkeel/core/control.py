@@ -4,6 +4,7 @@ from typing import Any
 
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
+from evenkeel.core.network import VipClaim
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 
@@ -155,6 +156,19 @@ class Event(Value):
     load_balancer_id: str = ""
 
 
+class TagFilter(Value):
+    """Which tags objects are to have, and which not; what is empty asks for nothing. No tag holds a comma here."""
+
+    every: tuple[str, ...] = ()
+    """All of these."""
+    some: tuple[str, ...] = ()
+    """One of these at least."""
+    not_every: tuple[str, ...] = ()
+    """Not all of these together."""
+    none: tuple[str, ...] = ()
+    """None of these."""
+
+
 class ListQuery(Value):
     """A list request: equality filters (every name must match one of its values), order and page.
 
@@ -163,6 +177,7 @@ class ListQuery(Value):
     """
 
     filters: dict[str, tuple[Any, ...]] = {}
+    tags: TagFilter | None = None
     project_id: str | None = None
     sort: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
@@ -178,6 +193,17 @@ class Page(Value):
     after: bool = False
 
 
+class ServedBy(Value):
+    """What serves a load balancer, and what else of it never changes: so it may be remembered."""
+
+    load_balancer_id: str
+    project_id: str
+    provider: str
+    """Name of its environment, which cannot be removed as long as the load balancer is there."""
+    device_driver: str
+    vip_address: str
+
+
 class VipPlan(Value):
     """How the VIP of a new load balancer is to be taken.
 
@@ -191,3 +217,5 @@ class VipPlan(Value):
     address: str | None = None
     allocation_start: str = ""
     allocation_end: str = ""
+    claim: VipClaim | None = None
+    """Its port was taken outside the database, under this claim, which storing the load balancer is to hold."""

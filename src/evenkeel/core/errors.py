@@ -3,6 +3,8 @@
 Texts never hold secrets or request bodies.
 """
 
+from collections.abc import Sequence
+
 
 class EvenKeelError(Exception):
     """Something Even Keel itself reports."""
@@ -40,6 +42,16 @@ class Conflict(RequestError):
     code = "conflict"
 
 
+class QuotaMet(RequestError):
+    """The project may not have more of something."""
+
+    code = "quota_met"
+
+    def __init__(self, resources: Sequence[str]) -> None:
+        super().__init__(f"Quota has been met for resources: {', '.join(resources)}")
+        self.resources = tuple(resources)
+
+
 class Unsupported(RequestError):
     """A feature that is not built, or that the environment's device type cannot do."""
 
@@ -59,6 +71,10 @@ class StoreUnavailable(Unavailable):
 
 class BusUnavailable(Unavailable):
     """The message bus is out of reach."""
+
+
+class NetworkUnavailable(Unavailable):
+    """The network service is out of reach or failing. What was asked of it may still be carried out."""
 
 
 class CallTimeout(BusUnavailable):

@@ -10,17 +10,29 @@ from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Value, Wire
 
 ListenerProtocol = Literal["HTTP", "TCP", "HTTPS"]
-PoolProtocol = Literal["HTTP", "TCP", "HTTPS"]
-LbAlgorithm = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"]
-HealthMonitorType = Literal["HTTP", "TCP", "PING"]
-PersistenceType = Literal["SOURCE_IP", "HTTP_COOKIE"]
+PoolProtocol = Literal["HTTP", "TCP", "HTTPS", "PROXY", "PROXYV2"]
+LbAlgorithm = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"]
+HealthMonitorType = Literal["HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"]
+PersistenceType = Literal["SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"]
+L7PolicyAction = Literal["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL", "REDIRECT_PREFIX"]
+L7RuleType = Literal[
+    "HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE", "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"
+]
+L7RuleCompareType = Literal["REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO"]
 
 POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
-    "HTTP": frozenset({"HTTP"}),
-    "TCP": frozenset({"HTTP", "HTTPS", "TCP"}),
-    "HTTPS": frozenset({"HTTPS", "TCP"}),
+    "HTTP": frozenset({"HTTP", "PROXY", "PROXYV2"}),
+    "TCP": frozenset({"HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"}),
+    "HTTPS": frozenset({"HTTPS", "PROXY", "PROXYV2", "TCP"}),
 }
 """Which pool protocols a listener protocol may send to (Octavia API reference, "Protocol Combinations")."""
+
+L7_PROTOCOLS = frozenset({"HTTP"})
+"""Protocols of listeners that see requests, so that L7 policies can judge them."""
+L7_POSITION_MAX = 2_147_483_647
+"""As a position it means "the last one"."""
+L7_RULES_MAX = 50
+"""Rules of one policy, as in Octavia."""
 
 
 class Vip(Wire):
@@ -37,6 +49,7 @@ class SessionPersistence(Wire):
 
     type: PersistenceType
     cookie_name: str | None = None
+    """The members' own cookie that APP_COOKIE follows; None for the other types."""
 
 
 class LoadBalancer(Value):
@@ -47,6 +60,10 @@ class LoadBalancer(Value):
     vip: Vip
     provider: str
     """Name of the environment that serves it."""
+    flavor_id: str | None = None
+    availability_zone: str | None = None
+    zone_group_number: int | None = None
+    """The only device group it may be on, by its availability zone; None: any."""
     name: str = ""
     description: str = ""
     admin_state_up: bool = True
@@ -87,6 +104,8 @@ class Listener(Value):
     timeout_member_connect: int = 5_000
     timeout_member_data: int = 50_000
     timeout_tcp_inspect: int = 0
+    allowed_cidrs: tuple[str, ...] = ()
+    """Networks whose clients may connect, as normalised CIDRs of the VIP's family; none: every client may."""
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -94,6 +113,8 @@ class Listener(Value):
     deleted: bool = False
     created_at: float = 0.0
     updated_at: float | None = None
+    l7policy_ids: tuple[str, ...] = ()
+    """In order of their positions."""
 
 
 class Pool(Value):
@@ -173,7 +194,63 @@ class HealthMonitor(Value):
     updated_at: float | None = None
 
 
-Child = Listener | Pool | Member | HealthMonitor
+class L7Policy(Value):
+    """What a listener does with requests that fulfil all of the policy's rules. The first one that matches decides.
+
+    One without rules that are up matches nothing. Only the attribute that the action needs is set.
+    """
+
+    id: str
+    listener_id: str
+    load_balancer_id: str
+    project_id: str
+    action: L7PolicyAction
+    position: int = L7_POSITION_MAX
+    """Its place among the policies of the listener, from 1 on without gaps."""
+    redirect_pool_id: str | None = None
+    redirect_url: str | None = None
+    redirect_prefix: str | None = None
+    """What is put before path and query of the request to make the URL to go to."""
+    redirect_http_code: int | None = None
+    """Of redirects to a URL or prefix."""
+    name: str = ""
+    description: str = ""
+    admin_state_up: bool = True
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    revision: int = 1
+    deleted: bool = False
+    created_at: float = 0.0
+    updated_at: float | None = None
+    rule_ids: tuple[str, ...] = ()
+
+
+class L7Rule(Value):
+    """One condition on a request."""
+
+    id: str
+    l7policy_id: str
+    load_balancer_id: str
+    project_id: str
+    type: L7RuleType
+    compare_type: L7RuleCompareType
+    value: str
+    key: str | None = None
+    """Name of the header, cookie or field that is looked at; None for types that need none."""
+    invert: bool = False
+    """Fulfilled by requests that do not match."""
+    admin_state_up: bool = True
+    tags: tuple[str, ...] = ()
+    provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
+    operating_status: OperatingStatus = OperatingStatus.OFFLINE
+    revision: int = 1
+    deleted: bool = False
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+Child = Listener | Pool | Member | HealthMonitor | L7Policy | L7Rule
 Resource = LoadBalancer | Child
 
 
@@ -185,6 +262,9 @@ class LoadBalancerTree(Value):
     pools: tuple[Pool, ...] = ()
     members: tuple[Member, ...] = ()
     health_monitors: tuple[HealthMonitor, ...] = ()
+    l7policies: tuple[L7Policy, ...] = ()
+    """By position."""
+    l7rules: tuple[L7Rule, ...] = ()
 
 
 class ListenerStatistics(Wire):

@@ -78,13 +78,15 @@ class GroupView(Value):
     capacity_score: float
     agents: tuple[AgentView, ...]
     holds_tenant: bool = False
+    in_zone: bool = True
+    """The load balancer's availability zone, if it has one, is here."""
     at_limit: tuple[str, ...] = ()
     """The metrics of its capacity policy that are at their limit, for people."""
 
     @property
     def eligible(self) -> bool:
-        """Can take a new load balancer now."""
-        return self.capacity_score < FULL_SCORE and any(agent.eligible for agent in self.agents)
+        """Can take the new load balancer now."""
+        return self.in_zone and self.capacity_score < FULL_SCORE and any(agent.eligible for agent in self.agents)
 
 
 class ShardView(Value):

@@ -4,8 +4,9 @@ Every method may raise the port's ``Unavailable`` error; callers decide whether 
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+from evenkeel.core.catalogue import AvailabilityZone, CatalogueEntry, CatalogueKind, Flavor, Offer
 from evenkeel.core.control import (
     Agent,
     Change,
@@ -13,6 +14,7 @@ from evenkeel.core.control import (
     Event,
     ListQuery,
     Page,
+    ServedBy,
     SessionRef,
     Shard,
     ShardOwner,
@@ -35,16 +37,20 @@ from evenkeel.core.messages import (
     SessionState,
 )
 from evenkeel.core.model import (
+    Child,
     HealthMonitor,
+    L7Policy,
+    L7Rule,
     Listener,
     ListenerStatistics,
-    LoadBalancer,
     LoadBalancerTree,
     Member,
     Pool,
     Subnet,
 )
+from evenkeel.core.network import DueClaim, Segment, VipClaim, VipPort
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
+from evenkeel.core.quota import Limits, ProjectQuotas, Quotas
 
 
 class Clock(Protocol):
@@ -177,8 +183,12 @@ class Device(Protocol):
 # -- network
 
 
+LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups"]
+"""What clients look up by name or id; ``policies`` are those of QoS."""
+
+
 class Network(Protocol):
-    """Where VIPs come from."""
+    """Where VIPs come from, and what the devices need to know of networks."""
 
     async def plan_vip(
         self,
@@ -189,12 +199,36 @@ class Network(Protocol):
         network_id: str | None,
         port_id: str | None,
         address: str | None,
+        marked: VipPort | None = None,
     ) -> VipPlan:
-        """How the VIP is to be taken. Raises :class:`Invalid` or :class:`NotFound` naming the field."""
+        """How the VIP is to be taken. ``marked``: what a port made for it says; None: what Octavia's say.
+
+        Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
+        :class:`NetworkUnavailable`. Whatever it raises, nothing stays taken.
+        """
         ...
 
-    async def release_vip(self, load_balancer: LoadBalancer) -> None:
-        """Give back what :meth:`plan_vip` took outside the database. Repeating it is harmless."""
+    async def abandon_vip(self, plan: VipPlan) -> None:
+        """The load balancer was not stored: have what :meth:`plan_vip` took given back soon. Never raises; without
+        this it is given back later."""
+        ...
+
+    async def release_vip(self, claim: VipClaim) -> bool:
+        """Give back what :meth:`plan_vip` took outside the database; was there anything? Repeating it is harmless.
+
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` if this one is refused."""
+        ...
+
+    async def segment(self, network_id: str, subnet_id: str) -> Segment:
+        """What devices need to know to be attached. Raises :class:`NotFound`, :class:`NetworkUnavailable`."""
+        ...
+
+    async def look_up(
+        self, kind: LookUp, filters: Mapping[str, str], *, project_id: str | None
+    ) -> tuple[Mapping[str, Any], ...]:
+        """What there is of a kind that the project may use (None: of every project), as Neutron's API shows it.
+
+        ``filters``: values of ``id``, ``name``, ``network_id``. Raises :class:`NetworkUnavailable`."""
         ...
 
 
@@ -212,7 +246,8 @@ class TenantStore(Protocol):
     """
 
     async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan) -> Change:
-        """Store a whole tree. Raises :class:`Conflict` for a VIP address in use or an id that exists."""
+        """Store a whole tree. Raises :class:`Conflict` for a VIP address in use or an id that exists, :class:`Invalid`
+        for a flavor or availability zone that is gone."""
         ...
 
     async def update_load_balancer(
@@ -229,8 +264,26 @@ class TenantStore(Protocol):
         """
         ...
 
-    async def add_listener(self, row: Listener, *, project_id: str | None) -> Change:
-        """``row.load_balancer_id`` is given. Same port on the load balancer: :class:`Conflict`."""
+    async def add_listener(
+        self,
+        row: Listener,
+        l7policies: Sequence[L7Policy] = (),
+        l7rules: Sequence[L7Rule] = (),
+        *,
+        project_id: str | None,
+    ) -> Change:
+        """``row.load_balancer_id`` is given, the policies' positions are right. Same port on the load balancer:
+        :class:`Conflict`."""
+        ...
+
+    async def add_l7policy(self, row: L7Policy, rules: Sequence[L7Rule], *, project_id: str | None) -> Change:
+        """``row.listener_id`` is given. It takes the place ``row.position``, or the one after the last if that is
+        less; those from there on move up. :class:`NotFound` for a pool that is not of the load balancer,
+        :class:`Invalid` for one of the wrong protocol."""
+        ...
+
+    async def add_l7rule(self, row: L7Rule, *, project_id: str | None) -> Change:
+        """``row.l7policy_id`` is given. More rules than are allowed: :class:`Conflict`."""
         ...
 
     async def add_pool(
@@ -265,31 +318,36 @@ class TenantStore(Protocol):
 
     async def update_child(
         self,
-        kind: type[Listener] | type[Pool] | type[Member] | type[HealthMonitor],
+        kind: type[Child],
         child_id: str,
         changes: Mapping[str, Any],
         *,
         parent_id: str | None = None,
         project_id: str | None,
     ) -> Change:
-        """Change attributes of a child; ``parent_id`` is the pool of a member."""
+        """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy that
+        is given a position moves there, and those in between make room."""
         ...
 
     async def delete_child(
         self,
-        kind: type[Listener] | type[Pool] | type[Member] | type[HealthMonitor],
+        kind: type[Child],
         child_id: str,
         *,
         parent_id: str | None = None,
         project_id: str | None,
     ) -> Change:
-        """Mark a child (and what is below it) deleted."""
+        """Mark a child (and what is below it) deleted. A pool that an L7 policy sends to: :class:`Conflict`."""
         ...
 
     async def get(
         self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: str | None
     ) -> Any:
         """One object with its ids of children. Raises :class:`NotFound`."""
+        ...
+
+    async def served_by(self, kind: type[Any], object_id: str, *, project_id: str | None) -> ServedBy:
+        """What serves the load balancer that the object is or belongs to; one query. Raises :class:`NotFound`."""
         ...
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
@@ -470,8 +528,11 @@ class OwnershipStore(Protocol):
         """(load balancer id, environment, project id) of those without a shard, oldest first."""
         ...
 
-    async def groups(self, environment: str, project_id: str, *, settle_seconds: float) -> tuple[GroupView, ...]:
-        """The environment's device groups as placement sees them. Constant number of queries."""
+    async def groups(
+        self, environment: str, project_id: str, *, settle_seconds: float, load_balancer_id: str | None = None
+    ) -> tuple[GroupView, ...]:
+        """The environment's device groups as placement sees them. Constant number of queries. ``load_balancer_id``: for
+        this one, which may be bound to a group by its availability zone."""
         ...
 
     async def place(
@@ -535,7 +596,78 @@ class OwnershipStore(Protocol):
         ...
 
 
-class Store(TenantStore, OperatorStore, OwnershipStore, Protocol):
+class ClaimStore(Protocol):
+    """What was taken of a network service, and has to be given back to it."""
+
+    async def claim_vip(self, claim: VipClaim, *, grace_seconds: float) -> None:
+        """Write down what may be taken. Due ``grace_seconds`` later unless a load balancer holds it by then; and
+        from the moment on that that load balancer's row is removed. Raises :class:`Conflict` if there is one."""
+        ...
+
+    async def abandon_vip(self, claim: VipClaim) -> None:
+        """It is due now, unless a load balancer holds it. Written down again if it was forgotten meanwhile."""
+        ...
+
+    async def forget_vip(self, load_balancer_id: str) -> None:
+        """It was given back, or never taken. One that a load balancer holds stays. Repeating it is harmless."""
+        ...
+
+    async def take_due_claims(self, *, limit: int, retry_seconds: float) -> tuple[DueClaim, ...]:
+        """Claims that are due, longest first, each to one caller only: for all others it is due again after
+        ``retry_seconds``, doubled with each attempt up to five minutes. One query if none is."""
+        ...
+
+
+class QuotaStore(Protocol):
+    """How much projects may have. The limits hold in every write that makes something: it raises :class:`QuotaMet`."""
+
+    def default_quotas(self) -> Quotas:
+        """Of projects that have none of their own."""
+        ...
+
+    async def quotas_of(self, project_id: str) -> ProjectQuotas:
+        """The project's quotas, the default ones filled in; one query."""
+        ...
+
+    async def list_quotas(self, query: ListQuery) -> Page:
+        """A page of the quotas of projects that have some of their own. Raises as :meth:`TenantStore.list`."""
+        ...
+
+    async def set_quotas(self, project_id: str, limits: Limits) -> ProjectQuotas:
+        """Set those given; None: back to the default. What is there already stays."""
+        ...
+
+
+class CatalogueStore(Protocol):
+    """Flavors, availability zones (known by name) and their profiles."""
+
+    async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
+        """A page of one kind. Raises as :meth:`TenantStore.list`."""
+        ...
+
+    async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
+        """One of a kind. Raises :class:`NotFound`."""
+        ...
+
+    async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
+        """Store one. Raises :class:`Conflict` if the name is taken, :class:`Invalid` if there is no such profile."""
+        ...
+
+    async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
+        """Change attributes. Raises :class:`NotFound`; :class:`Conflict` if the name is taken, or for anything but the
+        name of a profile in use."""
+        ...
+
+    async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
+        """Raises :class:`NotFound`, :class:`Conflict` while it is in use."""
+        ...
+
+    async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
+        """What choosing it means; None: there is none. One query."""
+        ...
+
+
+class Store(TenantStore, OperatorStore, OwnershipStore, ClaimStore, QuotaStore, CatalogueStore, Protocol):
     """The database."""
 
     async def start(self) -> None:
@@ -553,10 +685,12 @@ class Store(TenantStore, OperatorStore, OwnershipStore, Protocol):
 
 __all__ = [
     "Bus",
+    "ClaimStore",
     "Clock",
     "Device",
     "DeviceState",
     "Handler",
+    "LookUp",
     "Network",
     "OperatorStore",
     "OwnershipStore",

@@ -6,6 +6,10 @@ render to the same device objects.
 
 from evenkeel.core.model import (
     HealthMonitorType,
+    L7PolicyAction,
+    L7Rule,
+    L7RuleCompareType,
+    L7RuleType,
     LbAlgorithm,
     ListenerProtocol,
     LoadBalancerTree,
@@ -61,6 +65,31 @@ class ServicePool(Wire):
     name: str = ""
 
 
+class ServiceL7Rule(Wire):
+    """One condition on a request."""
+
+    id: str
+    type: L7RuleType
+    compare_type: L7RuleCompareType
+    value: str
+    key: str | None = None
+    invert: bool = False
+    admin_state_up: bool = True
+
+
+class ServiceL7Policy(Wire):
+    """What is done with requests that fulfil all rules that are up; its pool is named by id."""
+
+    id: str
+    action: L7PolicyAction
+    redirect_pool_id: str | None = None
+    redirect_url: str | None = None
+    redirect_prefix: str | None = None
+    redirect_http_code: int | None = None
+    admin_state_up: bool = True
+    rules: tuple[ServiceL7Rule, ...] = ()
+
+
 class ServiceListener(Wire):
     """A listener; its pool is named by id."""
 
@@ -75,6 +104,9 @@ class ServiceListener(Wire):
     timeout_member_connect: int = 5_000
     timeout_member_data: int = 50_000
     timeout_tcp_inspect: int = 0
+    allowed_cidrs: tuple[str, ...] = ()
+    l7policies: tuple[ServiceL7Policy, ...] = ()
+    """By position: the first one that matches decides."""
     name: str = ""
     description: str = ""
 
@@ -105,6 +137,7 @@ def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
             deleted=True,
         )
     live_pools = {pool.id for pool in tree.pools if not pool.deleted}
+    policies = _policies_of(tree)
     return ServiceDefinition(
         load_balancer_id=root.id,
         project_id=root.project_id,
@@ -125,6 +158,8 @@ def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
                 timeout_member_connect=row.timeout_member_connect,
                 timeout_member_data=row.timeout_member_data,
                 timeout_tcp_inspect=row.timeout_tcp_inspect,
+                allowed_cidrs=row.allowed_cidrs,
+                l7policies=tuple(policies.get(row.id, ())),
                 name=row.name,
                 description=row.description,
             )
@@ -132,6 +167,42 @@ def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
             if not row.deleted
         ),
         pools=_pools_of(tree),
+    )
+
+
+def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
+    """By listener id, in order."""
+    rules: dict[str, list[ServiceL7Rule]] = {}
+    for rule in tree.l7rules:
+        if not rule.deleted:
+            rules.setdefault(rule.l7policy_id, []).append(_rule_of(rule))
+    policies: dict[str, list[ServiceL7Policy]] = {}
+    for row in sorted(tree.l7policies, key=lambda policy: policy.position):
+        if not row.deleted:
+            policies.setdefault(row.listener_id, []).append(
+                ServiceL7Policy(
+                    id=row.id,
+                    action=row.action,
+                    redirect_pool_id=row.redirect_pool_id,
+                    redirect_url=row.redirect_url,
+                    redirect_prefix=row.redirect_prefix,
+                    redirect_http_code=row.redirect_http_code,
+                    admin_state_up=row.admin_state_up,
+                    rules=tuple(rules.get(row.id, ())),
+                )
+            )
+    return policies
+
+
+def _rule_of(row: L7Rule) -> ServiceL7Rule:
+    return ServiceL7Rule(
+        id=row.id,
+        type=row.type,
+        compare_type=row.compare_type,
+        value=row.value,
+        key=row.key,
+        invert=row.invert,
+        admin_state_up=row.admin_state_up,
     )
 
 

@@ -7,13 +7,16 @@ outside the database, so there is nothing to give back.
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
+from ipaddress import ip_network
+from typing import Any, Protocol
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound, Unsupported
-from evenkeel.core.model import LoadBalancer, Subnet
+from evenkeel.core.model import Subnet
+from evenkeel.core.network import Segment, VipClaim, VipPort
+from evenkeel.core.ports import LookUp
+from evenkeel.network.addresses import Address, check_address, choose_subnet, parsed_address
 
 PORT_NAMESPACE = uuid.UUID("5c8b6f9e-2d5c-4c39-9a55-1f7b3a4f0c11")
 """Port ids are derived from load balancer ids: a repeated plan names the same port."""
@@ -54,15 +57,16 @@ class BuiltinNetwork:
         network_id: str | None,
         port_id: str | None,
         address: str | None,
+        marked: VipPort | None = None,
     ) -> VipPlan:
         """How the VIP is to be taken. Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming
         the field."""
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
-        wanted = None if address is None else _parsed(address)
+        wanted = None if address is None else parsed_address(address)
         subnet = await self._find(project_id, subnet_id, network_id, wanted)
         if wanted is not None:
-            _check_address(wanted, subnet)
+            check_address(wanted, subnet)
         return VipPlan(
             subnet_id=subnet.id,
             network_id=subnet.network_id,
@@ -72,11 +76,34 @@ class BuiltinNetwork:
             allocation_end=subnet.allocation_end,
         )
 
-    async def release_vip(self, load_balancer: LoadBalancer) -> None:
+    async def abandon_vip(self, plan: VipPlan) -> None:
         """Nothing was taken outside the database."""
 
+    async def release_vip(self, claim: VipClaim) -> bool:
+        """Nothing was taken outside the database."""
+        return False
+
+    async def segment(self, network_id: str, subnet_id: str) -> Segment:
+        """The pool's subnet: the devices are attached to it already. Raises :class:`NotFound`."""
+        for subnet in await self._store.subnets():
+            if (subnet.id, subnet.network_id) == (subnet_id, network_id):
+                return Segment(
+                    network_id=network_id, subnet_id=subnet_id, cidr=subnet.cidr, gateway_ip=subnet.gateway_ip
+                )
+        raise NotFound("Subnet", subnet_id)
+
+    async def look_up(
+        self, kind: LookUp, filters: Mapping[str, str], *, project_id: str | None
+    ) -> tuple[Mapping[str, Any], ...]:
+        """Subnets and their networks; there is nothing else."""
+        if kind not in ("subnets", "networks"):
+            return ()
+        subnets = [row for row in await self._store.subnets() if project_id in (None, row.project_id or project_id)]
+        shown = [_shown(row) for row in subnets] if kind == "subnets" else _networks(subnets)
+        return tuple(row for row in shown if all(row.get(name) == value for name, value in filters.items()))
+
     async def _find(
-        self, project_id: str, subnet_id: str | None, network_id: str | None, wanted: "Address | None"
+        self, project_id: str, subnet_id: str | None, network_id: str | None, wanted: Address | None
     ) -> Subnet:
         if self._monotonic() - self._read_at_seconds < self._cache_seconds:
             try:
@@ -88,82 +115,36 @@ class BuiltinNetwork:
         return choose_subnet(self._known, project_id, subnet_id, network_id, wanted)
 
 
-Address = IPv4Address | IPv6Address
-Net = IPv4Network | IPv6Network
+def _shown(subnet: Subnet) -> dict[str, Any]:
+    return {
+        "id": subnet.id,
+        "name": subnet.name,
+        "network_id": subnet.network_id,
+        "cidr": subnet.cidr,
+        "ip_version": ip_network(subnet.cidr).version,
+        "gateway_ip": subnet.gateway_ip,
+        "allocation_pools": [{"start": subnet.allocation_start, "end": subnet.allocation_end}],
+        "project_id": subnet.project_id or "",
+        "tenant_id": subnet.project_id or "",
+        "enable_dhcp": False,
+    }
 
 
-def choose_subnet(
-    known: Iterable[Subnet], project_id: str, subnet_id: str | None, network_id: str | None, wanted: Address | None
-) -> Subnet:
-    """The subnet that is meant: by id, else the network's first that fits, else the only one that holds ``wanted``.
-
-    Raises :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if nothing tells the subnet.
-    """
-    visible = [subnet for subnet in known if subnet.project_id in (None, project_id)]
-    if subnet_id:
-        return _by_id(visible, subnet_id, network_id)
-    if network_id:
-        return _of_network(visible, network_id, wanted)
-    if wanted is None:
-        raise Invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
-    holding = [subnet for subnet in visible if wanted in ip_network(subnet.cidr)]
-    if len(holding) == 1:
-        return holding[0]
-    which = "more than one subnet holds it" if holding else "no subnet holds it"
-    raise Invalid(
-        f"Invalid input for field/attribute vip_address. Value: '{wanted}'. {which}; "
-        "VIP must contain one of: vip_network_id, vip_subnet_id."
-    )
-
-
-def _by_id(visible: list[Subnet], subnet_id: str, network_id: str | None) -> Subnet:
-    for subnet in visible:
-        if subnet.id == subnet_id:
-            if network_id and network_id != subnet.network_id:
-                raise Invalid(
-                    f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
-                    f"Subnet {subnet_id} is on network {subnet.network_id}."
-                )
-            return subnet
-    raise NotFound("Subnet", subnet_id)
-
-
-def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) -> Subnet:
-    subnets = [subnet for subnet in visible if subnet.network_id == network_id]
-    if not subnets:
-        raise NotFound("Network", network_id)
-    if wanted is None:
-        return subnets[0]
-    return next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])
-
-
-def _parsed(address: str) -> Address:
-    try:
-        if "%" in address:
-            raise ValueError("scoped")
-        return ip_address(address)
-    except ValueError as error:
-        raise Invalid(
-            f"Invalid input for field/attribute vip_address. Value: '{address}'. "
-            "Value should be an IPv4 or IPv6 address."
-        ) from error
-
-
-def _check_address(wanted: Address, subnet: Subnet) -> None:
-    network = ip_network(subnet.cidr)
-    if wanted not in network:
-        problem = f"is outside subnet {subnet.id}; allowed are addresses of {subnet.cidr}"
-    elif subnet.gateway_ip and wanted == ip_address(subnet.gateway_ip):
-        problem = f"is the gateway of subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
-    elif network.prefixlen < network.max_prefixlen - 1 and wanted in reserved_addresses(network):
-        problem = f"is reserved in subnet {subnet.id}; allowed are host addresses of {subnet.cidr}"
-    else:
-        return
-    raise Invalid(f"Invalid input for field/attribute vip_address. Value: '{wanted}'. The address {problem}.")
-
-
-def reserved_addresses(network: Net) -> tuple[Address, ...]:
-    """Addresses of the network that no host may have: all-zeros, and for IPv4 the broadcast address."""
-    if network.version == 4:
-        return (network.network_address, network.broadcast_address)
-    return (network.network_address,)
+def _networks(subnets: Iterable[Subnet]) -> list[dict[str, Any]]:
+    """The networks of the subnets; a network is called like its first subnet."""
+    found: dict[str, dict[str, Any]] = {}
+    for subnet in subnets:
+        shown = found.setdefault(
+            subnet.network_id,
+            {
+                "id": subnet.network_id,
+                "name": subnet.name,
+                "project_id": subnet.project_id or "",
+                "tenant_id": subnet.project_id or "",
+                "admin_state_up": True,
+                "status": "ACTIVE",
+                "subnets": [],
+            },
+        )
+        shown["subnets"].append(subnet.id)
+    return list(found.values())

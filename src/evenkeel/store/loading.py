@@ -6,16 +6,20 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, CursorResult, Select, select
 
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancerTree, Member, Pool
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 from evenkeel.store.among import among_given
 from evenkeel.store.rows import (
     HEALTH_MONITOR,
+    L7POLICY,
+    L7RULE,
     LISTENER,
     LOAD_BALANCER,
     MEMBER,
     POOL,
     Kind,
     health_monitor_of,
+    l7policy_of,
+    l7rule_of,
     listener_of,
     load_balancer_of,
     member_of,
@@ -24,16 +28,18 @@ from evenkeel.store.rows import (
 
 
 class _Below(NamedTuple):
-    """What is below one load balancer, as read; pools still as rows, for they are built with their ids."""
+    """What is below one load balancer, as read; what carries ids of children still as rows."""
 
-    listeners: list[Listener]
+    listener_rows: list[Any]
     pool_rows: list[Any]
     members: list[Member]
     monitors: list[HealthMonitor]
+    policy_rows: dict[str, Any]
+    rules: list[L7Rule]
 
 
 def load_trees(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, LoadBalancerTree]:
-    """The trees of those load balancers that exist, by id in the order asked for; five queries.
+    """The trees of those load balancers that exist, by id in the order asked for; six queries.
 
     Rows marked deleted are included: what is to be removed from a device is part of the picture. Children are in
     the order they were made. Load balancers are read first, so a tree never claims a revision newer than what it
@@ -43,10 +49,9 @@ def load_trees(connection: Connection, load_balancer_ids: Sequence[str]) -> dict
         return {}
     wanted = list(dict.fromkeys(load_balancer_ids))
     roots = {row[0]: row for row in connection.execute(_ROOTS, {"wanted": wanted})}
-    below = {id_: _Below([], [], [], []) for id_ in roots}
+    below = {id_: _Below([], [], [], [], {}, []) for id_ in roots}
     for row in _children(connection, LISTENER, wanted):
-        listener = listener_of(row)
-        below[listener.load_balancer_id].listeners.append(listener)
+        below[row.load_balancer_id].listener_rows.append(row)
     for row in _children(connection, POOL, wanted):
         below[row.load_balancer_id].pool_rows.append(row)
     for row in _children(connection, MEMBER, wanted):
@@ -55,6 +60,7 @@ def load_trees(connection: Connection, load_balancer_ids: Sequence[str]) -> dict
     for row in _children(connection, HEALTH_MONITOR, wanted):
         monitor = health_monitor_of(row)
         below[monitor.load_balancer_id].monitors.append(monitor)
+    _add_policies(connection, wanted, below)
     return {id_: _tree(roots[id_], below[id_]) for id_ in wanted if id_ in roots}
 
 
@@ -72,22 +78,63 @@ def _children_of(kind: Kind) -> Select[Any]:
     return select(*kind.columns).where(owned).order_by(table.c.created_at, table.c.id)
 
 
+def _add_policies(connection: Connection, load_balancer_ids: list[str], below: dict[str, _Below]) -> None:
+    """Both kinds by one query: most load balancers have neither."""
+    for row in connection.execute(_POLICIES_WITH_RULES, {"wanted": load_balancer_ids}):
+        policy, rule = row[:_POLICY_COLUMNS], row[_POLICY_COLUMNS:]
+        into = below[row.load_balancer_id]
+        into.policy_rows[policy[0]] = policy
+        if rule[0] is not None:
+            into.rules.append(l7rule_of(rule))
+
+
+_POLICY_COLUMNS = len(L7POLICY.columns)
+_POLICIES_WITH_RULES = (
+    select(*L7POLICY.columns, *(column.label(f"rule_{column.name}") for column in L7RULE.columns))
+    .select_from(L7POLICY.table.outerjoin(L7RULE.table, L7RULE.table.c.l7policy_id == L7POLICY.table.c.id))
+    .where(among_given(L7POLICY.table.c.load_balancer_id, "wanted"))
+    .order_by(
+        L7POLICY.table.c.position,
+        L7POLICY.table.c.created_at,
+        L7POLICY.table.c.id,
+        L7RULE.table.c.created_at,
+        L7RULE.table.c.id,
+    )
+)
+
+
 def _tree(root: Any, below: _Below) -> LoadBalancerTree:
-    pools = _pools(below)
+    policies = _policies(below)
+    listeners = _listeners(below, policies)
+    pools = _pools(below, listeners)
     return LoadBalancerTree(
-        load_balancer=load_balancer_of(
-            root, [listener.id for listener in below.listeners], [pool.id for pool in pools]
-        ),
-        listeners=tuple(below.listeners),
+        load_balancer=load_balancer_of(root, [listener.id for listener in listeners], [pool.id for pool in pools]),
+        listeners=listeners,
         pools=pools,
         members=tuple(below.members),
         health_monitors=tuple(below.monitors),
+        l7policies=policies,
+        l7rules=tuple(below.rules),
     )
 
 
-def _pools(below: _Below) -> tuple[Pool, ...]:
+def _policies(below: _Below) -> tuple[L7Policy, ...]:
+    rules: dict[str, list[str]] = {}
+    for rule in below.rules:
+        rules.setdefault(rule.l7policy_id, []).append(rule.id)
+    return tuple(l7policy_of(row, rules.get(id_, ())) for id_, row in below.policy_rows.items())
+
+
+def _listeners(below: _Below, policies: tuple[L7Policy, ...]) -> tuple[Listener, ...]:
+    ids: dict[str, list[str]] = {}
+    for policy in policies:
+        ids.setdefault(policy.listener_id, []).append(policy.id)
+    return tuple(listener_of(row, ids.get(row.id, ())) for row in below.listener_rows)
+
+
+def _pools(below: _Below, senders: tuple[Listener, ...]) -> tuple[Pool, ...]:
     listeners: dict[str, list[str]] = {}
-    for listener in below.listeners:
+    for listener in senders:
         if listener.default_pool_id is not None:
             listeners.setdefault(listener.default_pool_id, []).append(listener.id)
     members: dict[str, list[str]] = {}

@@ -1,5 +1,6 @@
 """What the parts of the SQL store share."""
 
+from evenkeel.core.quota import Quotas
 from evenkeel.core.values import Value
 from evenkeel.store.database import Database
 
@@ -9,6 +10,8 @@ class StoreOptions(Value):
 
     pending_deadline_seconds: float = 300.0
     """A placed object that is PENDING for longer becomes ERROR (and is still retried)."""
+    default_quotas: Quotas = Quotas()
+    """Of projects that have none of their own."""
 
 
 class Part:

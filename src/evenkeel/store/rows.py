@@ -15,6 +15,8 @@ from evenkeel.core.control import Agent, Environment, Event, Shard
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import (
     HealthMonitor,
+    L7Policy,
+    L7Rule,
     Listener,
     LoadBalancer,
     Member,
@@ -38,8 +40,9 @@ _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
 _serving = msgspec.json.Decoder(tuple[ShardEpoch, ...])
 _capacity = msgspec.json.Decoder(dict[str, CapacityFigure])
 
-JSON_FIELDS = frozenset({"tags", "insert_headers", "session_persistence"})
+JSON_FIELDS = frozenset({"tags", "insert_headers", "session_persistence", "allowed_cidrs"})
 """Attributes kept as JSON text: no filter or order by them."""
+_LISTS = frozenset({"tags", "allowed_cidrs"})
 
 
 def _columns(table: Table, names: str) -> Columns:
@@ -53,12 +56,12 @@ _COMMONS = len(_COMMON.split())
 LOAD_BALANCER_COLUMNS = _columns(
     schema.load_balancer,
     _COMMON + " description provider vip_address vip_subnet_id vip_network_id vip_port_id applied_revision"
-    " status_reason operating_reason shard_id",
+    " status_reason operating_reason shard_id flavor_id availability_zone zone_group_number",
 )
 LISTENER_COLUMNS = _columns(
     schema.listener,
     _COMMON + " load_balancer_id description protocol protocol_port connection_limit default_pool_id insert_headers"
-    " timeout_client_data timeout_member_connect timeout_member_data timeout_tcp_inspect",
+    " timeout_client_data timeout_member_connect timeout_member_data timeout_tcp_inspect allowed_cidrs",
 )
 POOL_COLUMNS = _columns(
     schema.pool, _COMMON + " load_balancer_id description protocol lb_algorithm session_persistence"
@@ -72,6 +75,15 @@ HEALTH_MONITOR_COLUMNS = _columns(
     _COMMON + " load_balancer_id pool_id type delay timeout max_retries max_retries_down http_method url_path"
     " expected_codes http_version domain_name",
 )
+L7POLICY_COLUMNS = _columns(
+    schema.l7policy,
+    _COMMON + " load_balancer_id description listener_id action position redirect_pool_id redirect_url redirect_prefix"
+    " redirect_http_code",
+)
+L7RULE_COLUMNS = _columns(
+    schema.l7rule,
+    _COMMON.replace(" name ", " ") + " load_balancer_id l7policy_id type compare_type key value invert",
+)
 
 
 def load_balancer_of(
@@ -79,13 +91,14 @@ def load_balancer_of(
 ) -> LoadBalancer:
     """The load balancer of a row of ``LOAD_BALANCER_COLUMNS``."""
     id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    description, provider, address, subnet, network, port, applied, reason, operating_reason, shard = row[_COMMONS:]
+    description, provider, address, subnet, network, port, applied, reason, *rest = row[_COMMONS:]
+    operating_reason, shard, flavor, zone, zone_group = rest
     return LoadBalancer(
         id=id_,
         project_id=project,
         name=name,
         admin_state_up=up,
-        tags=_tags(tags),
+        tags=_text_list(tags),
         provisioning_status=_PROVISIONING[provisioning],
         operating_status=_OPERATING[operating],
         revision=revision,
@@ -99,21 +112,24 @@ def load_balancer_of(
         status_reason=reason,
         operating_reason=operating_reason,
         shard_id=shard,
+        flavor_id=flavor,
+        availability_zone=zone,
+        zone_group_number=zone_group,
         listener_ids=tuple(listener_ids),
         pool_ids=tuple(pool_ids),
     )
 
 
-def listener_of(row: Sequence[Any]) -> Listener:
+def listener_of(row: Sequence[Any], l7policy_ids: Iterable[str] = ()) -> Listener:
     """The listener of a row of ``LISTENER_COLUMNS``."""
     id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, description, protocol, port, limit, pool, headers, client, connect, data, inspect = row[_COMMONS:]
+    lb, description, protocol, port, limit, pool, headers, client, connect, data, inspect, cidrs = row[_COMMONS:]
     return Listener(
         id=id_,
         project_id=project,
         name=name,
         admin_state_up=up,
-        tags=_tags(tags),
+        tags=_text_list(tags),
         provisioning_status=_PROVISIONING[provisioning],
         operating_status=_OPERATING[operating],
         revision=revision,
@@ -131,6 +147,8 @@ def listener_of(row: Sequence[Any]) -> Listener:
         timeout_member_connect=connect,
         timeout_member_data=data,
         timeout_tcp_inspect=inspect,
+        allowed_cidrs=_text_list(cidrs),
+        l7policy_ids=tuple(l7policy_ids),
     )
 
 
@@ -148,7 +166,7 @@ def pool_of(
         project_id=project,
         name=name,
         admin_state_up=up,
-        tags=_tags(tags),
+        tags=_text_list(tags),
         provisioning_status=_PROVISIONING[provisioning],
         operating_status=_OPERATING[operating],
         revision=revision,
@@ -175,7 +193,7 @@ def member_of(row: Sequence[Any]) -> Member:
         project_id=project,
         name=name,
         admin_state_up=up,
-        tags=_tags(tags),
+        tags=_text_list(tags),
         provisioning_status=_PROVISIONING[provisioning],
         operating_status=_OPERATING[operating],
         revision=revision,
@@ -203,7 +221,7 @@ def health_monitor_of(row: Sequence[Any]) -> HealthMonitor:
         project_id=project,
         name=name,
         admin_state_up=up,
-        tags=_tags(tags),
+        tags=_text_list(tags),
         provisioning_status=_PROVISIONING[provisioning],
         operating_status=_OPERATING[operating],
         revision=revision,
@@ -225,7 +243,61 @@ def health_monitor_of(row: Sequence[Any]) -> HealthMonitor:
     )
 
 
-def _tags(text: str) -> tuple[str, ...]:
+def l7policy_of(row: Sequence[Any], rule_ids: Iterable[str] = ()) -> L7Policy:
+    """The L7 policy of a row of ``L7POLICY_COLUMNS``."""
+    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
+    lb, description, listener, action, position, pool, url, prefix, code = row[_COMMONS:]
+    return L7Policy(
+        id=id_,
+        project_id=project,
+        name=name,
+        admin_state_up=up,
+        tags=_text_list(tags),
+        provisioning_status=_PROVISIONING[provisioning],
+        operating_status=_OPERATING[operating],
+        revision=revision,
+        deleted=deleted,
+        created_at=created,
+        updated_at=updated,
+        load_balancer_id=lb,
+        description=description,
+        listener_id=listener,
+        action=action,
+        position=position,
+        redirect_pool_id=pool,
+        redirect_url=url,
+        redirect_prefix=prefix,
+        redirect_http_code=code,
+        rule_ids=tuple(rule_ids),
+    )
+
+
+def l7rule_of(row: Sequence[Any]) -> L7Rule:
+    """The L7 rule of a row of ``L7RULE_COLUMNS``."""
+    id_, project, up, tags, provisioning, operating, revision, deleted, created, updated = row[: _COMMONS - 1]
+    lb, policy, type_, compare_type, key, value, invert = row[_COMMONS - 1 :]
+    return L7Rule(
+        id=id_,
+        project_id=project,
+        admin_state_up=up,
+        tags=_text_list(tags),
+        provisioning_status=_PROVISIONING[provisioning],
+        operating_status=_OPERATING[operating],
+        revision=revision,
+        deleted=deleted,
+        created_at=created,
+        updated_at=updated,
+        load_balancer_id=lb,
+        l7policy_id=policy,
+        type=type_,
+        compare_type=compare_type,
+        key=key,
+        value=value,
+        invert=invert,
+    )
+
+
+def _text_list(text: str) -> tuple[str, ...]:
     return () if text == "[]" else _texts.decode(text)
 
 
@@ -238,13 +310,21 @@ class Kind:
     table: Table
     columns: Columns
     build: Callable[..., Any]
+    parent: Column[Any] | None = None
+    """The id by which the API names the object's parent in paths; None where there is none in them."""
+    key: str = "id"
+    """What objects are named by, and lists continued after."""
+    order: tuple[str, ...] = ("created_at", "id")
+    """A total order, the last of every list."""
 
 
 LOAD_BALANCER = Kind("Load Balancer", schema.load_balancer, LOAD_BALANCER_COLUMNS, load_balancer_of)
 LISTENER = Kind("Listener", schema.listener, LISTENER_COLUMNS, listener_of)
 POOL = Kind("Pool", schema.pool, POOL_COLUMNS, pool_of)
-MEMBER = Kind("Member", schema.member, MEMBER_COLUMNS, member_of)
+MEMBER = Kind("Member", schema.member, MEMBER_COLUMNS, member_of, schema.member.c.pool_id)
 HEALTH_MONITOR = Kind("Health Monitor", schema.health_monitor, HEALTH_MONITOR_COLUMNS, health_monitor_of)
+L7POLICY = Kind("L7Policy", schema.l7policy, L7POLICY_COLUMNS, l7policy_of)
+L7RULE = Kind("L7Rule", schema.l7rule, L7RULE_COLUMNS, l7rule_of, schema.l7rule.c.l7policy_id)
 
 KINDS: dict[type[Any], Kind] = {
     LoadBalancer: LOAD_BALANCER,
@@ -252,6 +332,8 @@ KINDS: dict[type[Any], Kind] = {
     Pool: POOL,
     Member: MEMBER,
     HealthMonitor: HEALTH_MONITOR,
+    L7Policy: L7POLICY,
+    L7Rule: L7RULE,
 }
 
 
@@ -271,7 +353,7 @@ def _encoded(name: str, value: Any) -> Any:
         return value
     if value is None:
         # session_persistence is the only one of them that may be absent
-        return None if name == "session_persistence" else "[]" if name == "tags" else "{}"
+        return None if name == "session_persistence" else "[]" if name in _LISTS else "{}"
     return msgspec.json.encode(value).decode()
 
 

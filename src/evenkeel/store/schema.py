@@ -151,12 +151,70 @@ subnet = Table(
 )
 
 
+quota = Table(  # a project that has limits of its own, or that defaults have limited; the row is the lock of counting
+    "quota",
+    metadata,
+    Column("project_id", NAME, primary_key=True),
+    Column("checks", BigInteger, nullable=False, default=0),  # raised by each check, so that two cannot both count
+    # NULL: the default
+    *(
+        Column(name, Integer)
+        for name in ("loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule")
+    ),
+)
+
+flavor_profile = Table(
+    "flavor_profile",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", NAME, nullable=False),
+    Column("provider_name", String(64), nullable=False),
+    Column("flavor_data", Text, nullable=False),  # JSON object, as it was given
+    Column("created_at", Double, nullable=False),
+)
+
+flavor = Table(
+    "flavor",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", NAME, nullable=False, unique=True),
+    Column("description", NAME, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("flavor_profile_id", ID, ForeignKey("flavor_profile.id"), nullable=False, index=True),
+    Column("created_at", Double, nullable=False),
+)
+
+availability_zone_profile = Table(
+    "availability_zone_profile",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", NAME, nullable=False),
+    Column("provider_name", String(64), nullable=False),
+    Column("availability_zone_data", Text, nullable=False),  # JSON object, as it was given
+    Column("created_at", Double, nullable=False),
+)
+
+availability_zone = Table(
+    "availability_zone",
+    metadata,
+    Column("name", NAME, primary_key=True),
+    Column("description", NAME, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("availability_zone_profile_id", ID, ForeignKey("availability_zone_profile.id"), nullable=False, index=True),
+    Column("created_at", Double, nullable=False),
+)
+
+
 def _tenant_columns() -> list[Column[object]]:
+    """What every tenant object with a name has."""
+    return [*_nameless_columns(), Column("name", NAME, nullable=False)]
+
+
+def _nameless_columns() -> list[Column[object]]:
     """What every tenant object has."""
     return [
         Column("id", ID, primary_key=True),
         Column("project_id", NAME, nullable=False),
-        Column("name", NAME, nullable=False),
         Column("admin_state_up", Boolean, nullable=False),
         Column("tags", Text, nullable=False),
         Column("provisioning_status", String(16), nullable=False),
@@ -184,6 +242,10 @@ load_balancer = Table(
     Column("operating_reason", NAME, nullable=False, default="", server_default=""),  # why DEGRADED, for people
     Column("pending_deadline", Double),  # NULL: nothing pending, or not placed yet
     Column("shard_id", ID),  # NULL: not placed yet
+    # both are in use as long as the row is there, also while it is being deleted
+    Column("flavor_id", ID, ForeignKey("flavor.id"), index=True),
+    Column("availability_zone", NAME, ForeignKey("availability_zone.name"), index=True),
+    Column("zone_group_number", Integer),  # the only device group it may go to, by its zone; NULL: any
     # no live_key: the address stays taken until the device has let go of it
     UniqueConstraint("vip_network_id", "vip_address"),
     # "what is to be done in this shard" is revision > applied_revision OR ERROR: see ix below and store/ownership
@@ -197,10 +259,13 @@ load_balancer = Table(
 
 def _child_columns() -> list[Column[object]]:
     """What every object below a load balancer has."""
-    return [
-        *_tenant_columns(),
-        Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), nullable=False, index=True),
-    ]
+    return [*_tenant_columns(), _load_balancer_id()]
+
+
+def _load_balancer_id() -> Column[object]:
+    return Column(
+        "load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), nullable=False, index=True
+    )
 
 
 listener = Table(
@@ -217,6 +282,7 @@ listener = Table(
     Column("timeout_member_connect", Integer, nullable=False),
     Column("timeout_member_data", Integer, nullable=False),
     Column("timeout_tcp_inspect", Integer, nullable=False),
+    Column("allowed_cidrs", Text, nullable=False, default="[]", server_default="[]"),
     UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
     Index("ix_listener_project_created", "project_id", "created_at", "id"),
 )
@@ -267,6 +333,36 @@ health_monitor = Table(
     Index("ix_health_monitor_project_created", "project_id", "created_at", "id"),
 )
 
+l7policy = Table(
+    "l7policy",
+    metadata,
+    *_child_columns(),
+    Column("description", NAME, nullable=False),
+    Column("listener_id", ID, ForeignKey("listener.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("action", String(32), nullable=False),
+    # of live rows: from 1 on without gaps; no unique constraint, as one statement moves many rows
+    Column("position", Integer, nullable=False),
+    Column("redirect_pool_id", ID, index=True),
+    Column("redirect_url", NAME),
+    Column("redirect_prefix", NAME),
+    Column("redirect_http_code", Integer),
+    Index("ix_l7policy_project_created", "project_id", "created_at", "id"),
+)
+
+l7rule = Table(
+    "l7rule",
+    metadata,
+    *_nameless_columns(),
+    _load_balancer_id(),
+    Column("l7policy_id", ID, ForeignKey("l7policy.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("type", String(32), nullable=False),
+    Column("compare_type", String(16), nullable=False),
+    Column("key", NAME),
+    Column("value", NAME, nullable=False),
+    Column("invert", Boolean, nullable=False),
+    Index("ix_l7rule_project_created", "project_id", "created_at", "id"),
+)
+
 listener_statistics = Table(
     "listener_statistics",
     metadata,
@@ -277,6 +373,21 @@ listener_statistics = Table(
     Column("active_connections", BigInteger, nullable=False),
     Column("total_connections", BigInteger, nullable=False),
     Column("request_errors", BigInteger, nullable=False),
+)
+
+vip_claim = Table(  # what may have been taken of a network service, written down before it is
+    "vip_claim",
+    metadata,
+    Column("load_balancer_id", ID, primary_key=True),
+    # set with the load balancer, emptied by the database when its row goes, whatever removes it
+    Column("held_by", ID, ForeignKey("load_balancer.id", ondelete="SET NULL")),
+    Column("device_owner", NAME, nullable=False),
+    Column("device_id", NAME, nullable=False),
+    Column("port_id", ID),  # known once held
+    Column("made_at", Double, nullable=False),
+    Column("due_at", Double, nullable=False),  # if nobody holds it
+    Column("attempts", Integer, nullable=False),
+    Index("ix_vip_claim_held_by_due_at", "held_by", "due_at"),
 )
 
 event = Table(

@@ -2,15 +2,18 @@
 
 from sqlalchemy import text
 
+from evenkeel.store.catalogue import CataloguePart
 from evenkeel.store.database import Database, open_database
 from evenkeel.store.migrations import upgrade
 from evenkeel.store.operator import OperatorPart
 from evenkeel.store.ownership import OwnershipPart
 from evenkeel.store.part import StoreOptions
+from evenkeel.store.quotas import QuotaPart
 from evenkeel.store.tenant import TenantPart
+from evenkeel.store.vip_claims import VipClaimsPart
 
 
-class SqlStore(TenantPart, OperatorPart, OwnershipPart):
+class SqlStore(TenantPart, OperatorPart, OwnershipPart, VipClaimsPart, QuotaPart, CataloguePart):
     """Implements :class:`evenkeel.core.ports.Store`. Use :func:`open_store`."""
 
     @property

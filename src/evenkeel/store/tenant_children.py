@@ -4,6 +4,7 @@ Each takes the load balancer's lock, touches the parents, inserts. What another 
 forbids (port, address, second monitor) is left to the unique constraints.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -13,15 +14,18 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound, RequestError
-from evenkeel.core.model import HealthMonitor, Listener, Member, Pool
+from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.database import Op
 from evenkeel.store.part import Part
+from evenkeel.store.quota_check import check_quota, made
 from evenkeel.store.returning import returning
 from evenkeel.store.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
 from evenkeel.store.tenant_conflicts import (
     check_members,
     check_protocols,
+    check_rule_count,
     child_conflict,
     duplicate_listener,
     duplicate_member,
@@ -37,16 +41,27 @@ InPool = TypeVar("InPool", Member, HealthMonitor)
 class TenantChildren(Part):
     """The part of :class:`evenkeel.core.ports.TenantStore` that adds children."""
 
-    async def add_listener(self, row: Listener, *, project_id: str | None) -> Change:
-        """``row.load_balancer_id`` is given. Same port on the load balancer: :class:`Conflict`."""
+    async def add_listener(
+        self,
+        row: Listener,
+        l7policies: Sequence[L7Policy] = (),
+        l7rules: Sequence[L7Rule] = (),
+        *,
+        project_id: str | None,
+    ) -> Change:
+        """See :meth:`evenkeel.core.ports.TenantStore.add_listener`."""
         target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
+        for policy_id, count in Counter(rule.l7policy_id for rule in l7rules).items():
+            check_rule_count(policy_id, count)
 
         def op(connection: Connection) -> Change:
             locked = self._lock(connection, target)
-            if row.default_pool_id is not None:
-                check_protocols(row.protocol, _live_pool_protocol(connection, row.default_pool_id, locked.id))
-            listener = as_new(row, locked)
+            _check_pools(connection, row, l7policies, locked)
+            self._check_quota(connection, locked, row, *l7policies, *l7rules)
+            listener = replace(as_new(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies))
             insert_all(connection, schema.listener, [row_of(listener)])
+            insert_all(connection, schema.l7policy, [row_of(as_new(policy, locked)) for policy in l7policies])
+            insert_all(connection, schema.l7rule, [row_of(as_new(rule, locked)) for rule in l7rules])
             return change_of(connection, locked.row, (listener,))
 
         return await self._insert(op, duplicate_listener(row.protocol, row.protocol_port))
@@ -73,6 +88,7 @@ class TenantChildren(Part):
 
         def op(connection: Connection) -> Change:
             locked = self._lock(connection, target)
+            self._check_quota(connection, locked, row, *members, *(() if monitor is None else (monitor,)))
             if listener_id is not None:
                 if row.load_balancer_id not in ("", locked.id):
                     raise NotFound(LISTENER.title, listener_id)
@@ -98,9 +114,15 @@ class TenantChildren(Part):
     def _add_to_pool(self, connection: Connection, row: InPool, project_id: str | None) -> Change:
         locked = self._lock(connection, Target(POOL, row.pool_id, project_id))
         touch_pool(connection, row.pool_id, locked)
+        self._check_quota(connection, locked, row)
         stored = as_new(row, locked)
         insert_all(connection, KINDS[type(row)].table, [row_of(stored)])
         return change_of(connection, locked.row, (stored,))
+
+    def _check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
+        """Raises :class:`QuotaMet` if the project may not have all of these."""
+        defaults = self._options.default_quotas
+        check_quota(connection, locked.project_id, made(rows), defaults=defaults, has_quota=locked.has_quota)
 
     def _lock(self, connection: Connection, target: Target) -> Locked:
         return lock(connection, target, deadline_seconds=self._options.pending_deadline_seconds)
@@ -134,17 +156,21 @@ def _insert_pool(
     return change_of(connection, locked.row, (pool, *stored_members, *monitors))
 
 
-def _live_pool_protocol(connection: Connection, pool_id: str, load_balancer_id: str) -> str:
-    """The protocol of a pool of this load balancer. Raises :class:`NotFound`."""
+def _check_pools(connection: Connection, row: Listener, policies: Sequence[L7Policy], locked: Locked) -> None:
+    """Raises :class:`NotFound` for a pool that is not of this load balancer, :class:`Invalid` for one that does not
+    fit. At most one query."""
+    wanted = [pool_id for pool_id in (row.default_pool_id, *(each.redirect_pool_id for each in policies)) if pool_id]
+    if not wanted:
+        return
     table = schema.pool
-    protocol = connection.scalar(
-        select(table.c.protocol).where(
-            table.c.id == pool_id, table.c.load_balancer_id == load_balancer_id, table.c.deleted == false()
-        )
+    statement = select(table.c.id, table.c.protocol).where(
+        among(table.c.id, wanted), table.c.load_balancer_id == locked.id, table.c.deleted == false()
     )
-    if protocol is None:
-        raise NotFound(POOL.title, pool_id)
-    return str(protocol)
+    protocols = {found.id: found.protocol for found in connection.execute(statement)}
+    for pool_id in wanted:
+        if pool_id not in protocols:
+            raise NotFound(POOL.title, pool_id)
+        check_protocols(row.protocol, protocols[pool_id])
 
 
 def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:

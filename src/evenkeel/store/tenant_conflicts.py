@@ -7,7 +7,14 @@ from typing import TypeVar
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.errors import Conflict, Invalid, NotFound, RequestError
-from evenkeel.core.model import POOL_PROTOCOLS_OF_LISTENER, Listener, LoadBalancerTree, Member
+from evenkeel.core.model import (
+    L7_RULES_MAX,
+    POOL_PROTOCOLS_OF_LISTENER,
+    Listener,
+    LoadBalancer,
+    LoadBalancerTree,
+    Member,
+)
 
 K = TypeVar("K", bound=Hashable)
 
@@ -37,6 +44,34 @@ def second_default_pool() -> Conflict:
 def duplicate_id() -> Conflict:
     """An id chosen by the caller exists."""
     return Conflict("Already an entity with that specified id.")
+
+
+def gone_reference(error: IntegrityError, root: LoadBalancer) -> RequestError | None:
+    """The refusal if what the new load balancer refers to was deleted meanwhile; None if it was another constraint.
+
+    SQLite does not say which reference it is, so both that were given are named.
+    """
+    if "foreign key" not in str(error.orig).lower():
+        return None
+    given = {"flavor_id": root.flavor_id, "availability_zone": root.availability_zone}
+    named = " or ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+    return Invalid(f"Validation failure: {named} was deleted.") if named else None
+
+
+def pool_in_use(pool_id: str, policy_id: str) -> Conflict:
+    """A pool that requests are sent to by a policy."""
+    return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}")
+
+
+def too_many_rules(policy_id: str) -> Conflict:
+    """A policy with more rules than are allowed."""
+    return Conflict(f"Too many rules on L7 policy {policy_id}. At most {L7_RULES_MAX} are allowed.")
+
+
+def check_rule_count(policy_id: str, count: int) -> None:
+    """Raises :class:`Conflict` for more rules than a policy may have."""
+    if count > L7_RULES_MAX:
+        raise too_many_rules(policy_id)
 
 
 def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
@@ -82,6 +117,23 @@ def check_tree(tree: LoadBalancerTree) -> None:
             raise NotFound("Pool", pool_id)
     if _repeated(monitor.pool_id for monitor in tree.health_monitors):
         raise duplicate_monitor()
+    _check_policies(tree)
+
+
+def _check_policies(tree: LoadBalancerTree) -> None:
+    protocols = {listener.id: listener.protocol for listener in tree.listeners}
+    pools = {pool.id: pool.protocol for pool in tree.pools}
+    for policy in tree.l7policies:
+        if policy.listener_id not in protocols:
+            raise NotFound("Listener", policy.listener_id)
+        if policy.redirect_pool_id is not None:
+            if policy.redirect_pool_id not in pools:
+                raise NotFound("Pool", policy.redirect_pool_id)
+            check_protocols(protocols[policy.listener_id], pools[policy.redirect_pool_id])
+    for policy_id, count in Counter(rule.l7policy_id for rule in tree.l7rules).items():
+        if policy_id not in {policy.id for policy in tree.l7policies}:
+            raise NotFound("L7Policy", policy_id)
+        check_rule_count(policy_id, count)
 
 
 def check_ports(listeners: Iterable[Listener]) -> None:

@@ -4,12 +4,12 @@ from random import Random
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Select, and_, bindparam, case, func, select
+from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, case, func, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner, VipPlan
 from evenkeel.core.errors import Conflict, Invalid
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Pool, Vip
+from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
@@ -18,11 +18,13 @@ from evenkeel.store.clock import db_now
 from evenkeel.store.database import Database
 from evenkeel.store.ownership_capacity import UNLIMITED
 from evenkeel.store.part import Part, StoreOptions
+from evenkeel.store.quota_check import check_quota, has_quota, made
 from evenkeel.store.rows import KINDS, row_of
-from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplicate_id
+from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplicate_id, gone_reference
 from evenkeel.store.tenant_lock import Locked
 from evenkeel.store.tenant_steps import as_new, insert_all
 from evenkeel.store.tenant_vip import any_free, candidates, normal_address
+from evenkeel.store.vip_claims import hold
 
 VIP_ATTEMPTS = 32
 """How often an address that somebody else took first is replaced by another before giving up."""
@@ -41,35 +43,45 @@ class TenantCreate(Part):
         """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
 
         Raises :class:`Conflict` for a VIP address in use, a subnet without free addresses or an id that exists;
-        :class:`Invalid` for an unknown provider.
+        :class:`Invalid` for an unknown provider; :class:`NetworkUnavailable` if the VIP's claim was given up meanwhile.
         """
         if not tree.load_balancer.project_id:
             raise Invalid("project_id: a load balancer needs a project")
         check_tree(tree)
         if vip.address is not None:
             vip = replace(vip, address=normal_address(vip.address))
-        deadline = self._options.pending_deadline_seconds
         for _ in range(VIP_ATTEMPTS):
             try:
-                return await self._db.write(lambda connection: _create(connection, tree, vip, self._random, deadline))
+                return await self._db.write(
+                    lambda connection: _create(connection, tree, vip, self._random, self._options)
+                )
             except IntegrityError as error:
                 if "vip_address" not in constraint_text(error):
-                    raise duplicate_id() from error
+                    raise gone_reference(error, tree.load_balancer) or duplicate_id() from error
                 if vip.address is not None:
                     raise _vip_in_use(vip) from error
         raise _exhausted(vip)
 
 
-def _create(connection: Connection, tree: LoadBalancerTree, plan: VipPlan, random: Random, deadline: float) -> Change:
+def _create(
+    connection: Connection, tree: LoadBalancerTree, plan: VipPlan, random: Random, options: StoreOptions
+) -> Change:
     root = tree.load_balancer
     some = candidates(plan, random) if plan.address is None else []
-    now, owner, shard_id, held = _look_around(connection, root, plan, some)
+    now, owner, shard_id, held, limited = _look_around(connection, root, plan, some)
+    rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.health_monitors, *tree.l7policies, *tree.l7rules)
+    check_quota(connection, root.project_id, made(rows), defaults=options.default_quotas, has_quota=limited)
     address = plan.address or _free_address(connection, plan, some, held, random)
     vip = Vip(address=address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
     stored = _as_new(tree, vip, shard_id, now)
-    row = row_of(stored.load_balancer) | {"pending_deadline": None if shard_id is None else now + deadline}
+    row = row_of(stored.load_balancer) | {
+        "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
+    }
     insert_all(connection, _root, [row])
-    for values in (stored.listeners, stored.pools, stored.members, stored.health_monitors):
+    if plan.claim is not None:
+        hold(connection, plan.claim, plan.port_id)
+    below: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
+    for values in (*below, stored.l7policies, stored.l7rules):
         if values:
             insert_all(connection, KINDS[type(values[0])].table, [row_of(value) for value in values])
     return Change(
@@ -96,13 +108,19 @@ def _around() -> Select[Any]:
         group.c.capacity_score < FULL_SCORE,
         group.c.capacity == UNLIMITED,  # what has a policy is placed by the scheduler, which reserves
     )
-    tenants = and_(shard.c.environment == environment.c.name, shard.c.project_id == bindparam("project_id"))
+    project_id, zone = bindparam("project_id", type_=String()), bindparam("zone_group_number", type_=Integer())
+    tenants = and_(
+        shard.c.environment == environment.c.name,
+        shard.c.project_id == project_id,
+        or_(zone.is_(None), shard.c.group_number == zone),
+    )
     has_room = group.c.number.is_not(None)
     shard_id = case((has_room, shard.c.id)).label("id")
+    quota = has_quota(project_id)
     # joined one by one: a nested join would make SQLite go through all shards
     sources = environment.outerjoin(shard, tenants).outerjoin(group, roomy)
     return (
-        select(db_now().label("now"), shard_id, shard.c.group_number, agent.c.host, _HELD.label("held"))
+        select(db_now().label("now"), shard_id, shard.c.group_number, agent.c.host, _HELD.label("held"), quota)
         .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))
         .where(environment.c.name == bindparam("provider"))
         .order_by(case((has_room, 0), else_=1), group.c.capacity_score, shard.c.id)
@@ -123,19 +141,27 @@ class _Around(NamedTuple):
     """The shard with room that the project has in this environment."""
     held: frozenset[str]
     """Those addresses, of the ones asked about, that are taken."""
+    has_quota: bool
+    """The project has limits of its own."""
 
 
 def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan, some: list[str]) -> _Around:
     """One query. Raises :class:`Invalid` if there is no such environment."""
-    parameters = {"provider": root.provider, "project_id": root.project_id}
-    row = connection.execute(_AROUND, parameters | {"network_id": plan.network_id, "some": some}).first()
+    parameters: dict[str, Any] = {
+        "provider": root.provider,
+        "project_id": root.project_id,
+        "zone_group_number": root.zone_group_number,
+        "network_id": plan.network_id,
+        "some": some,
+    }
+    row = connection.execute(_AROUND, parameters).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
     held = frozenset((row.held or "").split(","))
     if row.id is None or row.host is None:
-        return _Around(row.now, None, row.id, held)
+        return _Around(row.now, None, row.id, held, row.has_quota)
     owner = ShardOwner(shard_id=row.id, environment=root.provider, group_number=row.group_number, host=row.host)
-    return _Around(row.now, owner, row.id, held)
+    return _Around(row.now, owner, row.id, held, row.has_quota)
 
 
 def _free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
@@ -175,11 +201,27 @@ def _as_new(tree: LoadBalancerTree, vip: Vip, shard_id: str | None, now: float) 
     made = Locked(root.id, root.project_id, 1, shard_id is not None, now)
     return LoadBalancerTree(
         load_balancer=root,
-        listeners=tuple(as_new(row, made) for row in tree.listeners),
+        listeners=tuple(_with_policies([as_new(row, made) for row in tree.listeners], tree)),
         pools=tuple(_linked([as_new(row, made) for row in tree.pools], tree)),
         members=tuple(as_new(row, made) for row in tree.members),
         health_monitors=tuple(as_new(row, made) for row in tree.health_monitors),
+        l7policies=tuple(_with_rules([as_new(row, made) for row in tree.l7policies], tree)),
+        l7rules=tuple(as_new(row, made) for row in tree.l7rules),
     )
+
+
+def _with_policies(listeners: list[Listener], tree: LoadBalancerTree) -> list[Listener]:
+    ids: dict[str, list[str]] = {}
+    for policy in tree.l7policies:
+        ids.setdefault(policy.listener_id, []).append(policy.id)
+    return [replace(row, l7policy_ids=tuple(ids[row.id])) if row.id in ids else row for row in listeners]
+
+
+def _with_rules(policies: list[L7Policy], tree: LoadBalancerTree) -> list[L7Policy]:
+    ids: dict[str, list[str]] = {}
+    for rule in tree.l7rules:
+        ids.setdefault(rule.l7policy_id, []).append(rule.id)
+    return [replace(row, rule_ids=tuple(ids.get(row.id, ()))) for row in policies]
 
 
 def _linked(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:

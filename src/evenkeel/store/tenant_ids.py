@@ -1,8 +1,8 @@
 """The ids of what is below load balancers and pools: what their values carry besides their own rows.
 
 They are read by the same query as the row, one column for each kind of children: the ids joined by commas, in the
-order the children were made. Children marked deleted are included: they are there until the device has let go of
-them. Of a pool's monitors the live one is last.
+order the children were made, L7 policies in the order of their positions. Children marked deleted are included: they
+are there until the device has let go of them. Of a pool's monitors the live one is last.
 """
 
 from functools import cache
@@ -12,11 +12,13 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, fun
 
 from evenkeel.core.model import LoadBalancer, Pool
 from evenkeel.store import schema
-from evenkeel.store.rows import LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
+from evenkeel.store.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
 from evenkeel.store.variants import group_concat, variant
 
 _PARENTS: dict[Kind, tuple[Column[Any], ...]] = {
     LOAD_BALANCER: (schema.listener.c.load_balancer_id, schema.pool.c.load_balancer_id),
+    LISTENER: (schema.l7policy.c.listener_id,),
+    L7POLICY: (schema.l7rule.c.l7policy_id,),
     POOL: (schema.listener.c.default_pool_id, schema.member.c.pool_id, schema.health_monitor.c.pool_id),
 }
 
@@ -31,6 +33,9 @@ def build(kind: Kind, row: Any) -> Any:
     """The value of a row of :func:`whole_columns`."""
     if kind is LOAD_BALANCER:
         return _load_balancer(row)
+    if kind in (LISTENER, L7POLICY):
+        *own, child_ids = row
+        return kind.build(own, _split(child_ids))
     return _pool(row) if kind is POOL else kind.build(row)
 
 
@@ -61,6 +66,8 @@ def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
     order: list[ColumnElement[Any]] = [table.c.created_at, table.c.id]
     if table is schema.health_monitor:
         order.insert(0, table.c.deleted.desc())
+    if table is schema.l7policy:
+        order.insert(0, table.c.position)
     # an aggregate takes its rows in the order of the subquery; SQLite before 3.44 knows no other way
     children = select(table.c.id).where(parent == kind.table.c.id).order_by(*order).correlate(kind.table).subquery()
     ids = select(func.aggregate_strings(children.c.id, ",")).correlate(kind.table).scalar_subquery()

@@ -26,9 +26,12 @@ from sqlalchemy import (
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Invalid
 from evenkeel.store.rows import JSON_FIELDS, Kind
+from evenkeel.store.tag_filter import tag_conditions
 from evenkeel.store.tenant_ids import build, whole_columns
 from evenkeel.store.tenant_lock import storable
 
+_MOMENTS = frozenset({"created_at", "updated_at"})
+"""Times, which people see and name by whole seconds."""
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
 _FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
 
@@ -83,13 +86,17 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
         if name not in attributes:
             raise Invalid(f"{name}: not an attribute to filter by")
         conditions.append(_one_of(attributes[name], values))
+    if query.tags is not None:
+        conditions += tag_conditions(kind.table.c.tags, query.tags)
     return conditions
 
 
 def _one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
     given = list(dict.fromkeys(_converted(column, value) for value in values if value is not None))
     conditions: list[ColumnElement[bool]] = []
-    if len(given) == 1:
+    if column.name in _MOMENTS:
+        conditions += [and_(column >= second, column < second + 1) for second in given]
+    elif len(given) == 1:
         conditions.append(column == literal(given[0], column.type))
     elif given:
         conditions.append(column.in_(given))
@@ -146,10 +153,10 @@ def _text(value: Any) -> str:
 
 
 def sort_keys(kind: Kind, sort: Sequence[tuple[str, bool]]) -> list[SortKey]:
-    """The columns of a total order: those asked for, then ``created_at`` and ``id``."""
+    """The columns of a total order: those asked for, then the kind's own (``created_at``, ``id``)."""
     attributes = _attributes(kind)
     keys: dict[str, SortKey] = {}
-    for name, descending in (*sort, ("created_at", False), ("id", False)):
+    for name, descending in (*sort, *((name, False) for name in kind.order)):
         if name not in attributes:
             raise Invalid(f"{name}: not an attribute to sort by")
         keys.setdefault(name, SortKey(attributes[name], descending))
@@ -168,7 +175,7 @@ def _order(key: SortKey, *, reverse: bool) -> list[ColumnElement[Any]]:
 def _beyond_marker(
     connection: Connection, kind: Kind, query: ListQuery, keys: Sequence[SortKey]
 ) -> ColumnElement[bool]:
-    marker = select(*(key.column for key in keys)).where(kind.table.c.id == storable(query.marker or ""))
+    marker = select(*(key.column for key in keys)).where(kind.table.c[kind.key] == storable(query.marker or ""))
     if query.project_id is not None:
         marker = marker.where(kind.table.c.project_id == storable(query.project_id))
     row = connection.execute(marker).first()

@@ -9,7 +9,21 @@ child deleted meanwhile) shows in the next one: statements on children say ``del
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-from sqlalchemy import ColumnElement, Connection, Double, Select, bindparam, case, false, null, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Double,
+    Select,
+    String,
+    bindparam,
+    case,
+    false,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
 
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
@@ -17,8 +31,9 @@ from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
+from evenkeel.store.quota_check import has_quota
 from evenkeel.store.returning import UpdateReturning, returning
-from evenkeel.store.rows import LISTENER, LOAD_BALANCER, POOL, Kind
+from evenkeel.store.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind
 
 PENDING_CREATE = ProvisioningStatus.PENDING_CREATE.value
 PENDING_UPDATE = ProvisioningStatus.PENDING_UPDATE.value
@@ -30,6 +45,8 @@ SHAPES = 256
 """Statements kept for the sets of attributes that updates name."""
 
 _root = schema.load_balancer
+_PROJECT: ColumnElement[str] = literal_column(f"{_root.name}.project_id", String())
+"""With its table's name, which SQLAlchemy leaves out in RETURNING, where a subquery has a column of that name too."""
 
 
 class Locked(NamedTuple):
@@ -46,6 +63,8 @@ class Locked(NamedTuple):
     """The database's time at the lock."""
     row: Any = None
     """``LOAD_BALANCER_COLUMNS``, and more."""
+    has_quota: bool = False
+    """Its project has limits of its own."""
 
 
 class Target(NamedTuple):
@@ -56,7 +75,7 @@ class Target(NamedTuple):
     project_id: str | None
     """None: of any project."""
     parent_id: str | None = None
-    """The pool that a member must be in."""
+    """The pool that a member, or policy that a rule, must be in."""
 
 
 def lock(
@@ -82,7 +101,7 @@ def try_lock(
     row = statement.first(connection, parameters | _parameters(target) | {"deadline_seconds": deadline_seconds})
     if row is None:
         return None
-    return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row)
+    return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota))
 
 
 # Building a statement costs more than running it: those of the hot paths are built once for each shape, and take
@@ -105,7 +124,7 @@ def _raise_revision(kind: Kind, scoped: bool, parented: bool, names: tuple[str, 
     statement = update(_root).where(is_root, _root.c.deleted == false()).values(values | given)
     if scoped:
         statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
-    return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), by=is_root)
+    return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), has_quota(_PROJECT), by=is_root)
 
 
 def _is_root_of(kind: Kind, parented: bool) -> ColumnElement[bool]:
@@ -118,8 +137,8 @@ def _is_root_of(kind: Kind, parented: bool) -> ColumnElement[bool]:
 
 def _is_target(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = [kind.table.c.id == bindparam("target_id")]
-    if parented:
-        conditions.append(kind.table.c.pool_id == bindparam("target_parent_id"))
+    if parented and kind.parent is not None:
+        conditions.append(kind.parent == bindparam("target_parent_id"))
     return conditions
 
 
@@ -186,9 +205,32 @@ _TOUCH_POOL = (
     .where(schema.pool.c.id == bindparam("touched_id"), schema.pool.c.deleted == false())
     .values(provisioning_status=pending(POOL), revision=bindparam("new_revision"))
 )
+_senders = select(schema.l7policy.c.listener_id).where(
+    schema.l7policy.c.redirect_pool_id == bindparam("touched_id"), schema.l7policy.c.deleted == false()
+)
 _TOUCH_LISTENERS = (
     update(schema.listener)
-    .where(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.deleted == false())
+    .where(
+        schema.listener.c.load_balancer_id == bindparam("root_id"),  # for its index: the rest has none in common
+        or_(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.id.in_(_senders)),
+        schema.listener.c.deleted == false(),
+    )
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+)
+_TOUCH_LISTENER = (
+    update(schema.listener)
+    .where(schema.listener.c.id == bindparam("touched_id"), schema.listener.c.deleted == false())
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+)
+_TOUCH_POLICY = (
+    update(schema.l7policy)
+    .where(schema.l7policy.c.id == bindparam("touched_id"), schema.l7policy.c.deleted == false())
+    .values(provisioning_status=pending(L7POLICY), revision=bindparam("new_revision"))
+)
+_policys_listener = select(schema.l7policy.c.listener_id).where(schema.l7policy.c.id == bindparam("touched_id"))
+_TOUCH_POLICYS_LISTENER = (
+    update(schema.listener)
+    .where(schema.listener.c.id == _policys_listener.scalar_subquery(), schema.listener.c.deleted == false())
     .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
 )
 
@@ -205,8 +247,27 @@ def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def touch_listeners(connection: Connection, pool_id: str, locked: Locked) -> None:
-    """The listeners that send to the pool change with it."""
-    connection.execute(_TOUCH_LISTENERS, {"touched_id": pool_id, "new_revision": locked.revision})
+    """The listeners that send to the pool, be it by an L7 policy, change with it."""
+    parameters = {"touched_id": pool_id, "new_revision": locked.revision, "root_id": locked.id}
+    connection.execute(_TOUCH_LISTENERS, parameters)
+
+
+def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> None:
+    """The listener changes with its L7 policies.
+
+    Raises :class:`Conflict` if it was deleted before the lock was ours.
+    """
+    touched = connection.execute(_TOUCH_LISTENER, {"touched_id": listener_id, "new_revision": locked.revision})
+    if touched.rowcount == 0:
+        raise immutable(LISTENER, listener_id)
+
+
+def touch_policy(connection: Connection, policy_id: str, locked: Locked) -> None:
+    """The L7 policy and its listener change with its rules. Raises as :func:`touch_listener`."""
+    touched = connection.execute(_TOUCH_POLICY, {"touched_id": policy_id, "new_revision": locked.revision})
+    if touched.rowcount == 0:
+        raise immutable(L7POLICY, policy_id)
+    connection.execute(_TOUCH_POLICYS_LISTENER, {"touched_id": policy_id, "new_revision": locked.revision})
 
 
 # -- what the caller is told

@@ -1,21 +1,43 @@
 """Reading load balancers and what is below them."""
 
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select
 
-from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.control import ListQuery, Page, ServedBy
 from evenkeel.core.errors import NotFound
 from evenkeel.core.model import ListenerStatistics, LoadBalancerTree
 from evenkeel.store import schema
 from evenkeel.store.loading import load_trees
 from evenkeel.store.part import Part
-from evenkeel.store.rows import KINDS, LOAD_BALANCER, POOL
+from evenkeel.store.rows import KINDS, L7POLICY, L7RULE, LOAD_BALANCER, POOL, Kind
 from evenkeel.store.tenant_ids import build, whole_columns
 from evenkeel.store.tenant_listing import list_page
 from evenkeel.store.tenant_lock import Target, read_any, storable
 
 _counts = schema.listener_statistics
+
+
+@cache
+def _served_by(kind: Kind) -> Select[Any]:
+    root, table = schema.load_balancer, kind.table
+    is_root = root.c.id == bindparam("object_id")
+    if kind is not LOAD_BALANCER:
+        owner = select(table.c.load_balancer_id).where(table.c.id == bindparam("object_id"))
+        is_root = root.c.id == owner.scalar_subquery()
+    environment = schema.environment
+    return (
+        select(
+            root.c.id.label("load_balancer_id"),
+            root.c.project_id,
+            root.c.provider,
+            environment.c.device_driver,
+            root.c.vip_address,
+        )
+        .join(environment, environment.c.name == root.c.provider)
+        .where(is_root)
+    )
 
 
 class TenantReads(Part):
@@ -29,20 +51,28 @@ class TenantReads(Part):
         columns = whole_columns(target.kind)
         return build(target.kind, await self._db.query(lambda connection: read_any(connection, target, columns)))
 
-    async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
-        """A page of objects; ``parent_id`` is the pool of members.
+    async def served_by(self, kind: type[Any], object_id: str, *, project_id: str | None) -> ServedBy:
+        """See :meth:`evenkeel.core.ports.TenantStore.served_by`."""
+        stored, parameters = KINDS[kind], {"object_id": storable(object_id)}
+        row = await self._db.query(lambda connection: connection.execute(_served_by(stored), parameters).first())
+        if row is None or project_id not in (None, row.project_id):
+            raise NotFound(stored.title, object_id)
+        return ServedBy(**row._mapping)
 
-        Raises :class:`Invalid` for unknown filter or sort names and markers, :class:`NotFound` for the pool.
+    async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
+        """A page of objects; ``parent_id`` is the pool of members or the policy of rules.
+
+        Raises :class:`Invalid` for unknown filter or sort names and markers, :class:`NotFound` for the parent.
         """
         stored = KINDS[kind]
 
         def op(connection: Connection) -> Page:
             conditions: list[ColumnElement[bool]] = []
-            if parent_id is not None:
-                conditions.append(stored.table.c.pool_id == storable(parent_id))
+            if parent_id is not None and stored.parent is not None:
+                conditions.append(stored.parent == storable(parent_id))
             page = list_page(connection, stored, query, conditions)
             if parent_id is not None and not page.items:
-                read_any(connection, Target(POOL, parent_id, query.project_id))
+                read_any(connection, Target(L7POLICY if stored is L7RULE else POOL, parent_id, query.project_id))
             return page
 
         alone = query.marker is None and parent_id is None

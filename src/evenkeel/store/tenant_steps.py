@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Insert, Table, false, insert, update
 
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import HealthMonitor, Listener, Member, Pool
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.rows import KINDS, Kind
 from evenkeel.store.tenant_lock import PENDING_DELETE, Locked
 
-AnyChild = TypeVar("AnyChild", Listener, Pool, Member, HealthMonitor)
+AnyChild = TypeVar("AnyChild", Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule)
 
-CHILD_KINDS: tuple[Kind, ...] = tuple(KINDS[kind] for kind in (Listener, Pool, Member, HealthMonitor))
+CHILD_KINDS: tuple[Kind, ...] = tuple(KINDS[kind] for kind in (Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule))
 
 
 def check_changes(changes: Mapping[str, Any], allowed: frozenset[str]) -> None:

@@ -8,12 +8,24 @@ from sqlalchemy import Connection, bindparam, delete, false, select, update
 
 from evenkeel.core.control import Change
 from evenkeel.core.errors import NotFound
-from evenkeel.core.model import HealthMonitor, Listener, Member, Pool
+from evenkeel.core.model import Child
 from evenkeel.store import schema
+from evenkeel.store.l7_positions import close_gap, move
 from evenkeel.store.part import Part
 from evenkeel.store.returning import UpdateReturning, returning
-from evenkeel.store.rows import HEALTH_MONITOR, KINDS, LISTENER, LOAD_BALANCER, MEMBER, POOL, Kind, columns_of
-from evenkeel.store.tenant_conflicts import check_protocols
+from evenkeel.store.rows import (
+    HEALTH_MONITOR,
+    KINDS,
+    L7POLICY,
+    L7RULE,
+    LISTENER,
+    LOAD_BALANCER,
+    MEMBER,
+    POOL,
+    Kind,
+    columns_of,
+)
+from evenkeel.store.tenant_conflicts import check_protocols, pool_in_use
 from evenkeel.store.tenant_ids import build_one
 from evenkeel.store.tenant_lock import (
     SHAPES,
@@ -24,13 +36,15 @@ from evenkeel.store.tenant_lock import (
     lock,
     pending,
     read_any,
+    touch_listener,
     touch_listeners,
+    touch_policy,
     touch_pool,
     try_lock,
 )
 from evenkeel.store.tenant_steps import check_changes, mark_deleted
 
-ChildClass = type[Listener] | type[Pool] | type[Member] | type[HealthMonitor]
+ChildClass = type[Child]
 
 CHANGES: dict[Kind, frozenset[str]] = {
     LISTENER: frozenset(
@@ -46,6 +60,7 @@ CHANGES: dict[Kind, frozenset[str]] = {
             "timeout_member_connect",
             "timeout_member_data",
             "timeout_tcp_inspect",
+            "allowed_cidrs",
         }
     ),
     POOL: frozenset({"name", "description", "admin_state_up", "tags", "lb_algorithm", "session_persistence"}),
@@ -66,6 +81,21 @@ CHANGES: dict[Kind, frozenset[str]] = {
             "domain_name",
         }
     ),
+    L7POLICY: frozenset(
+        {
+            "name",
+            "description",
+            "admin_state_up",
+            "tags",
+            "action",
+            "position",
+            "redirect_pool_id",
+            "redirect_url",
+            "redirect_prefix",
+            "redirect_http_code",
+        }
+    ),
+    L7RULE: frozenset({"admin_state_up", "tags", "type", "compare_type", "key", "value", "invert"}),
 }
 """What an update may set, by kind (Octavia API reference); the rest is fixed when the object is made."""
 
@@ -82,10 +112,10 @@ class TenantUpdates(Part):
         parent_id: str | None = None,
         project_id: str | None,
     ) -> Change:
-        """Change attributes of a child; ``parent_id`` is the pool of a member.
+        """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule.
 
-        Raises :class:`Invalid` for an attribute that cannot be changed or a default pool of the wrong protocol,
-        :class:`NotFound` for a default pool that is not of this load balancer.
+        Raises :class:`Invalid` for an attribute that cannot be changed or a pool of the wrong protocol to send to,
+        :class:`NotFound` for one that is not of this load balancer.
         """
         target = Target(KINDS[kind], child_id, project_id, parent_id)
         check_changes(changes, CHANGES[target.kind])
@@ -95,8 +125,9 @@ class TenantUpdates(Part):
         def op(connection: Connection) -> Change:
             locked = lock(connection, target, deadline_seconds=deadline)
             if changes.get("default_pool_id") is not None:
-                _check_default_pool(connection, child_id, changes["default_pool_id"], locked)
-            row = _update(connection, target.kind, child_id, values, locked)
+                check_target_pool(connection, child_id, changes["default_pool_id"], locked)
+            placed = _place(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
+            row = _update(connection, target.kind, child_id, values | placed, locked)
             _touch_parents(connection, target.kind, row, locked)
             return change_of(connection, locked.row, (build_one(connection, target.kind, row),))
 
@@ -117,10 +148,11 @@ class TenantUpdates(Part):
             row = read_any(connection, target)
             if locked is None:
                 return _as_it_is(connection, target.kind, row)
+            if target.kind is POOL:
+                _check_unused(connection, child_id)
             _touch_parents(connection, target.kind, row, locked, going=True)
             mark_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
-            if target.kind is POOL:
-                _empty_pool(connection, child_id, locked)
+            _remove_what_is_below(connection, target.kind, row, locked)
             gone = build_one(connection, target.kind, read_any(connection, target))
             if not locked.placed:
                 connection.execute(delete(target.kind.table).where(target.kind.table.c.id == child_id))
@@ -129,7 +161,8 @@ class TenantUpdates(Part):
         return await self._db.write(op)
 
 
-def _check_default_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> None:
+def check_target_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> None:
+    """May the listener send to the pool? Raises :class:`NotFound`, :class:`Invalid`."""
     pool, listener = schema.pool, schema.listener
     row = connection.execute(
         select(listener.c.protocol, pool.c.protocol)
@@ -144,6 +177,32 @@ def _check_default_pool(connection: Connection, listener_id: str, pool_id: str, 
     if row is None:
         raise NotFound(POOL.title, pool_id)
     check_protocols(row[0], row[1])
+
+
+def _place(connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: Locked) -> dict[str, Any]:
+    """Checks where an L7 policy is to send; its new position, if it is to have one."""
+    table = schema.l7policy
+    pool_id, wanted = changes.get("redirect_pool_id"), changes.get("position")
+    if pool_id is None and wanted is None:
+        return {}
+    found = connection.execute(
+        select(table.c.listener_id, table.c.position).where(table.c.id == policy_id, table.c.deleted == false())
+    ).first()
+    if found is None:
+        raise immutable(L7POLICY, policy_id)
+    if pool_id is not None:
+        check_target_pool(connection, found.listener_id, pool_id, locked)
+    return {} if wanted is None else {"position": move(connection, found.listener_id, found.position, wanted)}
+
+
+def _check_unused(connection: Connection, pool_id: str) -> None:
+    """Raises :class:`Conflict` while an L7 policy sends to the pool."""
+    table = schema.l7policy
+    user = connection.scalar(
+        select(table.c.id).where(table.c.redirect_pool_id == pool_id, table.c.deleted == false()).limit(1)
+    )
+    if user is not None:
+        raise pool_in_use(pool_id, user)
 
 
 def _update(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
@@ -169,6 +228,22 @@ def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked,
         touch_listeners(connection, row.id, locked)
     elif kind in (MEMBER, HEALTH_MONITOR):
         touch_pool(connection, row.pool_id, locked)
+    elif kind is L7POLICY:
+        touch_listener(connection, row.listener_id, locked)
+    elif kind is L7RULE:
+        touch_policy(connection, row.l7policy_id, locked)
+
+
+def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: Locked) -> None:
+    if kind is POOL:
+        _empty_pool(connection, row.id, locked)
+    elif kind is L7POLICY:
+        mark_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id == row.id)
+        close_gap(connection, row.listener_id, row.position)
+    elif kind is LISTENER:
+        policies = select(L7POLICY.table.c.id).where(L7POLICY.table.c.listener_id == row.id)
+        mark_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id.in_(policies))
+        mark_deleted(connection, L7POLICY, locked, L7POLICY.table.c.listener_id == row.id)
 
 
 def _empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:

@@ -10,16 +10,7 @@ ID = "00000000-0000-4000-8000-000000000000"
 @pytest.mark.parametrize(
     ("method", "path", "feature"),
     [
-        ("GET", "/l7policies", "L7 policies"),
-        ("POST", "/l7policies", "L7 policies"),
-        ("GET", f"/l7policies/{ID}/rules/{ID}", "L7 policies"),
-        ("GET", "/quotas/defaults", "quotas"),
-        ("PUT", f"/quotas/{ID}", "quotas"),
-        ("GET", "/flavors", "flavors"),
-        ("GET", "/flavorprofiles", "flavors"),
-        ("GET", "/availabilityzones", "availability zones"),
         ("PUT", f"/loadbalancers/{ID}/failover", "failover"),
-        ("GET", "/providers/dev/flavor_capabilities", "flavors"),
         ("GET", "/v2.0/octavia/amphorae", "amphorae"),
     ],
 )

@@ -1,17 +1,22 @@
 """From create requests to core values: pure planners. Ids come from ``new_id``; nothing is read or written."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evenkeel.api.errors import unknown_input
-from evenkeel.api.octavia import change_requests, requests
+from evenkeel.api.octavia import requests
+from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
+from evenkeel.api.octavia.l7_rules import check_l7_listener
+from evenkeel.api.octavia.places import NewId, Place, check_project, is_up, tags_of
 from evenkeel.api.octavia.rules import (
+    HTTP_MONITORS,
     check_listener,
     check_listener_ports,
     check_members,
     check_monitor,
     check_pair,
     check_pool,
+    checked_cidrs,
     member_address,
     refuse_true,
 )
@@ -31,14 +36,12 @@ from evenkeel.core.model import (
 )
 from evenkeel.core.statuses import OperatingStatus
 
-NewId = Callable[[], str]
 
+class ListenerRows(NamedTuple):
+    """A new listener with its L7 policies."""
 
-class Place(NamedTuple):
-    """Where a new object belongs."""
-
-    load_balancer_id: str
-    project_id: str
+    listener: Listener
+    policies: list[PolicyRows]
 
 
 class PoolRows(NamedTuple):
@@ -49,49 +52,15 @@ class PoolRows(NamedTuple):
     monitor: HealthMonitor | None
 
 
-HasProject = (
-    requests.ListenerParts
-    | requests.PoolParts
-    | requests.MemberNew
-    | change_requests.MemberBatchItem
-    | requests.NestedHealthMonitor
-    | requests.LoadBalancerNew
-)
-
-
-def project_of(body: HasProject, default: str) -> str:
-    """The project a body names, by either of its two names. Raises :class:`Invalid` if they differ."""
-    project_id, tenant_id = body.project_id or default, body.tenant_id or body.project_id or default
-    if body.project_id and project_id != tenant_id:
-        raise unknown_input("tenant_id", tenant_id, f"It should be the same as project_id, which is {project_id}.")
-    return str(tenant_id)
-
-
-def check_project(body: HasProject, place: Place) -> None:
-    """Children belong to their load balancer's project. Raises :class:`Invalid`."""
-    if (given := project_of(body, place.project_id)) != place.project_id:
-        raise unknown_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
-
-
-def tags_of(tags: Iterable[str] | None) -> tuple[str, ...]:
-    """The tags, each once, in the order given."""
-    return tuple(dict.fromkeys(tags)) if tags else ()
-
-
 def persistence_of(body: requests.Persistence | None) -> SessionPersistence | None:
     """The core value of a session persistence."""
-    return None if body is None else SessionPersistence(type=body.type)
-
-
-def is_up(admin_state_up: bool | None) -> bool:
-    """Up, unless told otherwise."""
-    return admin_state_up is not False
+    return None if body is None else SessionPersistence(type=body.type, cookie_name=body.cookie_name)
 
 
 def listener_row(
-    body: requests.ListenerParts, place: Place, *, listener_id: str, default_pool_id: str | None
+    body: requests.ListenerParts, place: Place, *, listener_id: str, default_pool_id: str | None, vip_address: str
 ) -> Listener:
-    """A checked listener."""
+    """A checked listener of a load balancer with that VIP, or any address of its family."""
     check_project(body, place)
     refuse_true(body, "hsts_include_subdomains", "hsts_preload")
     row = Listener(
@@ -107,9 +76,10 @@ def listener_row(
         default_pool_id=default_pool_id,
         insert_headers=body.insert_headers.as_dict() if body.insert_headers else {},
         timeout_client_data=50_000 if body.timeout_client_data is None else body.timeout_client_data,
-        timeout_member_connect=5_000,
+        timeout_member_connect=5_000 if body.timeout_member_connect is None else body.timeout_member_connect,
         timeout_member_data=50_000 if body.timeout_member_data is None else body.timeout_member_data,
-        timeout_tcp_inspect=0,
+        timeout_tcp_inspect=body.timeout_tcp_inspect or 0,
+        allowed_cidrs=checked_cidrs(body.allowed_cidrs or (), vip_address),
         tags=tags_of(body.tags),
     )
     check_listener(row, row.insert_headers)
@@ -120,6 +90,7 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
     """A checked member."""
     check_project(body, place)
     refuse_true(body, "request_sriov")
+    monitored_at = body.monitor_address
     return Member(
         id=new_id(),
         pool_id=pool_id,
@@ -132,15 +103,17 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
         weight=1 if body.weight is None else body.weight,
         backup=body.backup or False,
         subnet_id=body.subnet_id,
+        monitor_address=None if monitored_at is None else member_address("monitor_address", monitored_at),
+        monitor_port=body.monitor_port,
         tags=tags_of(body.tags),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
     )
 
 
 def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: str, new_id: NewId) -> HealthMonitor:
-    """A checked health monitor, with HTTP's defaults if it is one for HTTP."""
+    """A checked health monitor, with HTTP's defaults if it is one for HTTP or HTTPS."""
     check_project(body, place)
-    http = body.type == "HTTP"
+    http = body.type in HTTP_MONITORS
     row = HealthMonitor(
         id=new_id(),
         pool_id=pool_id,
@@ -198,7 +171,7 @@ def tree_of(
 ) -> LoadBalancerTree:
     """The whole new load balancer. The VIP's address is empty where the store is to choose it."""
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
-    listeners = _listeners(body.listeners or (), pools, place, new_id)
+    made = _listeners(body.listeners or (), pools, place, vip.address or vip.allocation_start, new_id)
     root = LoadBalancer(
         id=place.load_balancer_id,
         project_id=place.project_id,
@@ -211,28 +184,52 @@ def tree_of(
     )
     return LoadBalancerTree(
         load_balancer=root,
-        listeners=listeners,
+        listeners=tuple(rows.listener for rows in made),
         pools=tuple(rows.pool for rows in pools),
         members=tuple(member for rows in pools for member in rows.members),
         health_monitors=tuple(rows.monitor for rows in pools if rows.monitor is not None),
+        l7policies=tuple(policy for rows in made for policy, _ in rows.policies),
+        l7rules=tuple(rule for rows in made for _, rules in rows.policies for rule in rules),
     )
 
 
 def _listeners(
-    bodies: Sequence[requests.NestedListener], pools: list[PoolRows], place: Place, new_id: NewId
-) -> tuple[Listener, ...]:
-    """The listeners; pools made for them are appended to ``pools``."""
+    bodies: Sequence[requests.NestedListener], pools: list[PoolRows], place: Place, vip_address: str, new_id: NewId
+) -> tuple[ListenerRows, ...]:
+    """The listeners; pools made for them and their policies are appended to ``pools``."""
     named = list(pools)
-    listeners = []
+    listeners: list[ListenerRows] = []
     for body in bodies:
         pool = None
         if body.default_pool is not None:
             pool = _default_pool(body.default_pool, named, pools, place, new_id)
             check_pair(body.protocol, pool.protocol)
         pool_id = None if pool is None else pool.id
-        listeners.append(listener_row(body, place, listener_id=new_id(), default_pool_id=pool_id))
-    check_listener_ports(listeners)
+        row = listener_row(body, place, listener_id=new_id(), default_pool_id=pool_id, vip_address=vip_address)
+        listeners.append(ListenerRows(row, _nested_policies(body, row, named, pools, place, new_id)))
+    check_listener_ports(rows.listener for rows in listeners)
     return tuple(listeners)
+
+
+def _nested_policies(
+    body: requests.NestedListener,
+    listener: Listener,
+    named: list[PoolRows],
+    pools: list[PoolRows],
+    place: Place,
+    new_id: NewId,
+) -> list[PolicyRows]:
+    """The policies of a listener of the same request; their new pools are appended to ``pools``."""
+    made = []
+    for item in body.l7policies or ():
+        check_l7_listener(listener.protocol)
+        pool = None
+        if item.redirect_pool is not None:
+            pool = _default_pool(item.redirect_pool, named, pools, place, new_id)
+            check_pair(listener.protocol, pool.protocol)
+        pool_id = None if pool is None else pool.id
+        made.append(policy_rows(item, place, listener_id=listener.id, redirect_pool_id=pool_id, new_id=new_id))
+    return in_order(made)
 
 
 _REFERENCE_FIELDS = frozenset(requests.DefaultPool.__struct_fields__) - {"name"}

@@ -12,6 +12,7 @@ from evenkeel.api.bodies import Request
 from evenkeel.api.fields import (
     MAX_MEMBERS,
     Address,
+    Cidrs,
     ConnectionLimit,
     DomainName,
     EmptyListChange,
@@ -29,8 +30,6 @@ from evenkeel.api.fields import (
     Text,
     TimeoutMilliseconds,
     UrlPath,
-    UsualMemberConnect,
-    UsualTcpInspect,
     Weight,
 )
 from evenkeel.api.octavia.requests import InsertHeaders, NoClientAuthentication, Persistence
@@ -47,8 +46,8 @@ class MemberBatchItem(Request):
     weight: Weight | UnsetType | None = UNSET
     backup: bool | UnsetType | None = UNSET
     subnet_id: ObjectId | UnsetType | None = UNSET
-    monitor_address: NotBuiltChange = UNSET
-    monitor_port: NotBuiltChange = UNSET
+    monitor_address: Address | UnsetType | None = UNSET
+    monitor_port: Port | UnsetType | None = UNSET
     tags: Tags | UnsetType | None = UNSET
     project_id: ProjectId | UnsetType | None = UNSET
     tenant_id: ProjectId | UnsetType | None = UNSET
@@ -62,8 +61,8 @@ class MemberChange(Request):
     admin_state_up: bool | UnsetType | None = UNSET
     weight: Weight | UnsetType | None = UNSET
     backup: bool | UnsetType | None = UNSET
-    monitor_address: NotBuiltChange = UNSET
-    monitor_port: NotBuiltChange = UNSET
+    monitor_address: Address | UnsetType | None = UNSET
+    monitor_port: Port | UnsetType | None = UNSET
     tags: Tags | UnsetType | None = UNSET
 
 
@@ -112,16 +111,16 @@ class ListenerChange(Request):
     default_pool_id: ObjectId | UnsetType | None = UNSET
     insert_headers: InsertHeaders | UnsetType | None = UNSET
     timeout_client_data: TimeoutMilliseconds | UnsetType | None = UNSET
-    timeout_member_connect: UsualMemberConnect | UnsetType | None = UNSET
+    timeout_member_connect: TimeoutMilliseconds | UnsetType | None = UNSET
     timeout_member_data: TimeoutMilliseconds | UnsetType | None = UNSET
-    timeout_tcp_inspect: UsualTcpInspect | UnsetType | None = UNSET
+    timeout_tcp_inspect: TimeoutMilliseconds | UnsetType | None = UNSET
     tags: Tags | UnsetType | None = UNSET
     default_tls_container_ref: NotBuiltChange = UNSET
     sni_container_refs: EmptyListChange = UNSET
     client_ca_tls_container_ref: NotBuiltChange = UNSET
     client_authentication: NoClientAuthentication | UnsetType | None = UNSET
     client_crl_container_ref: NotBuiltChange = UNSET
-    allowed_cidrs: EmptyListChange = UNSET
+    allowed_cidrs: Cidrs | UnsetType | None = UNSET
     tls_ciphers: NotBuiltChange = UNSET
     tls_versions: EmptyListChange = UNSET
     alpn_protocols: EmptyListChange = UNSET

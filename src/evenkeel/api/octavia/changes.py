@@ -6,9 +6,11 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from evenkeel.api.octavia import change_requests, requests
-from evenkeel.api.octavia.build import NewId, Place, check_project, persistence_of, tags_of
+from evenkeel.api.octavia.build import persistence_of
+from evenkeel.api.octavia.places import NewId, Place, check_project, tags_of
 from evenkeel.api.octavia.rules import (
     HTTP_ATTRIBUTES,
+    HTTP_MONITORS,
     check_members,
     check_monitor,
     member_address,
@@ -31,6 +33,7 @@ LISTENER_DEFAULTS: Changes = {
     "timeout_member_connect": 5_000,
     "timeout_member_data": 50_000,
     "timeout_tcp_inspect": 0,
+    "allowed_cidrs": (),
 }
 POOL_DEFAULTS: Changes = {**_COMMON, "description": "", "lb_algorithm": None, "session_persistence": None}
 MEMBER_DEFAULTS: Changes = {
@@ -74,9 +77,11 @@ def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
 
 
 def listener_changes(body: change_requests.ListenerChange) -> Changes:
-    """What is to change of a listener."""
+    """What is to change of a listener; ``allowed_cidrs`` as given, for the VIP tells which are right."""
     refuse_true(body, "hsts_include_subdomains", "hsts_preload")
     changes = given(body, LISTENER_DEFAULTS)
+    if "allowed_cidrs" in changes:
+        changes["allowed_cidrs"] = tuple(changes["allowed_cidrs"])
     if isinstance(body.insert_headers, requests.InsertHeaders):
         changes["insert_headers"] = body.insert_headers.as_dict()
     return changes
@@ -93,13 +98,16 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
 
 def member_changes(body: change_requests.MemberChange | change_requests.MemberBatchItem) -> Changes:
     """What is to change of a member."""
-    return given(body, MEMBER_DEFAULTS)
+    changes = given(body, MEMBER_DEFAULTS)
+    if changes.get("monitor_address") is not None:
+        changes["monitor_address"] = member_address("monitor_address", changes["monitor_address"])
+    return changes
 
 
 def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
     """What is to change of a health monitor; the result is checked as a whole."""
     changes = given(body, MONITOR_DEFAULTS)
-    if current.type == "HTTP":
+    if current.type in HTTP_MONITORS:
         for name in HTTP_ATTRIBUTES:
             if name in changes and changes[name] is None:
                 changes[name] = _HTTP_DEFAULTS.get(name)

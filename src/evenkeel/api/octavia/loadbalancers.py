@@ -2,14 +2,17 @@
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
-from evenkeel.api.errors import Refusal, unknown_input
+from evenkeel.api.errors import Forbidden
 from evenkeel.api.octavia import change_requests, requests
-from evenkeel.api.octavia.build import Place, project_of, tree_of
+from evenkeel.api.octavia.build import tree_of
 from evenkeel.api.octavia.changes import load_balancer_changes
+from evenkeel.api.octavia.choosing import chosen_place
+from evenkeel.api.octavia.places import Place, project_of
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id, one, written
 from evenkeel.api.octavia.rules import checked_address
 from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import graph_view, status_tree
+from evenkeel.core.capabilities import refuse, tree_problems
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.model import LoadBalancer
@@ -20,20 +23,25 @@ async def create(services: Services, call: Call, body: requests.LoadBalancerNewB
     wanted = body.loadbalancer
     project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
     if call.caller.scope not in (None, project_id):
-        raise Refusal(403, "Policy does not allow this request to be performed.")
-    provider = wanted.provider or services.default_provider
-    if not provider:
-        raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
-    await services.check_provider(provider)
+        raise Forbidden
+    choice = await chosen_place(services, wanted)
+    provider = choice.provider
+    device_driver = await services.serving.device_driver_of(provider)
     place = Place(services.new_id(), project_id)
     vip = await _plan_vip(services, wanted, place)
-    tree = tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id)
-    change = await services.store.create_load_balancer(tree, vip)
+    try:
+        tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
+        refuse(provider, tree_problems(services.serving.table_of(device_driver), tree))
+        change = await services.store.create_load_balancer(tree, vip)
+    except Exception:
+        await services.network.abandon_vip(vip)
+        raise
     await services.accepted(change)
     if change.tree is None:
         stored = await services.store.tree(place.load_balancer_id, project_id=None)
     else:
         stored = change.tree
+    services.serving.remember(stored.load_balancer, device_driver)
     return json_answer({"loadbalancer": graph_view(stored)}, 201)
 
 

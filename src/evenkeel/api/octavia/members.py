@@ -1,12 +1,16 @@
 """Members of a pool: create, change, and the batch that says what all of them are."""
 
+from msgspec.structs import asdict
+
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia import change_requests, requests
-from evenkeel.api.octavia.build import Place, member_row
+from evenkeel.api.octavia.build import member_row
 from evenkeel.api.octavia.changes import batch_rows, member_changes
+from evenkeel.api.octavia.places import Place
 from evenkeel.api.octavia.resources import MEMBERS, POOLS, changed, everything, object_id, one, written
-from evenkeel.core.model import Pool
+from evenkeel.core.capabilities import member_problems, needs_check
+from evenkeel.core.model import LoadBalancer, Member, Pool
 
 
 async def _pool(services: Services, call: Call) -> Pool:
@@ -24,6 +28,8 @@ async def create(services: Services, call: Call, body: requests.MemberNewBody) -
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
     )
+    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served.refuse(member_problems(served.table, asdict(row)))
     accepted = await services.store.add_member(row, project_id=call.caller.scope)
     await services.accepted(accepted)
     return one(MEMBERS, await written(services, call, MEMBERS, accepted, row.id, pool.id), 201)
@@ -32,8 +38,12 @@ async def create(services: Services, call: Call, body: requests.MemberNewBody) -
 async def change(services: Services, call: Call, body: change_requests.MemberChangeBody) -> Answer:
     """200."""
     pool_id = object_id(call, POOLS.title, "pool_id")
+    member_id = object_id(call, MEMBERS.title)
     changes = member_changes(body.member)
-    return await changed(services, call, MEMBERS, object_id(call, MEMBERS.title), changes, pool_id)
+    if needs_check(changes):
+        served = await services.serving.of(Member, member_id, call.caller.scope)
+        served.refuse(member_problems(served.table, changes))
+    return await changed(services, call, MEMBERS, member_id, changes, pool_id)
 
 
 async def replace(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
@@ -48,6 +58,9 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
     )
+    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    for row in rows:
+        served.refuse(member_problems(served.table, asdict(row)))
     accepted = await services.store.replace_members(
         pool.id, rows, additive_only=additive_only, project_id=call.caller.scope
     )

@@ -1,13 +1,35 @@
-"""Providers: the environments, as tenants see them."""
+"""Providers: the environments, as tenants see them, and what their device types can do."""
+
+from collections.abc import Mapping
+
+from msgspec.structs import asdict
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.lists import chosen
+from evenkeel.core.capabilities import Capabilities
+from evenkeel.core.catalogue import ZONE_GROUP
 from evenkeel.core.values import Value
+
+ZONE_GROUP_MEANING = "The number of the provider's device group to which its load balancers go."
 
 
 class ProviderView(Value):
     """An environment by its name."""
+
+    name: str
+    description: str
+
+
+class CapabilitiesView(Capabilities, kw_only=True):
+    """What a provider can do; a request for anything else is refused with 501."""
+
+    provider: str
+    device_driver: str
+
+
+class CapabilityView(Value):
+    """Something that a flavor or availability zone could ask of a provider."""
 
     name: str
     description: str
@@ -22,3 +44,34 @@ async def listing(services: Services, call: Call) -> Answer:
         for row in rows
     ]
     return json_answer({"providers": shown, "providers_links": []})
+
+
+async def capabilities(services: Services, call: Call) -> Answer:
+    """The capability table of its device type."""
+    provider = call.params["id"]
+    device_driver = await services.serving.device_driver_of(provider)
+    table = services.serving.table_of(device_driver)
+    return json_answer(
+        {"capabilities": CapabilitiesView(provider=provider, device_driver=device_driver, **asdict(table))}
+    )
+
+
+async def flavor_capabilities(services: Services, call: Call) -> Answer:
+    """What the data of flavor profiles may hold; nothing is listed where it may hold anything."""
+    device_driver = await services.serving.device_driver_of(call.params["id"])
+    known = services.serving.table_of(device_driver).flavor_metadata
+    return _listed(call, "flavor_capabilities", known or {})
+
+
+async def zone_capabilities(services: Services, call: Call) -> Answer:
+    """What the data of availability zones' profiles may hold, whatever the device type: the device group; then its."""
+    device_driver = await services.serving.device_driver_of(call.params["id"])
+    known = services.serving.table_of(device_driver).availability_zone_metadata
+    return _listed(call, "availability_zone_capabilities", {ZONE_GROUP: ZONE_GROUP_MEANING, **(known or {})})
+
+
+def _listed(call: Call, name: str, known: Mapping[str, str]) -> Answer:
+    fields = [value for key, value in call.query if key == "fields" and value]
+    wanted = {value for key, value in call.query if key == "name"}
+    rows = [CapabilityView(name=each, description=meaning) for each, meaning in known.items()]
+    return json_answer({name: [chosen(row, fields) for row in rows if not wanted or row.name in wanted]})

@@ -14,7 +14,9 @@ from evenkeel.api.fields import (
     MAX_MEMBERS,
     MAX_POOLS,
     Address,
+    Cidrs,
     ConnectionLimit,
+    CookieName,
     DomainName,
     EmptyList,
     ExpectedCodes,
@@ -32,10 +34,9 @@ from evenkeel.api.fields import (
     Text,
     TimeoutMilliseconds,
     UrlPath,
-    UsualMemberConnect,
-    UsualTcpInspect,
     Weight,
 )
+from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, L7PolicyParts, ListenerL7Policy
 from evenkeel.core.model import HealthMonitorType, LbAlgorithm, ListenerProtocol, PersistenceType, PoolProtocol
 
 NoClientAuthentication = Literal["NONE"]
@@ -61,7 +62,7 @@ class Persistence(Request):
     """Which clients stay with their member."""
 
     type: PersistenceType
-    cookie_name: NotBuilt = None
+    cookie_name: CookieName | None = None
     persistence_timeout: NotBuilt = None
     persistence_granularity: NotBuilt = None
 
@@ -79,8 +80,8 @@ class MemberNew(Request):
     weight: Weight | None = None
     backup: bool | None = None
     subnet_id: ObjectId | None = None
-    monitor_address: NotBuilt = None
-    monitor_port: NotBuilt = None
+    monitor_address: Address | None = None
+    monitor_port: Port | None = None
     tags: Tags | None = None
     project_id: ProjectId | None = None
     tenant_id: ProjectId | None = None
@@ -175,19 +176,18 @@ class ListenerParts(Request):
     connection_limit: ConnectionLimit | None = None
     insert_headers: InsertHeaders | None = None
     timeout_client_data: TimeoutMilliseconds | None = None
-    timeout_member_connect: UsualMemberConnect | None = None
+    timeout_member_connect: TimeoutMilliseconds | None = None
     timeout_member_data: TimeoutMilliseconds | None = None
-    timeout_tcp_inspect: UsualTcpInspect | None = None
+    timeout_tcp_inspect: TimeoutMilliseconds | None = None
     tags: Tags | None = None
     project_id: ProjectId | None = None
     tenant_id: ProjectId | None = None
-    l7policies: EmptyList = None
     default_tls_container_ref: NotBuilt = None
     sni_container_refs: EmptyList = None
     client_ca_tls_container_ref: NotBuilt = None
     client_authentication: NoClientAuthentication | None = None
     client_crl_container_ref: NotBuilt = None
-    allowed_cidrs: EmptyList = None
+    allowed_cidrs: Cidrs | None = None
     tls_ciphers: NotBuilt = None
     tls_versions: EmptyList = None
     alpn_protocols: EmptyList = None
@@ -196,11 +196,19 @@ class ListenerParts(Request):
     hsts_preload: NotTrue = None
 
 
+class NestedL7Policy(L7PolicyParts):
+    """An L7 policy of a listener inside a new load balancer."""
+
+    redirect_pool: DefaultPool | None = None
+    redirect_pool_id: NotBuilt = None
+
+
 class NestedListener(ListenerParts):
     """A listener inside a new load balancer."""
 
     default_pool: DefaultPool | None = None
     default_pool_id: NotBuilt = None
+    l7policies: Annotated[list[NestedL7Policy], Meta(max_length=MAX_L7POLICIES)] | None = None
 
 
 class ListenerNew(ListenerParts, kw_only=True):
@@ -209,6 +217,7 @@ class ListenerNew(ListenerParts, kw_only=True):
     loadbalancer_id: ObjectId
     default_pool_id: ObjectId | None = None
     default_pool: NotBuilt = None
+    l7policies: Annotated[list[ListenerL7Policy], Meta(max_length=MAX_L7POLICIES)] | None = None
 
 
 # -- load balancers
@@ -233,8 +242,8 @@ class LoadBalancerNew(Request):
     additional_vips: EmptyList = None
     vip_qos_policy_id: NotBuilt = None
     vip_sg_ids: EmptyList = None
-    flavor_id: NotBuilt = None
-    availability_zone: NotBuilt = None
+    flavor_id: ObjectId | None = None
+    availability_zone: Text | None = None
 
 
 # -- bodies: each wraps its object in one attribute

@@ -6,12 +6,12 @@ from typing import Any
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.errors import BadList
-from evenkeel.api.lists import Filters, as_integer, as_number, as_text, chosen, links, parse_list
-from evenkeel.api.octavia import showing
+from evenkeel.api.lists import Filters, as_integer, as_moment, as_number, as_text, chosen, links, optional, parse_list
+from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.routing import Handler
 from evenkeel.core.control import Change, ListQuery, Page
 from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.values import Value
 
 MAX_ID_LENGTH = 36
@@ -27,6 +27,8 @@ class Resource(Value):
     plural: str
     filters: Filters
     view: Callable[[Any], Any]
+    rule: str = ""
+    """Its name in policy rules, if that is another than ``name``."""
 
 
 _COMMON = {
@@ -35,6 +37,8 @@ _COMMON = {
     "admin_state_up": as_bool,
     "provisioning_status": as_text,
     "operating_status": as_text,
+    "created_at": as_moment,
+    "updated_at": optional(as_moment),
 }
 _CHILD = {**_COMMON, "load_balancer_id": as_text}
 _CHILD_ALIASES = {"loadbalancer_id": "load_balancer_id"}
@@ -53,6 +57,8 @@ LOAD_BALANCERS = Resource(
             "vip_subnet_id": as_text,
             "vip_network_id": as_text,
             "vip_port_id": as_text,
+            "flavor_id": optional(as_text),
+            "availability_zone": optional(as_text),
         }
     ),
     view=showing.load_balancer_view,
@@ -69,7 +75,7 @@ LISTENERS = Resource(
             "protocol": as_text,
             "protocol_port": as_integer,
             "connection_limit": as_integer,
-            "default_pool_id": as_text,
+            "default_pool_id": optional(as_text),
             "timeout_client_data": as_integer,
             "timeout_member_connect": as_integer,
             "timeout_member_data": as_integer,
@@ -102,9 +108,9 @@ MEMBERS = Resource(
             "protocol_port": as_integer,
             "weight": as_integer,
             "backup": as_bool,
-            "subnet_id": as_text,
-            "monitor_address": as_text,
-            "monitor_port": as_integer,
+            "subnet_id": optional(as_text),
+            "monitor_address": optional(as_text),
+            "monitor_port": optional(as_integer),
         }
     ),
     view=showing.member_view,
@@ -123,15 +129,55 @@ HEALTH_MONITORS = Resource(
             "timeout": as_integer,
             "max_retries": as_integer,
             "max_retries_down": as_integer,
-            "http_method": as_text,
-            "url_path": as_text,
-            "expected_codes": as_text,
-            "http_version": as_number,
-            "domain_name": as_text,
+            "http_method": optional(as_text),
+            "url_path": optional(as_text),
+            "expected_codes": optional(as_text),
+            "http_version": optional(as_number),
+            "domain_name": optional(as_text),
         },
         aliases=_CHILD_ALIASES,
     ),
     view=showing.health_monitor_view,
+)
+L7POLICIES = Resource(
+    kind=L7Policy,
+    title="L7Policy",
+    name="l7policy",
+    plural="l7policies",
+    filters=Filters(
+        parsers={
+            **_CHILD,
+            "description": as_text,
+            "listener_id": as_text,
+            "action": as_text,
+            "position": as_integer,
+            "redirect_pool_id": as_text,
+            "redirect_url": as_text,
+            "redirect_prefix": as_text,
+            "redirect_http_code": as_integer,
+        },
+        aliases=_CHILD_ALIASES,
+    ),
+    view=l7_showing.l7policy_view,
+)
+L7RULES = Resource(
+    kind=L7Rule,
+    title="L7Rule",
+    name="rule",
+    plural="rules",
+    filters=Filters(
+        parsers={
+            **{name: parse for name, parse in _COMMON.items() if name != "name"},
+            "l7policy_id": as_text,  # openstacksdk repeats what the path says
+            "type": as_text,
+            "compare_type": as_text,
+            "key": as_text,
+            "value": as_text,
+            "invert": as_bool,
+        }
+    ),
+    view=l7_showing.l7rule_view,
+    rule="l7rule",
 )
 
 
@@ -143,9 +189,13 @@ def object_id(call: Call, title: str, name: str = "id") -> str:
     return given
 
 
+_PARENT_TITLES = {"pool_id": POOLS.title, "l7policy_id": L7POLICIES.title}
+"""By path parameter."""
+
+
 def parent_of(call: Call, name: str) -> str | None:
-    """The pool of a member; None where there is no such path parameter."""
-    return object_id(call, POOLS.title, name) if name else None
+    """The pool of a member, the policy of a rule; None where there is no such path parameter."""
+    return object_id(call, _PARENT_TITLES[name], name) if name else None
 
 
 def one(resource: Resource, row: Any, status: int = 200) -> Answer:

@@ -5,15 +5,16 @@ All raise :class:`Invalid` (400) or :class:`Conflict` (409) naming field and val
 
 from collections.abc import Hashable, Iterable
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.explain import unsupported
 from evenkeel.api.features import UNBUILT_ATTRIBUTES
 from evenkeel.core.errors import Conflict, Invalid
-from evenkeel.core.model import POOL_PROTOCOLS_OF_LISTENER, HealthMonitor, Listener, Member, Pool
+from evenkeel.core.model import POOL_PROTOCOLS_OF_LISTENER, HealthMonitor, Listener, Member, Pool, SessionPersistence
 
+HTTP_MONITORS = ("HTTP", "HTTPS")
 HTTP_ATTRIBUTES = ("http_method", "url_path", "expected_codes", "http_version", "domain_name")
 
 
@@ -50,13 +51,49 @@ def member_address(field: str, value: str) -> str:
     return normal
 
 
+_CIDR_RULE = "Value should be an IPv4 or IPv6 network as CIDR."
+
+
+def checked_cidrs(cidrs: Iterable[str], vip_address: str) -> tuple[str, ...]:
+    """The networks in their normal form, each once. All must be of the VIP's family, or nobody could connect."""
+    found: dict[str, None] = {}
+    for value in cidrs:
+        try:
+            network = ip_network(value, strict=False)
+        except ValueError as error:
+            raise unknown_input("allowed_cidrs", value, _CIDR_RULE) from error
+        if "%" in value:
+            raise unknown_input("allowed_cidrs", value, _CIDR_RULE)
+        if network.version != (version := ip_address(vip_address).version):
+            raise unknown_input("allowed_cidrs", value, f"Value should be IPv{version}, as VIP {vip_address} is.")
+        found[str(network)] = None
+    return tuple(found)
+
+
+def check_persistence(persistence: SessionPersistence) -> None:
+    """The application's cookie has a name; the load balancer's own is called as it likes."""
+    if persistence.type == "APP_COOKIE" and persistence.cookie_name is None:
+        raise Invalid(
+            'Validation failure: Field "cookie_name" must be specified when using the "APP_COOKIE" session '
+            "persistence type."
+        )
+    if persistence.type != "APP_COOKIE" and persistence.cookie_name is not None:
+        raise Invalid(
+            'Validation failure: Field "cookie_name" can only be specified with session persistence of type '
+            f'"APP_COOKIE", not "{persistence.type}".'
+        )
+
+
 def check_pool(pool: Pool) -> None:
     """Session persistence must fit the protocol."""
     persistence = pool.session_persistence
-    if persistence is not None and persistence.type == "HTTP_COOKIE" and pool.protocol != "HTTP":
+    if persistence is None:
+        return
+    check_persistence(persistence)
+    if persistence.type in ("HTTP_COOKIE", "APP_COOKIE") and pool.protocol != "HTTP":
         raise Invalid(
-            "Validation failure: session_persistence type HTTP_COOKIE is only valid for pools of protocol HTTP, "
-            f"not {pool.protocol}."
+            f"Validation failure: session_persistence type {persistence.type} is only valid for pools of protocol "
+            f"HTTP, not {pool.protocol}."
         )
 
 
@@ -84,7 +121,7 @@ def check_monitor(monitor: HealthMonitor) -> None:
         raise unknown_input(
             "timeout", monitor.timeout, f"Value should be lower or equal to delay, which is {monitor.delay}."
         )
-    if monitor.type != "HTTP":
+    if monitor.type not in HTTP_MONITORS:
         for name in HTTP_ATTRIBUTES:
             if getattr(monitor, name) is not None:
                 raise Invalid(f"{name} is not a valid option for health monitors of type {monitor.type}.")

@@ -1,10 +1,11 @@
 """From core values to what Octavia shows of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evenkeel.api.octavia.full_views import FullListenerView, FullPoolView
+from evenkeel.api.octavia.l7_showing import full_l7policy_view
 from evenkeel.api.octavia.views import (
-    FullPoolView,
     HealthMonitorView,
     IdRef,
     ListenerView,
@@ -15,7 +16,16 @@ from evenkeel.api.octavia.views import (
     StatisticsView,
 )
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.model import HealthMonitor, Listener, ListenerStatistics, LoadBalancer, Member, Pool
+from evenkeel.core.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    ListenerStatistics,
+    LoadBalancer,
+    Member,
+    Pool,
+)
 
 
 def refs(ids: Iterable[str]) -> list[IdRef]:
@@ -45,34 +55,49 @@ def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
         pools=refs(row.pool_ids),
         provider=row.provider,
         tags=row.tags,
+        flavor_id=row.flavor_id,
+        availability_zone=row.availability_zone,
     )
+
+
+def _listener_attributes(row: Listener) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "description": row.description,
+        "provisioning_status": row.provisioning_status,
+        "operating_status": row.operating_status,
+        "admin_state_up": row.admin_state_up,
+        "protocol": row.protocol,
+        "protocol_port": row.protocol_port,
+        "connection_limit": row.connection_limit,
+        "project_id": row.project_id,
+        "tenant_id": row.project_id,
+        "default_pool_id": row.default_pool_id,
+        "insert_headers": row.insert_headers,
+        "created_at": timestamp(row.created_at),
+        "updated_at": timestamp_or_none(row.updated_at),
+        "loadbalancers": [IdRef(id=row.load_balancer_id)],
+        "timeout_client_data": row.timeout_client_data,
+        "timeout_member_connect": row.timeout_member_connect,
+        "timeout_member_data": row.timeout_member_data,
+        "timeout_tcp_inspect": row.timeout_tcp_inspect,
+        "allowed_cidrs": row.allowed_cidrs or None,
+        "tags": row.tags,
+    }
 
 
 def listener_view(row: Listener) -> ListenerView:
-    """A listener."""
-    return ListenerView(
-        id=row.id,
-        name=row.name,
-        description=row.description,
-        provisioning_status=row.provisioning_status,
-        operating_status=row.operating_status,
-        admin_state_up=row.admin_state_up,
-        protocol=row.protocol,
-        protocol_port=row.protocol_port,
-        connection_limit=row.connection_limit,
-        project_id=row.project_id,
-        tenant_id=row.project_id,
-        default_pool_id=row.default_pool_id,
-        insert_headers=row.insert_headers,
-        created_at=timestamp(row.created_at),
-        updated_at=timestamp_or_none(row.updated_at),
-        loadbalancers=[IdRef(id=row.load_balancer_id)],
-        timeout_client_data=row.timeout_client_data,
-        timeout_member_connect=row.timeout_member_connect,
-        timeout_member_data=row.timeout_member_data,
-        timeout_tcp_inspect=row.timeout_tcp_inspect,
-        tags=row.tags,
-    )
+    """A listener, with the ids of its L7 policies."""
+    return ListenerView(**_listener_attributes(row), l7policies=refs(row.l7policy_ids))
+
+
+def full_listener_view(
+    row: Listener, policies: Iterable[L7Policy], rules: Mapping[str, Iterable[L7Rule]]
+) -> FullListenerView:
+    """A listener with its L7 policies in full. ``rules``: by policy id."""
+    shown = [full_l7policy_view(policy, rules.get(policy.id, ())) for policy in policies]
+    return FullListenerView(**_listener_attributes(row), l7policies=shown)
 
 
 def _pool_attributes(row: Pool) -> dict[str, Any]:

@@ -2,11 +2,16 @@
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.features import UNBUILT_RESOURCES
+from evenkeel.api.policy.names import octavia
 from evenkeel.api.routing import Handler, Operation
 from evenkeel.core.errors import Unsupported
 
-ANY_METHOD = ("GET", "POST", "PUT", "DELETE")
+_ACTIONS = {
+    ("GET", 0): "get_all",
+    ("GET", 1): "get_one",
+    ("DELETE", 1): "delete",
+}
+"""By method, and whether the path ends in an id."""
 
 
 def refusing(feature: str) -> Handler:
@@ -18,6 +23,15 @@ def refusing(feature: str) -> Handler:
     return handle
 
 
+def _rule(path: str, method: str) -> str:
+    """The rule of a path's method, by what its segments are."""
+    _, *rest = path.strip("/").split("/")
+    if path.endswith("/failover"):
+        return octavia("loadbalancer", "put_failover")
+    action = {"GET": "get_stats", "PUT": "put_failover"}[method] if len(rest) == 2 else _ACTIONS[method, len(rest)]
+    return octavia("amphora", action)
+
+
 def _operations(path: str, feature: str, methods: tuple[str, ...], *, hidden: bool) -> tuple[Operation, ...]:
     return tuple(
         Operation(
@@ -25,6 +39,7 @@ def _operations(path: str, feature: str, methods: tuple[str, ...], *, hidden: bo
             path=path,
             handle=refusing(feature),
             summary=f"Not built yet: {feature}",
+            rule=_rule(path, method),
             unbuilt=True,
             hidden=hidden,
         )
@@ -32,20 +47,8 @@ def _operations(path: str, feature: str, methods: tuple[str, ...], *, hidden: bo
     )
 
 
-LBAAS: tuple[Operation, ...] = (
-    *(
-        operation
-        for name, feature in UNBUILT_RESOURCES.items()
-        for operation in (
-            *_operations(f"/{name}", feature, ANY_METHOD, hidden=False),
-            *_operations(f"/{name}/{{id}}", feature, ANY_METHOD, hidden=True),
-            *_operations(f"/{name}/{{id}}/{{below}}", feature, ANY_METHOD, hidden=True),
-            *_operations(f"/{name}/{{id}}/{{below}}/{{below_id}}", feature, ANY_METHOD, hidden=True),
-        )
-    ),
-    *_operations("/loadbalancers/{id}/failover", "load balancer failovers", ("PUT",), hidden=False),
-    *_operations("/providers/{id}/flavor_capabilities", "flavors", ("GET",), hidden=False),
-    *_operations("/providers/{id}/availability_zone_capabilities", "availability zones", ("GET",), hidden=False),
+LBAAS: tuple[Operation, ...] = _operations(
+    "/loadbalancers/{id}/failover", "load balancer failovers", ("PUT",), hidden=False
 )
 
 OCTAVIA: tuple[Operation, ...] = (

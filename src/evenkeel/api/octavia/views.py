@@ -35,9 +35,9 @@ class LoadBalancerAttributes(View, kw_only=True):
     tags: tuple[str, ...]
     additional_vips: tuple[None, ...] = ()
     vip_sg_ids: tuple[None, ...] = ()
-    flavor_id: None = None
+    flavor_id: str | None = None
     vip_qos_policy_id: None = None
-    availability_zone: None = None
+    availability_zone: str | None = None
     vip_vnic_type: str = "normal"
 
 
@@ -48,8 +48,8 @@ class LoadBalancerView(LoadBalancerAttributes, kw_only=True):
     pools: list[IdRef]
 
 
-class ListenerView(View, kw_only=True):
-    """A listener."""
+class ListenerAttributes(View, kw_only=True):
+    """What every view of a listener has."""
 
     id: str
     name: str
@@ -71,20 +71,25 @@ class ListenerView(View, kw_only=True):
     timeout_member_connect: int
     timeout_member_data: int
     timeout_tcp_inspect: int
+    allowed_cidrs: tuple[str, ...] | None
     tags: tuple[str, ...]
-    l7policies: tuple[None, ...] = ()
     default_tls_container_ref: None = None
     sni_container_refs: tuple[None, ...] = ()
     client_ca_tls_container_ref: None = None
     client_authentication: str = "NONE"
     client_crl_container_ref: None = None
-    allowed_cidrs: None = None
     tls_ciphers: None = None
     tls_versions: tuple[None, ...] = ()
     alpn_protocols: tuple[None, ...] = ()
     hsts_max_age: None = None
     hsts_include_subdomains: bool = False
     hsts_preload: bool = False
+
+
+class ListenerView(ListenerAttributes, kw_only=True):
+    """A listener, with the ids of its L7 policies in the order of their positions."""
+
+    l7policies: list[IdRef]
 
 
 class PersistenceView(View, kw_only=True):
@@ -180,18 +185,52 @@ class HealthMonitorView(View, kw_only=True):
     domain_name: str | None
 
 
-class FullPoolView(PoolAttributes, kw_only=True):
-    """A pool with its members and monitor in full."""
+class L7RuleView(View, kw_only=True):
+    """An L7 rule."""
 
-    members: list[MemberView]
-    healthmonitor: HealthMonitorView | None = None
+    id: str
+    type: str
+    compare_type: str
+    key: str | None
+    value: str
+    invert: bool
+    provisioning_status: str
+    operating_status: str
+    admin_state_up: bool
+    created_at: str
+    updated_at: str | None
+    project_id: str
+    tenant_id: str
+    tags: tuple[str, ...]
 
 
-class FullLoadBalancerView(LoadBalancerAttributes, kw_only=True):
-    """A load balancer with everything below it in full."""
+class L7PolicyAttributes(View, kw_only=True):
+    """What every view of an L7 policy has."""
 
-    listeners: list[ListenerView]
-    pools: list[FullPoolView]
+    id: str
+    name: str
+    description: str
+    provisioning_status: str
+    operating_status: str
+    admin_state_up: bool
+    project_id: str
+    tenant_id: str
+    action: str
+    listener_id: str
+    redirect_pool_id: str | None
+    redirect_url: str | None
+    redirect_prefix: str | None
+    redirect_http_code: int | None
+    position: int
+    created_at: str
+    updated_at: str | None
+    tags: tuple[str, ...]
+
+
+class L7PolicyView(L7PolicyAttributes, kw_only=True):
+    """An L7 policy, with the ids of its rules."""
+
+    rules: list[IdRef]
 
 
 class StatisticsView(View, kw_only=True):

@@ -65,5 +65,5 @@ async def delete_environment(services: Services, call: Call) -> Answer:
     """204; it is no provider any more."""
     options_of(call, ())
     await services.store.delete_environment(_name(call))
-    services.forget_providers()
+    services.serving.forget_providers()
     return NO_CONTENT

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.errors import BadList, Refusal
+from evenkeel.api.errors import BadList, Forbidden
 from evenkeel.api.routing import Handler
 
 
 def operator_only(handler: Handler) -> Handler:
-    """Only for callers who may see all projects."""
+    """Only for callers who may see all projects, whatever a policy file says: what operators see is everybody's."""
 
     async def handle(services: Services, call: Call, *body: object) -> Answer:
         if call.caller.scope is not None:
-            raise Refusal(403, "Policy does not allow this request to be performed.")
+            raise Forbidden
         return await handler(services, call, *body)
 
     return handle

@@ -3,11 +3,12 @@
 from msgspec import defstruct, structs
 
 from evenkeel.api.lists import PAGE_PARAMETERS
-from evenkeel.api.octavia.routes import Link, wrapped
+from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
 from evenkeel.api.operators import agents, environments, handlers, requests, views
 from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
+from evenkeel.api.policy.names import own
 from evenkeel.api.routing import Operation, Parameter, RouteMap
 
 _AGENT_PARAMETERS = (
@@ -30,6 +31,7 @@ _AGENTS = (
         path="/agents",
         handle=agents.agents,
         summary="List agents",
+        rule=own("agent", "get"),
         answer=defstruct("AgentList", [("agents", list[AgentView])], kw_only=True),
         parameters=_AGENT_PARAMETERS,
     ),
@@ -38,6 +40,7 @@ _AGENTS = (
         path="/agents/{id}",
         handle=agents.agent,
         summary="Show an agent",
+        rule=own("agent", "get"),
         answer=_AGENT,
         errors=(404,),
     ),
@@ -46,6 +49,7 @@ _AGENTS = (
         path="/agents/{id}",
         handle=agents.change_agent,
         summary="Drain an agent (admin_state_up false), or undrain it",
+        rule=own("agent", "update"),
         body=requests.AgentChangeBody,
         answer=_AGENT,
         errors=(404,),
@@ -55,6 +59,7 @@ _AGENTS = (
         path="/agents/{id}/drain",
         handle=agents.set_admin_state(False),
         summary="Have its shards handed over to other agents, and give it none",
+        rule=own("agent", "update"),
         answer=_AGENT,
         errors=(404,),
     ),
@@ -63,6 +68,7 @@ _AGENTS = (
         path="/agents/{id}/undrain",
         handle=agents.set_admin_state(True),
         summary="Put a drained agent back into service",
+        rule=own("agent", "update"),
         answer=_AGENT,
         errors=(404,),
     ),
@@ -71,6 +77,7 @@ _AGENTS = (
         path="/agents/{id}/failback",
         handle=agents.failback,
         summary="Have the shards it is home to handed back to it",
+        rule=own("agent", "update"),
         answer=_AGENT,
         errors=(404, 409),
     ),
@@ -79,6 +86,7 @@ _AGENTS = (
         path="/agents/{id}/force-down",
         handle=agents.force_down,
         summary="Declare its host dead, so that its shards move at once, or take that back",
+        rule=own("agent", "force_down"),
         body=requests.ForceDownBody,
         answer=_AGENT,
         errors=(404,),
@@ -88,6 +96,7 @@ _AGENTS = (
         path="/agents/{id}/rebind",
         handle=agents.rebind,
         summary="Make another agent of its group the home of its shards",
+        rule=own("agent", "rebind"),
         body=requests.RebindBody,
         answer=wrapped("rebound", views.ReboundView),
         errors=(404, 409),
@@ -97,6 +106,7 @@ _AGENTS = (
         path="/agents/{id}",
         handle=agents.delete_agent,
         summary="Forget an agent that is gone",
+        rule=own("agent", "delete"),
         status=204,
         parameters=(
             Parameter(name="rebind_to", description="The agent of its group that becomes the home of its shards"),
@@ -108,6 +118,7 @@ _AGENTS = (
         path="/agents/{id}/loadbalancers",
         handle=agents.agent_load_balancers,
         summary="List load balancers the agent acts for or is home to",
+        rule=own("agent", "get_loadbalancers"),
         answer=defstruct(
             "HostedPage",
             [("loadbalancers", list[LoadBalancerView]), ("loadbalancers_links", list[Link])],
@@ -125,6 +136,7 @@ _ENVIRONMENTS = (
         path="/environments",
         handle=environments.environments,
         summary="List environments",
+        rule=own("environment", "get"),
         answer=defstruct("EnvironmentList", [("environments", list[views.EnvironmentView])], kw_only=True),
     ),
     Operation(
@@ -132,6 +144,7 @@ _ENVIRONMENTS = (
         path="/environments",
         handle=environments.create_environment,
         summary="Create an environment",
+        rule=own("environment", "create"),
         body=requests.EnvironmentNewBody,
         answer=_ENVIRONMENT,
         status=201,
@@ -142,6 +155,7 @@ _ENVIRONMENTS = (
         path="/environments/{name}",
         handle=environments.environment,
         summary="Show an environment",
+        rule=own("environment", "get"),
         answer=_ENVIRONMENT,
         errors=(404,),
     ),
@@ -150,6 +164,7 @@ _ENVIRONMENTS = (
         path="/environments/{name}",
         handle=environments.change_environment,
         summary="Change an environment",
+        rule=own("environment", "update"),
         body=requests.EnvironmentChangeBody,
         answer=_ENVIRONMENT,
         errors=(404,),
@@ -159,6 +174,7 @@ _ENVIRONMENTS = (
         path="/environments/{name}/resume",
         handle=environments.resume_environment,
         summary="Close its circuit breaker: the shards of silent agents move",
+        rule=own("environment", "update"),
         answer=_ENVIRONMENT,
         errors=(404,),
     ),
@@ -167,6 +183,7 @@ _ENVIRONMENTS = (
         path="/environments/{name}",
         handle=environments.delete_environment,
         summary="Delete an environment without agents and load balancers",
+        rule=own("environment", "delete"),
         status=204,
         errors=(404, 409),
     ),
@@ -178,6 +195,7 @@ _OTHERS = (
         path="/status",
         handle=handlers.status,
         summary="The whole system in a few numbers",
+        rule=own("status", "get"),
         answer=wrapped("status", views.StatusView),
     ),
     Operation(
@@ -185,6 +203,7 @@ _OTHERS = (
         path="/loadbalancers/{id}/agent",
         handle=handlers.hosting,
         summary="Show who serves a load balancer",
+        rule=own("loadbalancer", "get_agent"),
         answer=wrapped("hosting", views.HostingView),
         errors=(404,),
     ),
@@ -193,6 +212,7 @@ _OTHERS = (
         path="/subnets",
         handle=handlers.subnets,
         summary="List address pools",
+        rule=own("subnet", "get"),
         answer=defstruct("SubnetList", [("subnets", list[views.SubnetView])], kw_only=True),
     ),
     Operation(
@@ -200,6 +220,7 @@ _OTHERS = (
         path="/subnets",
         handle=handlers.create_subnet,
         summary="Create an address pool",
+        rule=own("subnet", "create"),
         body=requests.SubnetNewBody,
         answer=wrapped("subnet", views.SubnetView),
         status=201,
@@ -210,6 +231,7 @@ _OTHERS = (
         path="/subnets/{id}",
         handle=handlers.delete_subnet,
         summary="Delete an address pool that no load balancer uses",
+        rule=own("subnet", "delete"),
         status=204,
         errors=(404, 409),
     ),
@@ -218,6 +240,7 @@ _OTHERS = (
         path="/shards",
         handle=handlers.shards,
         summary="List shards",
+        rule=own("shard", "get"),
         answer=defstruct("ShardList", [("shards", list[views.ShardView])], kw_only=True),
         parameters=(
             Parameter(name="environment", description="Of this environment"),
@@ -229,6 +252,7 @@ _OTHERS = (
         path="/events",
         handle=handlers.events,
         summary="List events, oldest first",
+        rule=own("event", "get"),
         answer=defstruct("EventList", [("events", list[views.EventView])], kw_only=True),
         parameters=(
             Parameter(name="after", description="Only those with a greater id", type=int),

@@ -1,0 +1,85 @@
+"""Trusted headers: a gateway in front has checked who calls, and says so in the headers Keystone's middleware sets.
+
+Whoever can send these headers is whoever it wants to be. So they are believed from the other end of the connection
+only: this machine, or a client whose certificate the server has verified. Headers of proxies (``X-Forwarded-For``)
+play no part in that.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from evenkeel.api.errors import Refusal
+from evenkeel.api.identity.caller import (
+    MAX_HEADER_BYTES,
+    Caller,
+    Headers,
+    Peer,
+    Unauthenticated,
+    checked_project,
+    peer_of,
+    roles_of,
+)
+from evenkeel.core.errors import Invalid
+
+CHALLENGE = "Gateway"
+
+_NAMES = (
+    b"x-identity-status",
+    b"x-user-id",
+    b"x-user-name",
+    b"x-project-id",
+    b"x-roles",
+    b"x-domain-id",
+    b"x-user-domain-id",
+    b"x-project-domain-id",
+    b"openstack-system-scope",
+)
+
+
+class TrustedHeaders:
+    """``gateway_names``: of these one must stand in the certificate of a client elsewhere; empty: any that the
+    server has verified will do."""
+
+    def __init__(self, gateway_names: frozenset[str] = frozenset()) -> None:
+        self._gateway_names = gateway_names
+
+    async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
+        """Who the gateway says it is."""
+        if not self._is_gateway(peer_of(scope)):
+            raise Refusal(403, "Identity headers are taken from the gateway only; ask there.")
+        _check_once(scope)
+        values = {name: _text(headers, name) for name in _NAMES}
+        if not values[b"x-user-id"] or values[b"x-identity-status"] not in ("", "Confirmed"):
+            raise Unauthenticated(CHALLENGE)
+        project_id = values[b"x-project-id"]
+        return Caller(
+            project_id=checked_project(project_id, "X-Project-Id") if project_id else "",
+            roles=roles_of(values[b"x-roles"].split(",")),
+            user_id=values[b"x-user-id"],
+            user_name=values[b"x-user-name"],
+            domain_id=values[b"x-domain-id"],
+            user_domain_id=values[b"x-user-domain-id"],
+            project_domain_id=values[b"x-project-domain-id"],
+            system_scope=values[b"openstack-system-scope"],
+        )
+
+    def _is_gateway(self, peer: Peer) -> bool:
+        if peer.certificate_names is None:
+            return peer.is_loopback
+        return not self._gateway_names or bool(self._gateway_names & set(peer.certificate_names))
+
+
+def _text(headers: Headers, name: bytes) -> str:
+    given = headers.get(name, b"")
+    if len(given) > MAX_HEADER_BYTES:
+        raise Invalid(f"Header {name.decode()} is longer than {MAX_HEADER_BYTES} bytes.")
+    return given.decode("latin-1").strip()
+
+
+def _check_once(scope: Mapping[str, Any]) -> None:
+    """Raises :class:`Invalid` for a header that is there twice: one may be the client's, past a careless gateway."""
+    counts = Counter(name for name, _ in scope["headers"])
+    for name in _NAMES:
+        if counts[name] > 1:
+            raise Invalid(f"Header {name.decode()} is given {counts[name]} times. Allowed: once.")

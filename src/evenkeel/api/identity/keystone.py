@@ -1,0 +1,207 @@
+"""Keystone v3 tokens: keystonemiddleware's ``auth_token`` behind a thin adapter.
+
+The middleware is what every OpenStack service validates tokens with: it has the options operators know
+(``[keystone_authtoken]``), its own cache (``token_cache_time``, ``memcached_servers``), application credentials with
+access rules, and service tokens. It is WSGI and blocks on Keystone, so it is called in threads of its own, as a
+filter before an application that only writes down what it was told. What it said of a token is remembered here for a
+few seconds more, which makes a busy client's request cost a digest; a revoked token is therefore accepted for at most
+``token_cache_time`` + ``REMEMBERED_SECONDS``.
+
+Needs the ``keystone`` extra.
+"""
+
+import asyncio
+import hashlib
+import io
+import secrets
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from time import time
+from typing import Any
+from urllib.parse import quote
+
+import structlog
+from keystonemiddleware.auth_token import AuthProtocol
+from oslo_config import cfg
+
+from evenkeel.api.identity.caller import (
+    MAX_HEADER_BYTES,
+    Caller,
+    Headers,
+    IdentityUnavailable,
+    Unauthenticated,
+    checked_project,
+    roles_of,
+)
+from evenkeel.core.values import Value
+
+log = structlog.get_logger(__name__)
+
+Environ = dict[str, Any]
+
+REMEMBERED_SECONDS = 10.0
+MAX_REMEMBERED = 10_000
+THREADS = 8
+MAX_WAITING = 256
+"""Validations at once, waiting ones included; more are told to come back."""
+
+
+class Verdict(Value):
+    """What the middleware said."""
+
+    status: int
+    environ: Environ
+    challenge: str = ""
+
+
+class Remembered(Value):
+    """A caller whose token was valid."""
+
+    caller: Caller
+    until_seconds: float
+    """By the system's clock, as the token's own end is."""
+
+
+class KeystoneIdentity:
+    """Takes ``X-Auth-Token``, and ``X-Service-Token`` beside it."""
+
+    def __init__(self, middleware: Callable[..., Any], *, now: Callable[[], float] = time) -> None:
+        """``middleware`` is a WSGI filter factory: given the application behind it."""
+        self._filter = middleware(_accepting)
+        self._now = now
+        self._key = secrets.token_bytes(32)
+        self._remembered: dict[bytes, Remembered] = {}
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="keystone")
+        self._waiting = 0
+
+    async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
+        """Whose token it is. Raises :class:`Unauthenticated`, :class:`IdentityUnavailable`."""
+        token, service_token = headers.get(b"x-auth-token", b""), headers.get(b"x-service-token", b"")
+        if len(token) + len(service_token) > MAX_HEADER_BYTES:
+            token = b""  # none can be valid; the middleware answers as to a missing one
+        digest = hashlib.blake2b(token + b"\0" + service_token, key=self._key, digest_size=32).digest()
+        known = self._remembered.get(digest)
+        if known is not None and self._now() < known.until_seconds:
+            return known.caller
+        verdict = await self._validate(environ_of(scope, token, service_token))
+        return self._judge(verdict, digest)
+
+    async def _validate(self, environ: Environ) -> Verdict:
+        if self._waiting >= MAX_WAITING:
+            raise IdentityUnavailable(f"{MAX_WAITING} tokens are being validated already")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, call, self._filter, environ)
+        except Exception as error:
+            log.error("Keystone could not be asked", exc_info=error)
+            raise IdentityUnavailable("the identity service is out of reach") from error
+        finally:
+            self._waiting -= 1
+
+    def _judge(self, verdict: Verdict, digest: bytes) -> Caller:
+        if verdict.status == 401 or verdict.environ.get("HTTP_X_IDENTITY_STATUS") == "Invalid":
+            raise Unauthenticated(verdict.challenge or "Keystone")
+        if verdict.status != 200:
+            raise IdentityUnavailable("the identity service is out of reach")
+        caller = caller_of(verdict.environ)
+        token = verdict.environ.get("keystone.token_info", {}).get("token", {})
+        if _for_every_request(token):
+            self._remember(digest, caller, token)
+        return caller
+
+    def _remember(self, digest: bytes, caller: Caller, token: Mapping[str, Any]) -> None:
+        now = self._now()
+        if len(self._remembered) >= MAX_REMEMBERED:
+            self._remembered = {}
+        ends_at = _seconds(token.get("expires_at", ""))
+        self._remembered[digest] = Remembered(caller=caller, until_seconds=min(now + REMEMBERED_SECONDS, ends_at))
+
+
+def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
+    """Validation as ``[keystone_authtoken]`` of ``conf`` says. Raises :class:`ValueError`."""
+    try:
+        return KeystoneIdentity(lambda app: AuthProtocol(app, {"oslo_config_config": conf}))
+    except Exception as error:
+        raise ValueError(f"keystone_authtoken: {error}") from error
+
+
+def call(application: Callable[..., Any], environ: Environ) -> Verdict:
+    """Call a WSGI application whose answer matters by its status only."""
+    told: list[tuple[int, str]] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
+        challenge = next((value for name, value in headers if name.lower() == "www-authenticate"), "")
+        told.append((int(status.split(" ", 1)[0]), challenge))
+
+    body = application(environ, start_response)
+    for _ in body:
+        pass
+    status, challenge = told[-1]
+    return Verdict(status=status, environ=environ, challenge=challenge)
+
+
+def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> Environ:
+    """What the middleware looks at: method and path for access rules, and the tokens. No other header reaches it."""
+    environ: Environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": quote(scope["path"], safe="/"),
+        "QUERY_STRING": "",
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    if token:
+        environ["HTTP_X_AUTH_TOKEN"] = token.decode("latin-1")
+    if service_token:
+        environ["HTTP_X_SERVICE_TOKEN"] = service_token.decode("latin-1")
+    return environ
+
+
+def caller_of(environ: Mapping[str, Any]) -> Caller:
+    """The caller in the headers that the middleware has set. Raises :class:`Invalid` for a project id that can be
+    none here."""
+
+    def header(name: str) -> str:
+        return str(environ.get(f"HTTP_{name}") or "")
+
+    project_id = header("X_PROJECT_ID")
+    return Caller(
+        project_id=checked_project(project_id, "X-Project-Id") if project_id else "",
+        roles=roles_of(header("X_ROLES").split(",")),
+        user_id=header("X_USER_ID"),
+        user_name=header("X_USER_NAME"),
+        domain_id=header("X_DOMAIN_ID"),
+        user_domain_id=header("X_USER_DOMAIN_ID"),
+        project_domain_id=header("X_PROJECT_DOMAIN_ID"),
+        system_scope=header("OPENSTACK_SYSTEM_SCOPE"),
+    )
+
+
+def _for_every_request(token: Mapping[str, Any]) -> bool:
+    """Is it valid whatever is asked? One of an application credential with access rules is not."""
+    credential = token.get("application_credential") or {}
+    return credential.get("access_rules") is None
+
+
+def _seconds(expires_at: str) -> float:
+    """The end of a token; what cannot be read has ended."""
+    try:
+        return datetime.fromisoformat(expires_at).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _accepting(environ: Environ, start_response: Callable[..., Any]) -> list[bytes]:
+    """The application behind the filter."""
+    start_response("200 OK", [])
+    return []

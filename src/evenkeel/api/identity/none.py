@@ -1,0 +1,21 @@
+"""No identity: everybody may do everything. For one machine; the controller serves it on loopback only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evenkeel.api.identity.caller import Caller, Headers, checked_project
+
+DEFAULT_PROJECT = "default"
+
+_ANYBODY = Caller(project_id=DEFAULT_PROJECT, roles=("admin",), is_admin=True)
+
+
+class NoIdentity:
+    """``X-Project-Id`` names the project of what is made."""
+
+    async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
+        """An administrator. Raises :class:`evenkeel.core.errors.Invalid` for what can be no project id."""
+        given = headers.get(b"x-project-id", b"").decode("latin-1").strip()
+        if not given:
+            return _ANYBODY
+        return Caller(project_id=checked_project(given, "X-Project-Id"), roles=("admin",), is_admin=True)

@@ -1,0 +1,221 @@
+"""Flavors, availability zones and their profiles: one set of handlers for all four.
+
+A profile's data must be known to the device type of its provider. Choosing a flavor also chooses its provider.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.errors import BadList
+from evenkeel.api.lists import Filters, as_text, chosen, links, parse_list
+from evenkeel.api.octavia import catalogue_bodies as bodies
+from evenkeel.api.routing import Handler
+from evenkeel.core.capabilities import metadata_problems, refuse
+from evenkeel.core.catalogue import (
+    ZONE_GROUP,
+    AvailabilityZone,
+    AvailabilityZoneProfile,
+    CatalogueKind,
+    Flavor,
+    FlavorProfile,
+    metadata,
+    zone_group_of,
+)
+from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.values import Value
+
+_CHOICE = {"name": as_text, "description": as_text, "enabled": as_bool}
+_PROFILE = {"id": as_text, "name": as_text, "provider_name": as_text}
+_DEFAULTS: dict[str, Any] = {"description": "", "enabled": True}
+
+
+class Entry(Value):
+    """One kind, and how it is called."""
+
+    kind: CatalogueKind
+    title: str
+    name: str
+    """Of the attribute that wraps one of them."""
+    plural: str
+    links: str
+    """Two of them are irregular, as in Octavia."""
+    filters: Filters
+    view: type[Any]
+    key_length: int = 36
+
+
+FLAVORS = Entry(
+    kind=Flavor,
+    title="Flavor",
+    name="flavor",
+    plural="flavors",
+    links="flavors_links",
+    filters=Filters(parsers={"id": as_text, **_CHOICE, "flavor_profile_id": as_text}, tagged=False),
+    view=bodies.FlavorView,
+)
+FLAVOR_PROFILES = Entry(
+    kind=FlavorProfile,
+    title="Flavor Profile",
+    name="flavorprofile",
+    plural="flavorprofiles",
+    links="flavorprofile_links",
+    filters=Filters(parsers={**_PROFILE, "flavor_data": as_text}, tagged=False),
+    view=bodies.FlavorProfileView,
+)
+ZONES = Entry(
+    kind=AvailabilityZone,
+    title="Availability Zone",
+    name="availability_zone",
+    plural="availability_zones",
+    links="availability_zones_links",
+    filters=Filters(parsers={**_CHOICE, "availability_zone_profile_id": as_text}, tagged=False),
+    view=bodies.ZoneView,
+    key_length=255,
+)
+ZONE_PROFILES = Entry(
+    kind=AvailabilityZoneProfile,
+    title="Availability Zone Profile",
+    name="availability_zone_profile",
+    plural="availability_zone_profiles",
+    links="availability_zone_profile_links",
+    filters=Filters(parsers={**_PROFILE, "availability_zone_data": as_text}, tagged=False),
+    view=bodies.ZoneProfileView,
+)
+
+
+def shown(entry: Entry, row: Any) -> Any:
+    """A row as it is shown."""
+    return entry.view(**{name: getattr(row, name) for name in entry.view.__struct_fields__})
+
+
+def key_of(entry: Entry, call: Call) -> str:
+    """The id or name of the path. Raises :class:`NotFound` for what can be none."""
+    given = call.params["id"]
+    if len(given) > entry.key_length or not given.isprintable():
+        raise NotFound(entry.title, given[: entry.key_length] if given.isprintable() else "given")
+    return given
+
+
+def listing(entry: Entry) -> Handler:
+    """The handler that lists them. They are of no project."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        wanted = parse_list(call, entry.filters, services.limits)
+        try:
+            page = await services.store.list_catalogue(entry.kind, replace(wanted.query, project_id=None))
+        except Invalid as error:
+            raise BadList(str(error)) from error
+        rows = [chosen(shown(entry, row), wanted.fields) for row in page.items]
+        return json_answer({entry.plural: rows, entry.links: links(call, page, wanted.query.limit)})
+
+    return handle
+
+
+def show(entry: Entry) -> Handler:
+    """The handler that shows one."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        fields = [value for name, value in call.query if name == "fields" and value]
+        row = await services.store.catalogue_entry(entry.kind, key_of(entry, call))
+        return json_answer({entry.name: chosen(shown(entry, row), fields)})
+
+    return handle
+
+
+def delete(entry: Entry) -> Handler:
+    """The handler that deletes one."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        await services.store.delete_catalogue_entry(entry.kind, key_of(entry, call))
+        return NO_CONTENT
+
+    return handle
+
+
+def create(entry: Entry, new: Callable[[Services, Any], Any]) -> Handler:
+    """The handler that makes what ``new`` says of the body."""
+
+    async def handle(services: Services, call: Call, body: Any) -> Answer:
+        row = new(services, getattr(body, entry.name))
+        await check_profile(services, row)
+        return json_answer({entry.name: shown(entry, await services.store.add_catalogue_entry(row))}, 201)
+
+    return handle
+
+
+def change(entry: Entry) -> Handler:
+    """The handler that changes one; null means the default."""
+
+    async def handle(services: Services, call: Call, body: Any) -> Answer:
+        key, wanted = key_of(entry, call), getattr(body, entry.name)
+        given = {name: getattr(wanted, name) for name in wanted.__struct_fields__}
+        changes = {
+            name: _DEFAULTS[name] if value is None else value for name, value in given.items() if value is not UNSET
+        }
+        if changes.keys() - {"name", *_DEFAULTS}:
+            current = await services.store.catalogue_entry(entry.kind, key)
+            await check_profile(services, replace(current, **changes))
+        row = await services.store.update_catalogue_entry(entry.kind, key, changes)
+        return json_answer({entry.name: shown(entry, row)})
+
+    return handle
+
+
+async def check_profile(services: Services, row: Any) -> None:
+    """Raises :class:`Invalid` for a provider that is none or data that is no object, :class:`Unsupported` for data that
+    the provider's device type does not know. Of what is no profile nothing is asked."""
+    if isinstance(row, FlavorProfile):
+        field, data = "flavor_data", metadata("flavor_data", row.flavor_data)
+    elif isinstance(row, AvailabilityZoneProfile):
+        field, data = "availability_zone_data", metadata("availability_zone_data", row.availability_zone_data)
+        zone_group_of(data)
+    else:
+        return
+    table = services.serving.table_of(await services.serving.device_driver_of(row.provider_name))
+    known = table.flavor_metadata if field == "flavor_data" else table.availability_zone_metadata
+    if field != "flavor_data":
+        data = {name: value for name, value in data.items() if name != ZONE_GROUP}
+    refuse(row.provider_name, metadata_problems(field, known, data))
+
+
+def new_flavor(services: Services, body: bodies.FlavorNew) -> Flavor:
+    """A flavor of a body."""
+    return Flavor(
+        id=services.new_id(),
+        name=body.name,
+        flavor_profile_id=body.flavor_profile_id,
+        description=body.description or "",
+        enabled=body.enabled is not False,
+    )
+
+
+def new_flavor_profile(services: Services, body: bodies.FlavorProfileNew) -> FlavorProfile:
+    """A flavor profile of a body."""
+    return FlavorProfile(
+        id=services.new_id(), name=body.name, provider_name=body.provider_name, flavor_data=body.flavor_data
+    )
+
+
+def new_zone(services: Services, body: bodies.ZoneNew) -> AvailabilityZone:
+    """An availability zone of a body."""
+    return AvailabilityZone(
+        name=body.name,
+        availability_zone_profile_id=body.availability_zone_profile_id,
+        description=body.description or "",
+        enabled=body.enabled is not False,
+    )
+
+
+def new_zone_profile(services: Services, body: bodies.ZoneProfileNew) -> AvailabilityZoneProfile:
+    """A profile of availability zones of a body."""
+    return AvailabilityZoneProfile(
+        id=services.new_id(),
+        name=body.name,
+        provider_name=body.provider_name,
+        availability_zone_data=body.availability_zone_data,
+    )

@@ -1,0 +1,223 @@
+"""What clients send and see of quotas, flavors, availability zones and their profiles."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from evenkeel.api.bodies import Request
+from evenkeel.api.fields import NO_NUL, ObjectId, ProviderName, Text
+from evenkeel.api.octavia.views import View
+from evenkeel.core.quota import MAX_QUOTA, UNLIMITED
+
+Name = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
+ZoneName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[^\x00-\x1f/?#]+$(?!\n)",
+        description="A name that can stand in a path: 1 to 255 characters without /, ?, # and control characters",
+    ),
+]
+ProfileData = Annotated[str, Meta(max_length=4096, pattern=NO_NUL)]
+Quota = Annotated[int, Meta(ge=UNLIMITED, le=MAX_QUOTA)]
+QuotaChange = Quota | UnsetType | None
+
+
+# -- quotas
+
+
+class QuotaSet(Request):
+    """Limits to be set, under either name; -1: none, null: the default."""
+
+    loadbalancer: QuotaChange = UNSET
+    load_balancer: QuotaChange = UNSET
+    listener: QuotaChange = UNSET
+    member: QuotaChange = UNSET
+    pool: QuotaChange = UNSET
+    healthmonitor: QuotaChange = UNSET
+    health_monitor: QuotaChange = UNSET
+    l7policy: QuotaChange = UNSET
+    l7rule: QuotaChange = UNSET
+
+
+class QuotaSetBody(Request):
+    """Body of PUT /quotas/{project_id}."""
+
+    quota: QuotaSet
+
+
+class QuotaView(View, kw_only=True):
+    """Limits, each under both of its names."""
+
+    loadbalancer: int
+    load_balancer: int
+    listener: int
+    member: int
+    pool: int
+    healthmonitor: int
+    health_monitor: int
+    l7policy: int
+    l7rule: int
+
+
+class ProjectQuotaView(QuotaView, kw_only=True):
+    """The limits of a project."""
+
+    project_id: str
+
+
+# -- flavors
+
+
+class FlavorProfileNew(Request):
+    """What a flavor is to mean to a provider."""
+
+    name: Name
+    provider_name: ProviderName
+    flavor_data: ProfileData
+
+
+class FlavorProfileChange(Request):
+    """What can be changed of a flavor profile: only the name while a flavor has it."""
+
+    name: Name | UnsetType = UNSET
+    provider_name: ProviderName | UnsetType = UNSET
+    flavor_data: ProfileData | UnsetType = UNSET
+
+
+class FlavorNew(Request):
+    """A choice of what a load balancer is made of."""
+
+    name: Name
+    flavor_profile_id: ObjectId
+    description: Text | None = None
+    enabled: bool | None = None
+
+
+class FlavorChange(Request):
+    """What can be changed of a flavor."""
+
+    name: Name | UnsetType = UNSET
+    description: Text | UnsetType | None = UNSET
+    enabled: bool | UnsetType | None = UNSET
+
+
+class FlavorProfileNewBody(Request):
+    """Body of POST /flavorprofiles."""
+
+    flavorprofile: FlavorProfileNew
+
+
+class FlavorProfileChangeBody(Request):
+    """Body of PUT /flavorprofiles/{id}."""
+
+    flavorprofile: FlavorProfileChange
+
+
+class FlavorNewBody(Request):
+    """Body of POST /flavors."""
+
+    flavor: FlavorNew
+
+
+class FlavorChangeBody(Request):
+    """Body of PUT /flavors/{id}."""
+
+    flavor: FlavorChange
+
+
+class FlavorProfileView(View, kw_only=True):
+    """A flavor profile."""
+
+    id: str
+    name: str
+    provider_name: str
+    flavor_data: str
+
+
+class FlavorView(View, kw_only=True):
+    """A flavor."""
+
+    id: str
+    name: str
+    description: str
+    enabled: bool
+    flavor_profile_id: str
+
+
+# -- availability zones
+
+
+class ZoneProfileNew(Request):
+    """What an availability zone is to mean to a provider."""
+
+    name: Name
+    provider_name: ProviderName
+    availability_zone_data: ProfileData
+
+
+class ZoneProfileChange(Request):
+    """What can be changed of such a profile: only the name while a zone has it."""
+
+    name: Name | UnsetType = UNSET
+    provider_name: ProviderName | UnsetType = UNSET
+    availability_zone_data: ProfileData | UnsetType = UNSET
+
+
+class ZoneNew(Request):
+    """A choice of where a load balancer is."""
+
+    name: ZoneName
+    availability_zone_profile_id: ObjectId
+    description: Text | None = None
+    enabled: bool | None = None
+
+
+class ZoneChange(Request):
+    """What can be changed of an availability zone."""
+
+    description: Text | UnsetType | None = UNSET
+    enabled: bool | UnsetType | None = UNSET
+
+
+class ZoneProfileNewBody(Request):
+    """Body of POST /availabilityzoneprofiles."""
+
+    availability_zone_profile: ZoneProfileNew
+
+
+class ZoneProfileChangeBody(Request):
+    """Body of PUT /availabilityzoneprofiles/{id}."""
+
+    availability_zone_profile: ZoneProfileChange
+
+
+class ZoneNewBody(Request):
+    """Body of POST /availabilityzones."""
+
+    availability_zone: ZoneNew
+
+
+class ZoneChangeBody(Request):
+    """Body of PUT /availabilityzones/{name}."""
+
+    availability_zone: ZoneChange
+
+
+class ZoneProfileView(View, kw_only=True):
+    """A profile of availability zones."""
+
+    id: str
+    name: str
+    provider_name: str
+    availability_zone_data: str
+
+
+class ZoneView(View, kw_only=True):
+    """An availability zone."""
+
+    name: str
+    description: str
+    enabled: bool
+    availability_zone_profile_id: str

@@ -1,0 +1,37 @@
+"""Objects as Octavia shows them with everything below them in full: in the answer to a create of the whole."""
+
+from evenkeel.api.octavia.views import (
+    HealthMonitorView,
+    L7PolicyAttributes,
+    L7RuleView,
+    ListenerAttributes,
+    LoadBalancerAttributes,
+    MemberView,
+    PoolAttributes,
+)
+
+
+class FullL7PolicyView(L7PolicyAttributes, kw_only=True):
+    """An L7 policy with its rules in full."""
+
+    rules: list[L7RuleView]
+
+
+class FullListenerView(ListenerAttributes, kw_only=True):
+    """A listener with its L7 policies in full."""
+
+    l7policies: list[FullL7PolicyView]
+
+
+class FullPoolView(PoolAttributes, kw_only=True):
+    """A pool with its members and monitor in full."""
+
+    members: list[MemberView]
+    healthmonitor: HealthMonitorView | None = None
+
+
+class FullLoadBalancerView(LoadBalancerAttributes, kw_only=True):
+    """A load balancer with everything below it in full."""
+
+    listeners: list[FullListenerView]
+    pools: list[FullPoolView]

@@ -1,0 +1,74 @@
+"""From create requests to L7 policies and rules. Pure."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from evenkeel.api.octavia import l7_requests
+from evenkeel.api.octavia.l7_rules import check_policy, check_rule, settled
+from evenkeel.api.octavia.places import NewId, Place, check_project, is_up, tags_of
+from evenkeel.core.model import L7_POSITION_MAX, L7Policy, L7Rule
+
+
+class PolicyRows(NamedTuple):
+    """A new policy with its rules."""
+
+    policy: L7Policy
+    rules: tuple[L7Rule, ...]
+
+
+def policy_rows(
+    body: l7_requests.L7PolicyParts, place: Place, *, listener_id: str, redirect_pool_id: str | None, new_id: NewId
+) -> PolicyRows:
+    """A checked policy with its rules; its position is the one asked for."""
+    check_project(body, place)
+    policy = settled(
+        L7Policy(
+            id=new_id(),
+            listener_id=listener_id,
+            load_balancer_id=place.load_balancer_id,
+            project_id=place.project_id,
+            action=body.action,
+            position=body.position or L7_POSITION_MAX,
+            redirect_pool_id=redirect_pool_id,
+            redirect_url=body.redirect_url,
+            redirect_prefix=body.redirect_prefix,
+            redirect_http_code=body.redirect_http_code,
+            name=body.name or "",
+            description=body.description or "",
+            admin_state_up=is_up(body.admin_state_up),
+            tags=tags_of(body.tags),
+        )
+    )
+    check_policy(policy)
+    rules = tuple(rule_row(item, place, policy_id=policy.id, new_id=new_id) for item in body.rules or ())
+    return PolicyRows(policy, rules)
+
+
+def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_id: NewId) -> L7Rule:
+    """A checked rule."""
+    check_project(body, place)
+    rule = L7Rule(
+        id=new_id(),
+        l7policy_id=policy_id,
+        load_balancer_id=place.load_balancer_id,
+        project_id=place.project_id,
+        type=body.type,
+        compare_type=body.compare_type,
+        value=body.value,
+        key=body.key,
+        invert=body.invert or False,
+        admin_state_up=is_up(body.admin_state_up),
+        tags=tags_of(body.tags),
+    )
+    check_rule(rule)
+    return rule
+
+
+def in_order(made: Iterable[PolicyRows]) -> list[PolicyRows]:
+    """The policies of one new listener as if each had been added after the one before, with their places."""
+    ordered: list[PolicyRows] = []
+    for rows in made:
+        ordered.insert(rows.policy.position - 1, rows)
+    return [PolicyRows(replace(rows.policy, position=place), rows.rules) for place, rows in enumerate(ordered, start=1)]

@@ -1,0 +1,143 @@
+"""What clients may send to make and change L7 policies and rules, as types. Names and bounds are Octavia's."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from evenkeel.api.bodies import Request
+from evenkeel.api.fields import END, NotBuilt, ObjectId, ProjectId, Tags, Text
+from evenkeel.core.model import L7_POSITION_MAX, L7_RULES_MAX, L7PolicyAction, L7RuleCompareType, L7RuleType
+
+MAX_L7POLICIES = 200
+"""In one new listener."""
+
+_HOST = r"([A-Za-z0-9._~!$&'()*+,;=:@\[\]-]|%[0-9A-Fa-f]{2})+"
+_REST = r"([/?#]([A-Za-z0-9._~!$&'()*+,;=:@/?#-]|%[0-9A-Fa-f]{2})*)?"
+Url = Annotated[
+    str,
+    Meta(
+        max_length=255,
+        pattern=r"^[Hh][Tt][Tt][Pp][Ss]?://" + _HOST + _REST + END,
+        description="An http or https URL",
+    ),
+]
+Position = Annotated[int, Meta(ge=1, le=L7_POSITION_MAX)]
+RedirectCode = Literal[301, 302, 303, 307, 308]
+Key = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=255,
+        # a token of RFC 9110
+        pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+" + END,
+        description="A name of a header, cookie or field: letters, digits and !#$%&'*+.^_`|~-",
+    ),
+]
+RuleValue = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[^\x00-\x1f\x7f]+" + END,
+        description="A text of 1 to 255 characters without control characters",
+    ),
+]
+
+
+class L7RuleNew(Request):
+    """One condition on a request."""
+
+    type: L7RuleType
+    compare_type: L7RuleCompareType
+    value: RuleValue
+    key: Key | None = None
+    invert: bool | None = None
+    admin_state_up: bool | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+
+
+class L7PolicyParts(Request):
+    """What every new L7 policy may have."""
+
+    action: L7PolicyAction
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: bool | None = None
+    redirect_url: Url | None = None
+    redirect_prefix: Url | None = None
+    redirect_http_code: RedirectCode | None = None
+    position: Position | None = None
+    rules: Annotated[list[L7RuleNew], Meta(max_length=L7_RULES_MAX)] | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+
+
+class ListenerL7Policy(L7PolicyParts):
+    """An L7 policy inside a new listener."""
+
+    redirect_pool_id: ObjectId | None = None
+    redirect_pool: NotBuilt = None
+
+
+class L7PolicyNew(L7PolicyParts, kw_only=True):
+    """What a listener is to do with some requests."""
+
+    listener_id: ObjectId
+    redirect_pool_id: ObjectId | None = None
+
+
+class L7PolicyNewBody(Request):
+    """Body of POST /l7policies."""
+
+    l7policy: L7PolicyNew
+
+
+class L7RuleNewBody(Request):
+    """Body of POST /l7policies/{id}/rules."""
+
+    rule: L7RuleNew
+
+
+# -- changes: an absent attribute is left alone, null means the default
+
+
+class L7PolicyChange(Request):
+    """What can be changed of an L7 policy."""
+
+    name: Text | UnsetType | None = UNSET
+    description: Text | UnsetType | None = UNSET
+    admin_state_up: bool | UnsetType | None = UNSET
+    action: L7PolicyAction | UnsetType = UNSET
+    redirect_pool_id: ObjectId | UnsetType | None = UNSET
+    redirect_url: Url | UnsetType | None = UNSET
+    redirect_prefix: Url | UnsetType | None = UNSET
+    redirect_http_code: RedirectCode | UnsetType | None = UNSET
+    position: Position | UnsetType | None = UNSET
+    tags: Tags | UnsetType | None = UNSET
+
+
+class L7RuleChange(Request):
+    """What can be changed of an L7 rule."""
+
+    type: L7RuleType | UnsetType = UNSET
+    compare_type: L7RuleCompareType | UnsetType = UNSET
+    value: RuleValue | UnsetType = UNSET
+    key: Key | UnsetType | None = UNSET
+    invert: bool | UnsetType | None = UNSET
+    admin_state_up: bool | UnsetType | None = UNSET
+    tags: Tags | UnsetType | None = UNSET
+
+
+class L7PolicyChangeBody(Request):
+    """Body of PUT /l7policies/{id}."""
+
+    l7policy: L7PolicyChange
+
+
+class L7RuleChangeBody(Request):
+    """Body of PUT /l7policies/{id}/rules/{id}."""
+
+    rule: L7RuleChange

@@ -1,0 +1,150 @@
+"""What Octavia demands of L7 policies and rules beyond types: the same for creates and changes.
+
+All raise :class:`Invalid` (400) naming field and value.
+"""
+
+import re
+import warnings
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from evenkeel.api.errors import shorten, unknown_input
+from evenkeel.core.errors import Invalid
+from evenkeel.core.model import L7_PROTOCOLS, L7Policy, L7Rule
+
+TARGETS = {
+    "REDIRECT_TO_POOL": "redirect_pool_id",
+    "REDIRECT_TO_URL": "redirect_url",
+    "REDIRECT_PREFIX": "redirect_prefix",
+}
+"""Action -> the attribute that says where to."""
+DEFAULT_REDIRECT_CODE = 302
+KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
+"""Types of rules that look at what ``key`` names."""
+
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_QUOTED = re.compile(r'"[\x20-\x7e]+"')
+_COOKIE_VALUE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+")
+_DN_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+
+
+def check_l7_listener(protocol: str) -> None:
+    """Only a listener that sees requests can have policies."""
+    if protocol not in L7_PROTOCOLS:
+        allowed = ", ".join(sorted(L7_PROTOCOLS))
+        raise Invalid(
+            f"Validation failure: L7 policies are only valid for listeners of protocol {allowed}, not {protocol}."
+        )
+
+
+def settled(policy: L7Policy) -> L7Policy:
+    """With the one attribute that the action needs; redirects have a code. As Octavia does, the others are dropped."""
+    wanted = TARGETS.get(policy.action)
+    redirects = wanted in ("redirect_url", "redirect_prefix")
+    code = (policy.redirect_http_code or DEFAULT_REDIRECT_CODE) if redirects else None
+    targets = {name: getattr(policy, name) if name == wanted else None for name in TARGETS.values()}
+    return replace(policy, redirect_http_code=code, **targets)
+
+
+def check_policy(policy: L7Policy) -> None:
+    """The action's target is given, and a URL is one."""
+    wanted = TARGETS.get(policy.action)
+    if wanted is not None and getattr(policy, wanted) is None:
+        raise Invalid(f"Invalid L7 Policy arguments: {wanted} must not be None with action {policy.action}.")
+    for name in ("redirect_url", "redirect_prefix"):
+        if (url := getattr(policy, name)) is not None:
+            _check_url(name, url)
+
+
+def _check_url(field: str, url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        good = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise unknown_input(field, url, "Value should be an http or https URL.")
+
+
+def check_rule(rule: L7Rule) -> None:
+    """Key, compare type and value must fit the type."""
+    if rule.type in KEYED and rule.key is None:
+        raise _parsing(f"L7 rule type {rule.type} requires a key")
+    if rule.type not in KEYED and rule.key is not None:
+        raise _parsing(f"L7 rule type {rule.type} does not use the key field; it is '{shorten(rule.key)}'")
+    _CHECKS[rule.type](rule)
+
+
+def _check_text(rule: L7Rule) -> None:
+    if rule.compare_type == "REGEX":
+        _check_regex(rule.value)
+    elif not _VISIBLE.fullmatch(rule.value) and not _QUOTED.fullmatch(rule.value):
+        raise _value(rule, "visible ASCII characters; with blanks between them in double quotes")
+
+
+def _check_file_type(rule: L7Rule) -> None:
+    _check_compare_type(rule, "REGEX", "EQUAL_TO")
+    _check_text(rule)
+
+
+def _check_cookie(rule: L7Rule) -> None:
+    if rule.compare_type == "REGEX":
+        _check_regex(rule.value)
+    elif not _COOKIE_VALUE.fullmatch(rule.value):
+        raise _value(rule, 'visible ASCII characters but for ", comma, semicolon and backslash')
+
+
+def _check_has_certificate(rule: L7Rule) -> None:
+    _check_compare_type(rule, "EQUAL_TO")
+    if rule.value.lower() != "true":
+        raise _value(rule, "true")
+
+
+def _check_verify_result(rule: L7Rule) -> None:
+    _check_compare_type(rule, "EQUAL_TO")
+    if not (rule.value.isascii() and rule.value.isdigit()):
+        raise _value(rule, "a whole number from 0 on")
+
+
+def _check_field(rule: L7Rule) -> None:
+    if rule.key is None or not _DN_FIELD.fullmatch(rule.key):
+        raise _parsing(f"key '{shorten(rule.key)}' is no field of a distinguished name")
+    _check_text(rule)
+
+
+_CHECKS: dict[str, Callable[[L7Rule], None]] = {
+    "HOST_NAME": _check_text,
+    "PATH": _check_text,
+    "HEADER": _check_text,
+    "COOKIE": _check_cookie,
+    "FILE_TYPE": _check_file_type,
+    "SSL_CONN_HAS_CERT": _check_has_certificate,
+    "SSL_VERIFY_RESULT": _check_verify_result,
+    "SSL_DN_FIELD": _check_field,
+}
+
+
+def _check_compare_type(rule: L7Rule, *allowed: str) -> None:
+    if rule.compare_type not in allowed:
+        raise _parsing(
+            f"invalid comparison type for rule type: {rule.type} takes {' or '.join(allowed)}, not {rule.compare_type}"
+        )
+
+
+def _check_regex(text: str) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what may mean something else one day
+            re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise _parsing(f"value '{shorten(text)}' is no regular expression: {error}") from error
+
+
+def _value(rule: L7Rule, allowed: str) -> Invalid:
+    return _parsing(f"value '{shorten(rule.value)}' of rule type {rule.type}. Allowed: {allowed}")
+
+
+def _parsing(text: str) -> Invalid:
+    return Invalid(f"Error parsing L7Rule: {text}.")

@@ -1,0 +1,91 @@
+"""Quotas: the projects', and the defaults. What is in use is not shown, as in Octavia."""
+
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import asdict
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services, checked_project
+from evenkeel.api.errors import BadList, Forbidden, unknown_input
+from evenkeel.api.lists import Filters, as_text, chosen, links, parse_list
+from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
+from evenkeel.core.control import Page
+from evenkeel.core.errors import Invalid
+from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
+
+SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
+"""Octavia has had two names of these; both are taken, both are shown."""
+
+FILTERS = Filters(parsers={"project_id": as_text}, tagged=False)
+
+
+def _both(quotas: Quotas) -> dict[str, int]:
+    values: dict[str, int] = asdict(quotas)
+    return values | {other: values[name] for name, other in SPELLINGS.items()}
+
+
+def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
+    """The limits of a project."""
+    return ProjectQuotaView(project_id=row.project_id, **_both(row.quotas))
+
+
+async def listing(services: Services, call: Call) -> Answer:
+    """Of projects that have limits of their own."""
+    wanted = parse_list(call, FILTERS, services.limits)
+    page = Page(items=())
+    if not wanted.empty:
+        try:
+            page = await services.store.list_quotas(wanted.query)
+        except Invalid as error:
+            raise BadList(str(error)) from error
+    shown = [chosen(quota_view(row), wanted.fields) for row in page.items]
+    return json_answer({"quotas": shown, "quotas_links": links(call, page, wanted.query.limit)})
+
+
+async def show(services: Services, call: Call) -> Answer:
+    """Of one project, whether it has limits of its own or not."""
+    fields = [value for name, value in call.query if name == "fields" and value]
+    row = await services.store.quotas_of(project_of(call))
+    return json_answer({"quota": chosen(quota_view(row), fields)})
+
+
+async def defaults(services: Services, call: Call) -> Answer:
+    """What projects have that have none of their own. They are the same for every project."""
+    if "id" in call.params:
+        project_of(call)
+    return json_answer({"quota": QuotaView(**_both(services.store.default_quotas()))})
+
+
+async def change(services: Services, call: Call, body: QuotaSetBody) -> Answer:
+    """202 with all of them."""
+    row = await services.store.set_quotas(project_of(call), limits_of(body.quota))
+    return json_answer({"quota": quota_view(row)}, 202)
+
+
+async def reset(services: Services, call: Call) -> Answer:
+    """202: back to the defaults. Repeating it is harmless."""
+    await services.store.set_quotas(project_of(call), dict.fromkeys(TITLES))
+    return Answer(202)
+
+
+def project_of(call: Call) -> str:
+    """The project of the path. Raises :class:`Forbidden` if it is none of the caller's."""
+    project_id = checked_project(call.params["id"], "project_id")
+    if call.caller.scope not in (None, project_id):
+        raise Forbidden
+    return project_id
+
+
+def limits_of(body: QuotaSet) -> dict[str, int | None]:
+    """The limits that are given, by their first names. Raises :class:`Invalid` if the two names of one differ."""
+    limits: dict[str, int | None] = {}
+    for name in TITLES:
+        values: dict[str, Any] = {each: getattr(body, each) for each in (name, SPELLINGS.get(name, name))}
+        given = {each: value for each, value in values.items() if value is not UNSET}
+        if len(set(given.values())) > 1:
+            other = SPELLINGS[name]
+            raise unknown_input(other, given[other], f"It should be the same as {name}, which is {given[name]}.")
+        for value in given.values():
+            limits[name] = value
+    return limits

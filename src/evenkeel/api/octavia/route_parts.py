@@ -1,0 +1,63 @@
+"""What routes of all kinds of objects have in common."""
+
+from typing import Any
+
+from msgspec import defstruct
+
+from evenkeel.api.lists import FIELDS_PARAMETER, LIST_PARAMETERS
+from evenkeel.api.octavia import resources
+from evenkeel.api.octavia.linking import Link
+from evenkeel.api.octavia.resources import Resource
+from evenkeel.api.policy.names import octavia
+from evenkeel.api.routing import Operation
+
+WRITE_ERRORS = (404, 409)
+OPTION_ERRORS = (404, 409, 501)
+
+
+def listed(resource: Resource, view: type[Any]) -> type[Any]:
+    """The type of an answer with a page of objects."""
+    fields = [(resource.plural, list[view]), (f"{resource.plural}_links", list[Link])]  # type: ignore[valid-type]
+    return defstruct(f"{view.__name__}Page", fields, kw_only=True)
+
+
+def reading(resource: Resource, view: type[Any], path: str, parent: str = "") -> tuple[Operation, ...]:
+    """List and show."""
+    errors = (404,) if parent else ()
+    return (
+        Operation(
+            method="GET",
+            path=path,
+            handle=resources.listing(resource, parent),
+            summary=f"List {resource.plural}",
+            rule=octavia(resource.rule or resource.name, "get_all"),
+            answer=listed(resource, view),
+            partial=view,
+            parameters=LIST_PARAMETERS,
+            filters=True,
+            errors=errors,
+        ),
+        Operation(
+            method="GET",
+            path=f"{path}/{{id}}",
+            handle=resources.show(resource, parent),
+            summary=f"Show a {resource.name}",
+            rule=octavia(resource.rule or resource.name, "get_one"),
+            answer=defstruct(f"{view.__name__}Chosen", [(resource.name, view)], kw_only=True),
+            partial=view,
+            parameters=(FIELDS_PARAMETER,),
+            errors=(404,),
+        ),
+    )
+
+
+def removing(resource: Resource, path: str, parent: str = "") -> Operation:
+    return Operation(
+        method="DELETE",
+        path=f"{path}/{{id}}",
+        handle=resources.delete(resource, parent),
+        summary=f"Delete a {resource.name}",
+        rule=octavia(resource.rule or resource.name, "delete"),
+        status=204,
+        errors=WRITE_ERRORS,
+    )

@@ -1,0 +1,49 @@
+"""A rate limit per project: a token bucket for each, in this controller alone.
+
+With N controllers behind a load balancer a project gets up to N times as much. Nothing is shared, so nothing is asked
+of the database for a request that is refused.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+
+from evenkeel.api.errors import Refusal
+
+MAX_PROJECTS = 10_000
+"""Buckets kept. The one longest unused is forgotten, and begins full when its project comes back."""
+
+
+class RateLimit:
+    """``per_second`` requests in the long run, ``burst`` at once; ``per_second`` 0: no limit."""
+
+    def __init__(self, per_second: float, burst: int, *, monotonic: Callable[[], float] = monotonic) -> None:
+        self._per_second = per_second
+        self._burst = float(max(burst, 1))
+        self._monotonic = monotonic
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """By project: requests left, and when that was so."""
+
+    def take(self, project_id: str) -> None:
+        """Count a request. Raises :class:`Refusal` (429) saying when to come back."""
+        if not self._per_second:
+            return
+        now = self._monotonic()
+        left, at = self._buckets.pop(project_id, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self._per_second)
+        allowed = left >= 1.0
+        self._buckets[project_id] = (left - 1.0 if allowed else left, now)
+        if len(self._buckets) > MAX_PROJECTS:
+            self._buckets.popitem(last=False)
+        if not allowed:
+            raise too_many(math.ceil((1.0 - left) / self._per_second))
+
+
+def too_many(retry_after_seconds: int) -> Refusal:
+    """The refusal of a request over the limit."""
+    wait = max(retry_after_seconds, 1)
+    return Refusal(429, f"Too many requests. Try again in {wait} seconds.", headers=((b"retry-after", b"%d" % wait),))
+
+
+UNLIMITED = RateLimit(0.0, 1)

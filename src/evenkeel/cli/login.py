@@ -1,0 +1,35 @@
+"""How the command line logs in: from the environment, so that no password stands on a command line.
+
+A token for Keystone, or user and password for a password file; the variables of the ``openstack`` command count where
+ours are not set.
+"""
+
+import base64
+from collections.abc import Mapping
+
+from evenkeel.cli.client import Usage
+
+
+def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
+    """The headers that say who asks; none if nothing is set. Raises :class:`Usage` for half a login."""
+    if token := environment.get("EVENKEEL_TOKEN"):
+        return _token(token)
+    if name := environment.get("EVENKEEL_USERNAME"):
+        return _basic(name, environment.get("EVENKEEL_PASSWORD"), "EVENKEEL_PASSWORD")
+    if environment.get("OS_AUTH_TYPE") == "http_basic" and (name := environment.get("OS_USERNAME")):
+        return _basic(name, environment.get("OS_PASSWORD"), "OS_PASSWORD")
+    if token := environment.get("OS_TOKEN"):
+        return _token(token)
+    return {}
+
+
+def _token(token: str) -> dict[str, str]:
+    if not (token.isascii() and token.isprintable()):
+        raise Usage("the token of EVENKEEL_TOKEN or OS_TOKEN holds characters that no token has")
+    return {"X-Auth-Token": token}
+
+
+def _basic(name: str, password: str | None, variable: str) -> dict[str, str]:
+    if not password:
+        raise Usage(f"{variable} is not set for user {name!r}")
+    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}

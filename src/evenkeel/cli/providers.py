@@ -1,0 +1,25 @@
+"""``evenkeel provider …``"""
+
+from argparse import Namespace
+from typing import Any
+
+from evenkeel.cli.base import Shows
+from evenkeel.cli.client import segment
+from evenkeel.cli.columns import Columns, shown
+
+LBAAS = "/v2.0/lbaas"
+"""Where the tenants' API is below an endpoint."""
+
+
+class Capabilities(Shows):
+    """Show what a provider (environment) can do; anything else is refused to tenants by name."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Which one."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("name", metavar="NAME", help="Name of the environment.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show."""
+        return shown(self.client.get(f"{LBAAS}/providers/{segment(parsed_args.name)}/capabilities")["capabilities"])

@@ -1,0 +1,79 @@
+"""Who is let in, by the controller's options, and what a server must be for that to be safe."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.api.identity.caller import Identity
+from evenkeel.api.identity.headers import TrustedHeaders
+from evenkeel.api.identity.none import NoIdentity
+from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.api.identity.user_file import UserFile
+from evenkeel.api.policy.policy import Policy, open_policy
+from evenkeel.api.rate import RateLimit
+from evenkeel.cmd.runtime import SystemClock
+from evenkeel.cmd.serving import check_tls
+
+log = structlog.get_logger(__name__)
+
+
+class Admission(NamedTuple):
+    """What a request passes before it is looked into."""
+
+    identity: Identity
+    policy: Policy
+    rate_limit: RateLimit
+
+
+def open_admission(conf: cfg.ConfigOpts) -> Admission:
+    """Everything of it, before anything is served. Raises :class:`ValueError` naming the option."""
+    check_tls(conf)
+    return Admission(
+        identity=open_identity(conf),
+        policy=open_policy(conf),
+        rate_limit=RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst),
+    )
+
+
+def open_identity(conf: cfg.ConfigOpts) -> Identity:
+    """The identity of ``[identity] kind``. Raises :class:`ValueError` naming the option."""
+    kind = conf.identity.kind
+    if kind == "password_file":
+        return PasswordFile(UserFile(Path(conf.identity.password_file)), SystemClock())
+    if kind == "trusted_headers":
+        return TrustedHeaders(frozenset(conf.identity.gateway_names))
+    if kind == "keystone":
+        return _keystone(conf)
+    return NoIdentity()
+
+
+def _keystone(conf: cfg.ConfigOpts) -> Identity:
+    try:
+        from evenkeel.api.identity.keystone import open_keystone
+    except ModuleNotFoundError as error:
+        raise ValueError(f"identity.kind: keystone needs the extra evenkeel[keystone]: {error}") from error
+    return open_keystone(conf)
+
+
+def check_exposure(conf: cfg.ConfigOpts, *, loopback: bool) -> None:
+    """Raises :class:`ValueError` if anybody could be anybody at that address; warns where passwords go in clear."""
+    kind, tls = conf.identity.kind, bool(conf.api.ssl_cert_file)
+    host = conf.api.bind_host
+    if loopback:
+        return
+    if kind == "none":
+        if not conf.api.allow_unauthenticated:
+            raise ValueError(
+                f"api.bind_host: {host!r} is not a loopback address, and there is no authentication; "
+                "bind to 127.0.0.1 behind a gateway, set identity.kind, or set api.allow_unauthenticated"
+            )
+        log.warning("the API is open to anybody who reaches it", host=host)
+    elif kind == "trusted_headers" and not conf.api.ssl_client_ca_file:
+        raise ValueError(
+            f"api.bind_host: {host!r} is not a loopback address; identity.kind = trusted_headers needs "
+            "api.ssl_client_ca_file there, so that only the gateway can connect"
+        )
+    elif not tls:
+        log.warning("passwords and tokens cross the network in clear; set api.ssl_cert_file", host=host)

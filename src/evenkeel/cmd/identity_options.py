@@ -1,0 +1,50 @@
+"""The controller's options that say who may ask what: identity, TLS of the API, limits. oslo.policy and
+keystonemiddleware bring their own groups, ``[oslo_policy]`` and ``[keystone_authtoken]``."""
+
+from oslo_config import cfg
+
+KINDS = {
+    "none": "nobody logs in, everybody is admin; on loopback only",
+    "password_file": "HTTP basic against password_file",
+    "trusted_headers": "a gateway's X-User-Id, X-Project-Id, X-Roles, from loopback or with a client certificate",
+    "keystone": "Keystone v3 tokens, see [keystone_authtoken]",
+}
+
+IDENTITY = [
+    cfg.StrOpt(
+        "kind",
+        default="none",
+        choices=list(KINDS),
+        help="Who calls: " + "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items()) + ".",
+    ),
+    cfg.StrOpt(
+        "password_file",
+        default="/etc/evenkeel/users",
+        help="Users for kind = password_file, a line each, written by evenkeel-users; mode 0600, read when changed.",
+    ),
+    cfg.ListOpt(
+        "gateway_names",
+        default=[],
+        help="For kind = trusted_headers: one of these must be a name in the gateway's client certificate; "
+        "none given: any certificate by ssl_client_ca_file will do.",
+    ),
+]
+
+API = [
+    cfg.StrOpt("ssl_cert_file", help="Serve HTTPS with this certificate (PEM, with its chain)."),
+    cfg.StrOpt("ssl_key_file", help="Its private key (PEM)."),
+    cfg.StrOpt(
+        "ssl_client_ca_file",
+        help="Take only clients with a certificate by one of these authorities (PEM): mutual TLS.",
+    ),
+    cfg.FloatOpt(
+        "rate_limit",
+        default=0.0,
+        min=0.0,
+        help="Requests a second that each project may make to this controller in the long run; 0: no limit. "
+        "More are answered with 429.",
+    ),
+    cfg.IntOpt("rate_limit_burst", default=100, min=1, help="Requests that a project may make at once."),
+    cfg.IntOpt("max_page_items", default=1000, min=1, max=10_000, help="Default and cap of a list's limit."),
+]
+"""Beside :data:`evenkeel.cmd.options.API`, in the same group."""

@@ -1,0 +1,102 @@
+"""Where VIPs come from: the options, and opening what they name.
+
+Besides ours, section ``[neutron]`` holds what keystoneauth reads there for every OpenStack service: how to log in,
+which endpoint, how TLS is verified. Those are known only where the extra ``neutron`` is installed.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.core.ports import Network, Store
+from evenkeel.network.builtin import BuiltinNetwork
+
+log = structlog.get_logger(__name__)
+
+NETWORK = [
+    cfg.StrOpt(
+        "driver",
+        default="builtin",
+        choices=["builtin", "neutron"],
+        help="Where VIPs come from: builtin (address pools in the database), or neutron.",
+    ),
+]
+
+NEUTRON = [
+    cfg.FloatOpt(
+        "operation_timeout",
+        default=20.0,
+        min=1.0,
+        max=300.0,
+        help="Seconds that one step of a tenant's request (look up, make a port) may take at Neutron and Keystone.",
+    ),
+]
+
+INTERFACES = ("internal", "public")
+"""Which of Neutron's endpoints in the service catalogue, unless ``valid_interfaces`` says otherwise."""
+
+
+class OpenedNetwork(NamedTuple):
+    """The network of this process."""
+
+    network: Network
+    gives_back: bool
+    """It takes things outside the database, which have to be given back."""
+    close: Callable[[], None]
+
+
+def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
+    """What the configuration names. Connects on first use. Raises :class:`ValueError`."""
+    if conf.network.driver == "builtin":
+        return OpenedNetwork(BuiltinNetwork(store), gives_back=False, close=lambda: None)
+    try:
+        from evenkeel.network.neutron.client import NeutronClient
+        from evenkeel.network.neutron.driver import NeutronNetwork
+    except ImportError as error:
+        raise ValueError(
+            f"network.driver: neutron needs {error.name}, which is not installed: pip install 'evenkeel[neutron]'"
+        ) from error
+    timeout_seconds = conf.neutron.operation_timeout
+    session, adapter = _log_in(conf, timeout_seconds)
+    client = NeutronClient(
+        session,
+        endpoint=adapter.endpoint_override,
+        region=adapter.region_name,
+        interfaces=adapter.interface or list(INTERFACES),
+    )
+    network = NeutronNetwork(client, store, timeout_seconds=timeout_seconds)
+    return OpenedNetwork(network, gives_back=True, close=network.close)
+
+
+def _log_in(conf: cfg.ConfigOpts, timeout_seconds: float) -> tuple[Any, Any]:
+    """keystoneauth's session and adapter; nothing is sent yet."""
+    from keystoneauth1 import exceptions, loading
+
+    group = "neutron"
+    loading.register_auth_conf_options(conf, group)
+    loading.register_session_conf_options(conf, group)
+    loading.register_adapter_conf_options(conf, group)
+    try:
+        auth = loading.load_auth_from_conf_options(conf, group)
+        if auth is None:
+            raise ValueError("neutron.auth_type: not set; none (with neutron.endpoint), password, … as keystoneauth's")
+        session = loading.load_session_from_conf_options(conf, group, auth=auth)
+        adapter = loading.load_adapter_from_conf_options(conf, group, session=session)
+    except (exceptions.ClientException, cfg.Error) as error:
+        raise ValueError(f"neutron: {error}") from error
+    _check_tls(conf.neutron)
+    session.timeout = session.timeout or timeout_seconds
+    return session, adapter
+
+
+def _check_tls(section: Any) -> None:
+    """Raises :class:`ValueError` for a file that is not there: it would be found out with the first request."""
+    for name in ("cafile", "certfile", "keyfile"):
+        path = getattr(section, name)
+        if path and not Path(path).is_file():
+            raise ValueError(f"neutron.{name}: {path}: no such file")
+    if section.insecure:
+        log.warning("certificates of Neutron and Keystone are not verified")

@@ -1,0 +1,89 @@
+"""``evenkeel-users``: writes the password file that controllers read with ``[identity] kind = password_file``.
+
+Passwords are asked for, or read from standard input; they never stand on the command line, where others see them.
+"""
+
+import argparse
+import getpass
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenkeel.api.identity.passwords import MAX_PASSWORD_BYTES, SALT_BYTES, Hash, checked_user, hashed, line_of
+from evenkeel.api.identity.user_file import read_users, write_lines
+from evenkeel.core.errors import Invalid
+
+DEFAULT_FILE = "/etc/evenkeel/users"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point: 0 done, 1 refused, 2 usage."""
+    options = _parser().parse_args(argv)
+    try:
+        options.run(options)
+    except (Invalid, OSError) as error:
+        print(f"evenkeel-users: {options.file}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="evenkeel-users", description="Users of the password file.")
+    parser.add_argument("--file", type=Path, default=Path(DEFAULT_FILE), help="default: %(default)s")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    add = commands.add_parser("add", help="add a user, or change one")
+    add.add_argument("name")
+    add.add_argument("--project", required=True, help="the project whose objects they see and make")
+    add.add_argument("--roles", default="member", help="with commas; default: %(default)s")
+    add.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+    add.set_defaults(run=_add)
+    delete = commands.add_parser("delete", help="delete a user")
+    delete.add_argument("name")
+    delete.set_defaults(run=_delete)
+    commands.add_parser("list", help="list users, projects and roles").set_defaults(run=_list)
+    return parser
+
+
+def _add(options: argparse.Namespace) -> None:
+    # names first: nobody likes to type a password in vain
+    checked_user(options.name, options.project, options.roles.split(","), Hash(salt=b"", key=b""))
+    password = _password(from_stdin=options.password_stdin)
+    user = checked_user(
+        options.name,
+        options.project,
+        options.roles.split(","),
+        hashed(password, secrets.token_bytes(SALT_BYTES)),
+    )
+    lines = _lines_without(options.file, user.name) if options.file.exists() else []
+    write_lines(options.file, [*lines, line_of(user)])
+
+
+def _password(*, from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline(MAX_PASSWORD_BYTES * 4).removesuffix("\n")
+    password = getpass.getpass("Password: ")
+    if getpass.getpass("Again: ") != password:
+        raise Invalid("The passwords differ.")
+    return password
+
+
+def _delete(options: argparse.Namespace) -> None:
+    if options.name not in read_users(options.file):
+        raise Invalid(f"no user {options.name!r}.")
+    write_lines(options.file, _lines_without(options.file, options.name))
+
+
+def _lines_without(file: Path, name: str) -> list[str]:
+    """Every other line as it is, comments too. Raises :class:`Invalid` if it is no password file."""
+    read_users(file)
+    return [line for line in file.read_text().splitlines() if line.strip().partition(":")[0] != name]
+
+
+def _list(options: argparse.Namespace) -> None:
+    for user in read_users(options.file).values():
+        print(f"{user.name}\t{user.project_id}\t{','.join(user.roles)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+"""What a device type can do, and which part of a request it cannot. Pure.
+
+Each device driver declares a :class:`Capabilities` table (entry point group ``evenkeel.capabilities``). The API holds
+every request against the table of the environment's device type and refuses the rest by name, so that nothing is
+accepted that a device would have to drop. The table is also what tenants are shown and what the documentation's
+feature matrix is made from.
+
+Attributes come as mappings, so that new objects (all attributes) and changes (those to be changed) pass the same
+checks: an attribute that is not there is not checked.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, get_args
+
+from msgspec import field
+from msgspec.structs import asdict
+
+from evenkeel.core.errors import Unsupported
+from evenkeel.core.model import (
+    POOL_PROTOCOLS_OF_LISTENER,
+    HealthMonitorType,
+    L7PolicyAction,
+    L7RuleType,
+    LbAlgorithm,
+    Listener,
+    LoadBalancerTree,
+    Member,
+    PersistenceType,
+    SessionPersistence,
+)
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.values import Value
+
+Attributes = Mapping[str, Any]
+
+INSERT_HEADERS = ("X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto")
+OPTIONS = (
+    "listener.allowed_cidrs",
+    "listener.connection_limit",
+    "listener.timeout_client_data",
+    "listener.timeout_member_connect",
+    "listener.timeout_member_data",
+    "listener.timeout_tcp_inspect",
+    "member.backup",
+    "member.monitor_address",
+    "member.monitor_port",
+)
+"""Attributes that a device type may know with their default value only."""
+
+
+def _defaults(kind: type[Any], prefix: str) -> dict[str, Any]:
+    """Attribute -> default, of the options of one kind of object."""
+    values = dict(zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False))
+    names = [option.removeprefix(f"{prefix}.") for option in OPTIONS if option.startswith(f"{prefix}.")]
+    return {name: values[name] for name in names}
+
+
+LISTENER_DEFAULTS = _defaults(Listener, "listener")
+MEMBER_DEFAULTS = _defaults(Member, "member")
+"""Attribute -> default, of the options of each kind."""
+
+
+def _all_pairs() -> dict[str, tuple[str, ...]]:
+    return {listener: tuple(sorted(pools)) for listener, pools in POOL_PROTOCOLS_OF_LISTENER.items()}
+
+
+def _all_persistences() -> dict[str, tuple[str, ...]]:
+    return {type_: tuple(POOL_PROTOCOLS_OF_LISTENER) for type_ in get_args(PersistenceType)}
+
+
+class Capabilities(Value):
+    """What one device type can do. The defaults are everything the API knows."""
+
+    protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_pairs)
+    """Listener protocol -> protocols of the pools it may send to."""
+    lb_algorithms: tuple[str, ...] = get_args(LbAlgorithm)
+    session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
+    """Type of session persistence -> protocols of the listeners it works behind."""
+    health_monitor_types: tuple[str, ...] = get_args(HealthMonitorType)
+    insert_headers: tuple[str, ...] = INSERT_HEADERS
+    exclusive_headers: tuple[tuple[str, ...], ...] = ()
+    """Sets of headers of which one listener can insert only one."""
+    options: tuple[str, ...] = OPTIONS
+    """Those of :data:`OPTIONS` that may have another value than their default."""
+    refused_values: dict[str, tuple[int, ...]] = {}
+    """Values that an option cannot have all the same."""
+    health_monitor_ranges: dict[str, tuple[int, int]] = {}
+    """Attribute of a health monitor -> least and greatest value, where that is less than the API takes."""
+    l7policy_actions: tuple[str, ...] = get_args(L7PolicyAction)
+    """None: L7 policies are not possible at all."""
+    l7rule_types: tuple[str, ...] = get_args(L7RuleType)
+
+    flavor_metadata: dict[str, str] | None = None
+    """What the data of flavor profiles may hold: name -> meaning, for people. None: anything."""
+    availability_zone_metadata: dict[str, str] | None = None
+    """The same for profiles of availability zones, beside :data:`~evenkeel.core.catalogue.ZONE_GROUP`."""
+
+    @property
+    def pool_protocols(self) -> tuple[str, ...]:
+        """Protocols that a pool can have."""
+        return tuple(sorted({protocol for pools in self.protocol_pairs.values() for protocol in pools}))
+
+
+EVERYTHING = Capabilities()
+"""What a driver without a table is taken to be able to do: its renderer refuses the rest later."""
+
+
+def refuse(provider: str, problems: Iterable[str]) -> None:
+    """Raises :class:`Unsupported`, in Octavia's words, for the first problem if there is one."""
+    for problem in problems:
+        raise Unsupported(f"Provider '{provider}' does not support a requested option: {problem}")
+
+
+def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attributes) -> Iterator[str]:
+    """What of a profile's data is not known; ``field`` is the attribute that holds it."""
+    for name in data if known is not None else ():
+        yield from _not_among(field, name, known or ())
+
+
+def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """What of a listener is not possible."""
+    yield from _not_among("protocol", attributes.get("protocol"), table.protocol_pairs)
+    yield from _header_problems(table, attributes.get("insert_headers") or {})
+    yield from _option_problems(table, "listener", LISTENER_DEFAULTS, attributes)
+
+
+def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """What of a pool is not possible, its members and monitor aside."""
+    yield from _not_among("protocol", attributes.get("protocol"), table.pool_protocols)
+    yield from _not_among("lb_algorithm", attributes.get("lb_algorithm"), table.lb_algorithms)
+    persistence: SessionPersistence | None = attributes.get("session_persistence")
+    if persistence is not None:
+        yield from _not_among("session_persistence type", persistence.type, table.session_persistence)
+
+
+def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """What of a member is not possible."""
+    return _option_problems(table, "member", MEMBER_DEFAULTS, attributes)
+
+
+def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """What of a health monitor is not possible."""
+    yield from _not_among("type", attributes.get("type"), table.health_monitor_types)
+    for name, (least, greatest) in table.health_monitor_ranges.items():
+        value = attributes.get(name)
+        if value is not None and not least <= value <= greatest:
+            yield f"{name} {value}. Allowed: {least} to {greatest}."
+
+
+def l7policy_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """What of an L7 policy is not possible, its rules aside."""
+    yield from _not_among("l7policy action", attributes.get("action"), table.l7policy_actions)
+
+
+def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
+    """What of an L7 rule is not possible."""
+    yield from _not_among("l7rule type", attributes.get("type"), table.l7rule_types)
+
+
+def pair_problems(
+    table: Capabilities, listener_protocol: str, pool_protocol: str, persistence: SessionPersistence | None
+) -> Iterator[str]:
+    """Why such a listener cannot send to such a pool."""
+    pools = table.protocol_pairs.get(listener_protocol, ())
+    if pool_protocol not in pools:
+        behind = f"behind a listener of protocol {listener_protocol}"
+        yield f"pool protocol {pool_protocol} {behind}. Allowed: {', '.join(pools) or 'none'}."
+    if persistence is not None:
+        listeners = table.session_persistence.get(persistence.type, ())
+        if listener_protocol not in listeners:
+            behind = f"behind a listener of protocol {listener_protocol}"
+            allowed = f"behind {', '.join(listeners)}" if listeners else "none"
+            yield f"session_persistence {persistence.type} {behind}. Allowed: {allowed}."
+
+
+def tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
+    """What of a whole new load balancer is not possible."""
+    pools = {pool.id: pool for pool in tree.pools}
+    for pool in tree.pools:
+        yield from pool_problems(table, asdict(pool))
+    for member in tree.members:
+        yield from member_problems(table, asdict(member))
+    for monitor in tree.health_monitors:
+        yield from monitor_problems(table, asdict(monitor))
+    for listener in tree.listeners:
+        yield from listener_problems(table, asdict(listener))
+        if found := pools.get(listener.default_pool_id or ""):
+            yield from pair_problems(table, listener.protocol, found.protocol, found.session_persistence)
+    yield from _policy_tree_problems(table, tree)
+
+
+def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
+    pools = {pool.id: pool for pool in tree.pools}
+    protocols = {listener.id: listener.protocol for listener in tree.listeners}
+    for policy in tree.l7policies:
+        yield from l7policy_problems(table, asdict(policy))
+        if found := pools.get(policy.redirect_pool_id or ""):
+            yield from pair_problems(table, protocols[policy.listener_id], found.protocol, found.session_persistence)
+    for rule in tree.l7rules:
+        yield from l7rule_problems(table, asdict(rule))
+
+
+def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iterator[str]:
+    """What of a service definition is not possible: for renderers, that take definitions from any controller."""
+    for pool in service.pools:
+        found = [*pool_problems(table, asdict(pool))]
+        for member in pool.members:
+            found += member_problems(table, asdict(member))
+        if pool.monitor is not None:
+            found += monitor_problems(table, asdict(pool.monitor))
+        yield from (f"pool {pool.id}: {problem}" for problem in found)
+    for listener in service.listeners:
+        yield from (f"listener {listener.id}: {problem}" for problem in listener_problems(table, asdict(listener)))
+        for policy in listener.l7policies:
+            found = [*l7policy_problems(table, asdict(policy))]
+            for rule in policy.rules:
+                found += l7rule_problems(table, asdict(rule))
+            yield from (f"l7policy {policy.id}: {problem}" for problem in found)
+
+
+def needs_check(attributes: Attributes) -> bool:
+    """May any table refuse these changes? Most changes (names, weights, switches) need no look at one."""
+    for name, value in attributes.items():
+        if name in RANGED or (name in _ALWAYS_CHECKED and value):
+            return True
+        for defaults in (LISTENER_DEFAULTS, MEMBER_DEFAULTS):
+            if name in defaults and value != defaults[name]:
+                return True
+    return False
+
+
+_ALWAYS_CHECKED = frozenset({"lb_algorithm", "session_persistence", "insert_headers", "default_pool_id"})
+RANGED = frozenset({"delay", "timeout", "max_retries", "max_retries_down"})
+"""Attributes of health monitors that a device type may have narrower bounds for."""
+
+
+def _not_among(name: str, value: str | None, allowed: Collection[str]) -> Iterator[str]:
+    if value is not None and value not in allowed:
+        yield _problem(name, value, allowed)
+
+
+def _header_problems(table: Capabilities, headers: Mapping[str, str]) -> Iterator[str]:
+    wanted = [name for name, switch in headers.items() if switch == "true"]
+    for name in wanted:
+        yield from _not_among("insert_headers", name, table.insert_headers)
+    for group in table.exclusive_headers:
+        if len(found := [name for name in wanted if name in group]) > 1:
+            yield f"insert_headers {' and '.join(found)}. Allowed: one of {', '.join(group)}."
+
+
+def _option_problems(
+    table: Capabilities, kind: str, defaults: Mapping[str, Any], attributes: Attributes
+) -> Iterator[str]:
+    for name, default in defaults.items():
+        value = attributes.get(name, default)
+        if value == default:
+            continue
+        option = f"{kind}.{name}"
+        if option not in table.options:
+            yield f"{name} {_shown(value)}. Allowed: {_shown(default)}."
+        elif value in table.refused_values.get(option, ()):
+            yield f"{name} {_shown(value)}. Allowed: any other value; {_shown(default)} is the default."
+
+
+def _problem(name: str, value: object, allowed: Collection[str]) -> str:
+    return f"{name} {_shown(value)}. Allowed: {', '.join(allowed) or 'none'}."
+
+
+SHOWN_CHARACTERS = 200
+
+
+def _shown(value: object) -> str:
+    """For people, and short enough for an answer."""
+    parts = value if isinstance(value, tuple) else ("null" if value is None else value,)
+    text = ", ".join(map(str, parts)) or "none"
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

@@ -1,0 +1,96 @@
+"""What tenants may choose from, as operators offer it: flavors and availability zones, each by a profile that says for
+which provider it is and what it means there. Attribute names and texts are Octavia's."""
+
+from typing import Any
+
+import msgspec
+
+from evenkeel.core.errors import Invalid
+from evenkeel.core.values import Value
+
+ZONE_GROUP = "environment_group_number"
+"""In the data of an availability zone: the device group of the provider that its load balancers go to."""
+
+
+class FlavorProfile(Value):
+    """What a flavor means to a provider."""
+
+    id: str
+    name: str
+    provider_name: str
+    flavor_data: str
+    """A JSON object, as it was given."""
+    created_at: float = 0.0
+
+
+class Flavor(Value):
+    """A choice of what a load balancer is made of."""
+
+    id: str
+    name: str
+    flavor_profile_id: str
+    description: str = ""
+    enabled: bool = True
+    """False: no new load balancer may have it."""
+    created_at: float = 0.0
+
+
+class AvailabilityZoneProfile(Value):
+    """What an availability zone means to a provider."""
+
+    id: str
+    name: str
+    provider_name: str
+    availability_zone_data: str
+    """A JSON object, as it was given."""
+    created_at: float = 0.0
+
+
+class AvailabilityZone(Value):
+    """A choice of where a load balancer is. It is known by its name."""
+
+    name: str
+    availability_zone_profile_id: str
+    description: str = ""
+    enabled: bool = True
+    """False: no new load balancer may have it."""
+    created_at: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """What lists are continued after."""
+        return self.name
+
+
+CatalogueEntry = FlavorProfile | Flavor | AvailabilityZoneProfile | AvailabilityZone
+CatalogueKind = type[FlavorProfile] | type[Flavor] | type[AvailabilityZoneProfile] | type[AvailabilityZone]
+
+
+class Offer(Value):
+    """A flavor or availability zone, with what its profile says."""
+
+    enabled: bool
+    provider_name: str
+    data: str
+
+
+def metadata(field: str, text: str) -> dict[str, Any]:
+    """The object that a profile's data holds. Raises :class:`Invalid` if the text of ``field`` is none."""
+    try:
+        found: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError):
+        raise Invalid(f"{text} is not a valid option for {field}: it should be a JSON object.") from None
+    return found
+
+
+def zone_group_of(data: dict[str, Any]) -> int | None:
+    """The device group that an availability zone names. Raises :class:`Invalid` if it is no number of one."""
+    number = data.get(ZONE_GROUP)
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 2_147_483_647:
+        raise Invalid(
+            f"{number} is not a valid option for availability_zone_data: {ZONE_GROUP} should be the number of a"
+            " device group, 1 or greater."
+        )
+    return number

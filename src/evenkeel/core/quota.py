@@ -1,0 +1,69 @@
+"""Quotas: how many objects of each kind a project may have. Names, bounds and texts are Octavia's."""
+
+from collections.abc import Mapping
+
+from evenkeel.core.values import Value
+
+UNLIMITED = -1
+MAX_QUOTA = 2_000_000_000
+
+TITLES: dict[str, str] = {
+    "loadbalancer": "Load Balancer",
+    "listener": "Listener",
+    "pool": "Pool",
+    "member": "Member",
+    "healthmonitor": "Health Monitor",
+    "l7policy": "L7 Policy",
+    "l7rule": "L7 Rule",
+}
+"""Each kind that has a quota, and what it is called in refusals."""
+
+Limits = Mapping[str, int | None]
+"""By kind; None: the default."""
+
+
+class Quotas(Value):
+    """The most objects of each kind; -1: no limit."""
+
+    loadbalancer: int = UNLIMITED
+    listener: int = UNLIMITED
+    pool: int = UNLIMITED
+    member: int = UNLIMITED
+    healthmonitor: int = UNLIMITED
+    l7policy: int = UNLIMITED
+    l7rule: int = UNLIMITED
+
+    def limited(self) -> frozenset[str]:
+        """The kinds that have a limit."""
+        return frozenset(name for name in TITLES if getattr(self, name) != UNLIMITED)
+
+    def with_own(self, limits: Limits) -> "Quotas":
+        """The same, with those of ``limits`` that are given in their place."""
+        values = {name: limits.get(name) for name in TITLES}
+        return Quotas(**{name: getattr(self, name) if value is None else value for name, value in values.items()})
+
+
+class ProjectQuotas(Value):
+    """The quotas of one project, defaults filled in."""
+
+    project_id: str
+    quotas: Quotas
+
+    @property
+    def id(self) -> str:
+        """What lists are continued after."""
+        return self.project_id
+
+
+def exceeded(quotas: Quotas, used: Mapping[str, int], wanted: Mapping[str, int]) -> tuple[str, ...]:
+    """Titles of the kinds of which there may not be as many more as wanted. Pure.
+
+    What takes nothing is never refused, also where a quota was lowered below what is used.
+    """
+    return tuple(
+        title
+        for name, title in TITLES.items()
+        if (more := wanted.get(name, 0)) > 0
+        and (limit := getattr(quotas, name)) != UNLIMITED
+        and used.get(name, 0) + more > limit
+    )

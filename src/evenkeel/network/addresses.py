@@ -1,0 +1,94 @@
+"""Which subnet and which address a VIP may have: pure rules over the subnets that are known."""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.model import Subnet
+
+Address = IPv4Address | IPv6Address
+Net = IPv4Network | IPv6Network
+
+
+def choose_subnet(
+    known: Iterable[Subnet], project_id: str, subnet_id: str | None, network_id: str | None, wanted: Address | None
+) -> Subnet:
+    """The subnet that is meant: by id, else the network's first that fits, else the only one that holds ``wanted``.
+
+    Raises :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if nothing tells the subnet.
+    """
+    visible = [subnet for subnet in known if subnet.project_id in (None, project_id)]
+    if subnet_id:
+        return _by_id(visible, subnet_id, network_id)
+    if network_id:
+        return _of_network(visible, network_id, wanted)
+    if wanted is None:
+        raise Invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
+    holding = [subnet for subnet in visible if wanted in ip_network(subnet.cidr)]
+    if len(holding) == 1:
+        return holding[0]
+    which = "more than one subnet holds it" if holding else "no subnet holds it"
+    raise Invalid(
+        f"Invalid input for field/attribute vip_address. Value: '{wanted}'. {which}; "
+        "VIP must contain one of: vip_network_id, vip_subnet_id."
+    )
+
+
+def _by_id(visible: list[Subnet], subnet_id: str, network_id: str | None) -> Subnet:
+    for subnet in visible:
+        if subnet.id == subnet_id:
+            check_on_network(subnet, network_id)
+            return subnet
+    raise NotFound("Subnet", subnet_id)
+
+
+def check_on_network(subnet: Subnet, network_id: str | None) -> None:
+    """Raises :class:`Invalid` if a network is given and is not the subnet's."""
+    if network_id and network_id != subnet.network_id:
+        raise Invalid(
+            f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
+            f"Subnet {subnet.id} is on network {subnet.network_id}."
+        )
+
+
+def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) -> Subnet:
+    subnets = [subnet for subnet in visible if subnet.network_id == network_id]
+    if not subnets:
+        raise NotFound("Network", network_id)
+    if wanted is None:
+        return subnets[0]
+    return next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])
+
+
+def parsed_address(address: str) -> Address:
+    """The address. Raises :class:`Invalid`."""
+    try:
+        if "%" in address:
+            raise ValueError("scoped")
+        return ip_address(address)
+    except ValueError as error:
+        raise Invalid(
+            f"Invalid input for field/attribute vip_address. Value: '{address}'. "
+            "Value should be an IPv4 or IPv6 address."
+        ) from error
+
+
+def check_address(wanted: Address, subnet: Subnet) -> None:
+    """Raises :class:`Invalid` if no VIP of the subnet can have that address."""
+    network = ip_network(subnet.cidr)
+    if wanted not in network:
+        problem = f"is outside subnet {subnet.id}; allowed are addresses of {subnet.cidr}"
+    elif subnet.gateway_ip and wanted == ip_address(subnet.gateway_ip):
+        problem = f"is the gateway of subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
+    elif network.prefixlen < network.max_prefixlen - 1 and wanted in reserved_addresses(network):
+        problem = f"is reserved in subnet {subnet.id}; allowed are host addresses of {subnet.cidr}"
+    else:
+        return
+    raise Invalid(f"Invalid input for field/attribute vip_address. Value: '{wanted}'. The address {problem}.")
+
+
+def reserved_addresses(network: Net) -> tuple[Address, ...]:
+    """Addresses of the network that no host may have: all-zeros, and for IPv4 the broadcast address."""
+    if network.version == 4:
+        return (network.network_address, network.broadcast_address)
+    return (network.network_address,)

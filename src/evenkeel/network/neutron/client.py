@@ -1,0 +1,195 @@
+"""What is asked of Neutron, one blocking method each, in values of ours. Runs in threads: see :mod:`calls`.
+
+A connection may be used by several threads at once: the session under it is, and nothing else is shared.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from keystoneauth1.session import Session
+from openstack import exceptions as sdk_errors
+from openstack.connection import Connection
+
+from evenkeel.core.control import VipPlan
+from evenkeel.core.model import Subnet
+from evenkeel.core.network import Segment, VipPort
+from evenkeel.core.values import Value
+
+SUBNETS_MAX = 200
+"""Of one network."""
+ITEMS_MAX = 1000
+"""Of any other list."""
+
+
+class NeutronPort(Value):
+    """A port as far as VIPs are concerned."""
+
+    id: str
+    project_id: str
+    network_id: str
+    device_id: str
+    addresses: tuple[tuple[str, str], ...]
+    """(subnet id, address) of each."""
+
+
+class NeutronNetworkInfo(Value):
+    """A network and who may use it."""
+
+    id: str
+    project_id: str
+    subnet_ids: tuple[str, ...]
+
+
+class NeutronClient:
+    """Neutron's API. Methods block and raise what the SDK raises; what is not there is None."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        endpoint: str | None = None,
+        region: str | None = None,
+        interfaces: Sequence[str] = (),
+    ) -> None:
+        self._opening = threading.Lock()
+        self._proxy: Any = None
+        self._settings: dict[str, Any] = {
+            "session": session,
+            "region_name": region,
+            "network_endpoint_override": endpoint,
+            "network_interface": list(interfaces) or None,
+            "network_api_version": "2",
+        }
+
+    @property
+    def _sdk(self) -> Any:
+        """The SDK's view of Neutron; made with the first call, because making it asks Keystone and Neutron."""
+        with self._opening:
+            if self._proxy is None:
+                self._proxy = Connection(**self._settings).network
+            return self._proxy
+
+    def subnet(self, subnet_id: str) -> Subnet | None:
+        """By id."""
+        row = _found(self._sdk.get_subnet, subnet_id)
+        return None if row is None else _subnet(row)
+
+    def subnets_of(self, network_id: str) -> list[Subnet]:
+        """The network's."""
+        found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
+        return [_subnet(row) for row in found]
+
+    def network(self, network_id: str) -> NeutronNetworkInfo | None:
+        """By id."""
+        row = _found(self._sdk.get_network, network_id)
+        return (
+            None
+            if row is None
+            else NeutronNetworkInfo(id=row.id, project_id=row.project_id or "", subnet_ids=tuple(row.subnet_ids or ()))
+        )
+
+    def shared_networks(self, project_id: str, *, network_id: str | None = None) -> set[str]:
+        """Ids of networks of others that the project may use (of one network only if given): shared with it or with
+        everybody, and external ones."""
+        asked: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
+        if network_id is not None:
+            asked["object_id"] = network_id
+        return {row.object_id for row in islice(self._sdk.rbac_policies(**asked), ITEMS_MAX)}
+
+    def port(self, port_id: str) -> NeutronPort | None:
+        """By id."""
+        row = _found(self._sdk.get_port, port_id)
+        return None if row is None else _port(row)
+
+    def create_port(self, plan: VipPlan, mark: VipPort, project_id: str) -> NeutronPort:
+        """A new port for a VIP; with the plan's address if it has one."""
+        fixed = {"subnet_id": plan.subnet_id} | ({"ip_address": plan.address} if plan.address else {})
+        return _port(
+            self._sdk.create_port(
+                network_id=plan.network_id,
+                fixed_ips=[fixed],
+                name=mark.name,
+                device_owner=mark.device_owner,
+                device_id=mark.device_id,
+                is_admin_state_up=True,
+                project_id=project_id,
+            )
+        )
+
+    def port_ids(self, device_owner: str, device_id: str) -> list[str]:
+        """Ports that are marked so."""
+        rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
+        return [row.id for row in islice(rows, ITEMS_MAX)]
+
+    def delete_port(self, port_id: str) -> bool:
+        """False: there was none."""
+        try:
+            self._sdk.delete_port(port_id, ignore_missing=False)
+        except sdk_errors.NotFoundException:
+            return False
+        return True
+
+    def segment(self, network_id: str, subnet_id: str) -> Segment | None:
+        """Without the provider's attributes unless the user may see them."""
+        subnet = self.subnet(subnet_id)
+        if subnet is None or subnet.network_id != network_id:
+            return None
+        row = _found(self._sdk.get_network, network_id)
+        return (
+            None
+            if row is None
+            else Segment(
+                network_id=network_id,
+                subnet_id=subnet_id,
+                cidr=subnet.cidr,
+                gateway_ip=subnet.gateway_ip,
+                mtu=row.mtu,
+                network_type=row.provider_network_type,
+                physical_network=row.provider_physical_network,
+                segmentation_id=row.provider_segmentation_id,
+            )
+        )
+
+    def documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
+        """A list as Neutron answers it: its first ``limit`` items."""
+        answer = self._sdk.get(path, params={**query, "limit": limit})
+        sdk_errors.raise_from_response(answer)
+        items: list[dict[str, Any]] = answer.json()[key]
+        return items[:limit]
+
+
+def _found(get: Callable[[str], Any], object_id: str) -> Any:
+    """The object, or None. Ids come from tenants and become part of a path, in which dots alone are steps."""
+    if not object_id.strip("."):
+        return None
+    try:
+        return get(object_id)
+    except sdk_errors.NotFoundException:
+        return None
+
+
+def _subnet(row: Any) -> Subnet:
+    pools: Iterable[Mapping[str, str]] = row.allocation_pools or ()
+    first: Mapping[str, str] = next(iter(pools), {})
+    return Subnet(
+        id=row.id,
+        network_id=row.network_id,
+        cidr=row.cidr,
+        name=row.name or "",
+        gateway_ip=row.gateway_ip,
+        project_id=row.project_id,
+        allocation_start=first.get("start", ""),
+        allocation_end=first.get("end", ""),
+    )
+
+
+def _port(row: Any) -> NeutronPort:
+    return NeutronPort(
+        id=row.id,
+        project_id=row.project_id or "",
+        network_id=row.network_id,
+        device_id=row.device_id or "",
+        addresses=tuple((fixed["subnet_id"], fixed["ip_address"]) for fixed in row.fixed_ips or ()),
+    )

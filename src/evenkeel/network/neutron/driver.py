@@ -1,0 +1,202 @@
+"""The ``Network`` port over Neutron."""
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import structlog
+from msgspec.structs import replace
+
+from evenkeel.core.control import VipPlan
+from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
+from evenkeel.core.model import Subnet
+from evenkeel.core.network import Segment, VipClaim, VipPort, octavia_port
+from evenkeel.core.ports import LookUp
+from evenkeel.network.addresses import Address, check_on_network, parsed_address
+from evenkeel.network.neutron.calls import Calls
+from evenkeel.network.neutron.client import NeutronClient, NeutronPort
+from evenkeel.network.neutron.errors import NeutronRefused
+from evenkeel.network.neutron.looking import look_up
+from evenkeel.network.neutron.placing import plan_on_port, plan_on_subnet, subnet_of_network
+
+log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+GRACE_SECONDS = 120.0
+"""A claim that is not held by a stored load balancer after that long, on top of the calls' own time-outs, belongs to a
+create that died."""
+
+
+class Claims(Protocol):
+    """The part of the store that is needed here."""
+
+    async def claim_vip(self, claim: VipClaim, *, grace_seconds: float) -> None:
+        """Write down what may be taken."""
+        ...
+
+    async def abandon_vip(self, claim: VipClaim) -> None:
+        """It is to be given back."""
+        ...
+
+    async def forget_vip(self, load_balancer_id: str) -> None:
+        """There is nothing to be given back."""
+        ...
+
+
+class NeutronNetwork:
+    """VIP ports in Neutron. ``timeout_seconds`` bounds each operation on it."""
+
+    def __init__(
+        self,
+        client: NeutronClient,
+        claims: Claims,
+        *,
+        timeout_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._claims = claims
+        self._calls = Calls(timeout_seconds=timeout_seconds)
+        self._monotonic = monotonic
+        self._grace_seconds = GRACE_SECONDS + 2 * timeout_seconds
+
+    async def plan_vip(
+        self,
+        *,
+        project_id: str,
+        load_balancer_id: str,
+        subnet_id: str | None,
+        network_id: str | None,
+        port_id: str | None,
+        address: str | None,
+        marked: VipPort | None = None,
+    ) -> VipPlan:
+        """Takes the port and with it the address; it is made here, before the load balancer is stored."""
+        wanted = None if address is None else parsed_address(address)
+        if port_id:
+            port = await self._read(lambda: self._port(port_id, project_id))
+            return plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
+        if not (subnet_id or network_id):
+            raise Invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
+        subnet = await self._read(lambda: self._subnet(project_id, subnet_id, network_id, wanted))
+        plan = plan_on_subnet(subnet, wanted)
+        return await self._take(plan, marked or octavia_port(load_balancer_id), project_id, load_balancer_id)
+
+    async def abandon_vip(self, plan: VipPlan) -> None:
+        """See :meth:`evenkeel.core.ports.Network.abandon_vip`."""
+        if plan.claim is not None:
+            await self._abandon(plan.claim)
+
+    async def release_vip(self, claim: VipClaim) -> bool:
+        """See :meth:`evenkeel.core.ports.Network.release_vip`."""
+
+        def release() -> bool:
+            found = [claim.port_id] if claim.port_id else self._client.port_ids(claim.device_owner, claim.device_id)
+            gone = [self._client.delete_port(port_id) for port_id in found]
+            return any(gone)
+
+        try:
+            return await self._calls.run(release)
+        except NeutronRefused as error:
+            raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
+
+    async def segment(self, network_id: str, subnet_id: str) -> Segment:
+        """See :meth:`evenkeel.core.ports.Network.segment`."""
+        found = await self._read(lambda: self._client.segment(network_id, subnet_id))
+        if found is None:
+            raise NotFound("Subnet", subnet_id)
+        if found.network_type is None:
+            raise NetworkUnavailable(
+                f"Neutron does not tell this controller's user how network {network_id} is made; it must be admin"
+            )
+        return found
+
+    async def look_up(
+        self, kind: LookUp, filters: Mapping[str, str], *, project_id: str | None
+    ) -> tuple[Mapping[str, Any], ...]:
+        """See :meth:`evenkeel.core.ports.Network.look_up`."""
+        try:
+            return await self._calls.run(lambda: look_up(self._client, kind, filters, project_id))
+        except NeutronRefused as error:
+            if error.status == 404:  # this Neutron has no such things, such as QoS policies
+                return ()
+            raise Invalid(str(error)) from error
+
+    def close(self) -> None:
+        """Start no more calls."""
+        self._calls.close()
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        """What ``work`` finds; it asks for nothing that a Neutron in order could refuse."""
+        try:
+            return await self._calls.run(work)
+        except NeutronRefused as error:
+            raise NetworkUnavailable(f"Neutron refuses to be read: {error}") from error
+
+    # blocking, in a thread
+
+    def _port(self, port_id: str, project_id: str) -> NeutronPort:
+        port = self._client.port(port_id)
+        if port is None or port.project_id != project_id:
+            raise NotFound("Port", port_id)
+        return port
+
+    def _subnet(self, project_id: str, subnet_id: str | None, network_id: str | None, wanted: Address | None) -> Subnet:
+        if subnet_id:
+            subnet = self._client.subnet(subnet_id)
+            if subnet is None or not self._usable(project_id, subnet.network_id, subnet.project_id):
+                raise NotFound("Subnet", subnet_id)
+            check_on_network(subnet, network_id)
+            return subnet
+        assert network_id is not None
+        network = self._client.network(network_id)
+        if network is None or not self._usable(project_id, network_id, network.project_id):
+            raise NotFound("Network", network_id)
+        return subnet_of_network(network, self._client.subnets_of(network_id), wanted)
+
+    def _usable(self, project_id: str, network_id: str, owner_id: str | None) -> bool:
+        """Its own (a subnet's owner is its network's, or put it on one that is shared), or shared with it."""
+        return owner_id == project_id or bool(self._client.shared_networks(project_id, network_id=network_id))
+
+    # taking
+
+    async def _take(self, plan: VipPlan, mark: VipPort, project_id: str, load_balancer_id: str) -> VipPlan:
+        claim = VipClaim(load_balancer_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
+        until_seconds = self._monotonic() + self._grace_seconds  # from before it is written down
+        await self._claims.claim_vip(claim, grace_seconds=self._grace_seconds)
+
+        def create() -> NeutronPort:
+            if self._monotonic() >= until_seconds:  # frozen meanwhile: somebody may have looked for the port already
+                raise NetworkUnavailable("making the VIP's port took too long")
+            return self._client.create_port(plan, mark, project_id)
+
+        try:
+            port = await self._calls.run(create)
+        except NeutronRefused as error:
+            with contextlib.suppress(Unavailable):
+                await self._claims.forget_vip(load_balancer_id)
+            _refuse(error, plan)
+        except NetworkUnavailable:
+            await self._abandon(claim)  # it may be made all the same
+            raise
+        address = next(text for subnet_id, text in port.addresses if subnet_id == plan.subnet_id)
+        return replace(plan, port_id=port.id, address=address, claim=claim)
+
+    async def _abandon(self, claim: VipClaim) -> None:
+        try:
+            await self._claims.abandon_vip(claim)
+        except Unavailable as error:
+            log.warning("a VIP's port is given back later", load_balancer=claim.load_balancer_id, error=str(error))
+
+
+def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:
+    """Neutron refused the port: what that means to the tenant."""
+    if error.kind in ("IpAddressAlreadyAllocated", "IpAddressInUse"):
+        raise Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.") from error
+    if error.kind == "IpAddressGenerationFailure":
+        raise Conflict(f"Subnet {plan.subnet_id} has no free VIP address.") from error
+    if error.status == 409:
+        raise Conflict(f"Neutron refuses the VIP's port: {error}") from error
+    raise Invalid(f"Neutron refuses the VIP's port: {error}") from error

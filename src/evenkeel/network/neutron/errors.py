@@ -1,0 +1,45 @@
+"""What Neutron, Keystone and the way there can answer, as errors of ours. Bodies and secrets are dropped."""
+
+from typing import NoReturn
+
+import requests
+from keystoneauth1 import exceptions as auth_errors
+from openstack import exceptions as sdk_errors
+
+from evenkeel.core.errors import EvenKeelError, NetworkUnavailable
+
+MAX_MESSAGE_CHARACTERS = 300
+_NOT_FOR_CALLERS = frozenset({401, 403, 408, 429})
+"""Our own credentials, or Neutron's state: not the caller's doing."""
+
+FOREIGN = (sdk_errors.SDKException, auth_errors.ClientException, requests.RequestException)
+"""Everything that the SDK raises."""
+
+
+class NeutronRefused(EvenKeelError):
+    """Neutron understood the request and refused it; it changed nothing. ``kind`` is its stable name of the reason."""
+
+    def __init__(self, status: int, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+
+
+def translate(error: Exception) -> NoReturn:
+    """Raise ours for one of :data:`FOREIGN`: :class:`NeutronRefused` or :class:`NetworkUnavailable`."""
+    status: int = getattr(error, "status_code", None) or getattr(error, "http_status", None) or 0
+    if isinstance(error, sdk_errors.HttpException) and status in range(400, 500) and status not in _NOT_FOR_CALLERS:
+        raise NeutronRefused(status, *_reason(error)) from error
+    if status in (401, 403):
+        raise NetworkUnavailable(f"this controller's credentials are refused by Neutron (HTTP {status})") from error
+    said = f"HTTP {status}" if status else type(error).__name__
+    raise NetworkUnavailable(f"Neutron is out of reach or failing ({said})") from error
+
+
+def _reason(error: sdk_errors.HttpException) -> tuple[str, str]:
+    """Neutron's name of the reason, and its text."""
+    try:
+        body = error.response.json()["NeutronError"]  # type: ignore[union-attr]
+        return str(body["type"]), str(body["message"])[:MAX_MESSAGE_CHARACTERS]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return "", f"HTTP {error.status_code}"

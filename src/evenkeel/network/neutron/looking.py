@@ -1,0 +1,64 @@
+"""What the stock command line looks up, proxied: only what the project may use, and no attribute of the provider's.
+
+Neutron is asked with the controller's own rights, which see everything; so what a tenant may see is decided here.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evenkeel.core.ports import LookUp
+from evenkeel.network.neutron.client import NeutronClient
+
+SHOWN_MAX = 1000
+NETWORKS_ASKED_MAX = 100
+"""Networks of others whose subnets are listed in one answer: their ids stand in the request's URL."""
+
+_PATHS: dict[LookUp, str] = {
+    "subnets": "/subnets",
+    "networks": "/networks",
+    "ports": "/ports",
+    "policies": "/qos/policies",
+    "security_groups": "/security-groups",
+}
+_ALWAYS = frozenset({"id", "name", "description", "project_id", "tenant_id", "shared"})
+_SHOWN: dict[LookUp, frozenset[str]] = {
+    "subnets": _ALWAYS | {"network_id", "cidr", "ip_version", "gateway_ip", "allocation_pools", "enable_dhcp"},
+    "networks": _ALWAYS | {"admin_state_up", "status", "subnets", "mtu", "router:external"},
+    "ports": _ALWAYS | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner"},
+    "policies": _ALWAYS,
+    "security_groups": _ALWAYS,
+}
+Document = dict[str, Any]
+
+
+def look_up(
+    client: NeutronClient, kind: LookUp, filters: Mapping[str, str], project_id: str | None
+) -> tuple[Document, ...]:
+    """What there is, at most :data:`SHOWN_MAX`. ``project_id`` None: of every project. Blocks."""
+    queries = _queries(client, kind, project_id)
+    found = {row["id"]: row for query in queries for row in _ask(client, kind, filters, query)}
+    shown = _SHOWN[kind]
+    rows = [{name: value for name, value in row.items() if name in shown} for row in found.values()]
+    return tuple(row for row in rows if all(row.get(name) == value for name, value in filters.items()))[:SHOWN_MAX]
+
+
+def _ask(client: NeutronClient, kind: LookUp, filters: Mapping[str, str], query: Document) -> Iterable[Document]:
+    for name in filters.keys() & query.keys():
+        if filters[name] not in query[name]:
+            return []
+    return client.documents(_PATHS[kind], kind, {**query, **filters}, limit=SHOWN_MAX)
+
+
+def _queries(client: NeutronClient, kind: LookUp, project_id: str | None) -> list[Document]:
+    """The project's own, and what others let it use."""
+    if project_id is None:
+        return [{}]
+    own: Document = {"project_id": [project_id]}
+    if kind == "policies":
+        return [own, {"shared": ["True"]}]
+    if kind not in ("subnets", "networks"):
+        return [own]
+    others = sorted(client.shared_networks(project_id))[:NETWORKS_ASKED_MAX]
+    if not others:
+        return [own]
+    return [own, {"network_id" if kind == "subnets" else "id": others}]

@@ -1,0 +1,69 @@
+"""Where a VIP goes: by subnet, network or port, with Octavia's rules and texts. Pure, over what Neutron answered."""
+
+from collections.abc import Sequence
+from ipaddress import ip_address, ip_network
+
+from evenkeel.core.control import VipPlan
+from evenkeel.core.errors import Invalid
+from evenkeel.core.model import Subnet
+from evenkeel.network.addresses import Address, check_address
+from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
+
+
+def subnet_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None) -> Subnet:
+    """The subnet that holds ``wanted``; else the first of IPv4; else the first. Raises :class:`Invalid`."""
+    order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
+    ordered = sorted(subnets, key=lambda subnet: order.get(subnet.id, len(order)))
+    if wanted is not None:
+        ordered = [subnet for subnet in ordered if wanted in ip_network(subnet.cidr)]
+        if not ordered:
+            raise Invalid("Validation failure: Supplied network does not contain a subnet for VIP address specified.")
+    if not ordered:
+        raise Invalid("Validation failure: Supplied network does not contain a subnet.")
+    return next((subnet for subnet in ordered if ip_network(subnet.cidr).version == 4), ordered[0])
+
+
+def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
+    """A VIP whose port is still to be made. Raises :class:`Invalid` for an address that cannot be one."""
+    if wanted is not None:
+        check_address(wanted, subnet)
+    return VipPlan(
+        subnet_id=subnet.id,
+        network_id=subnet.network_id,
+        port_id="",
+        address=None if wanted is None else str(wanted),
+    )
+
+
+def plan_on_port(
+    port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted: Address | None
+) -> VipPlan:
+    """A VIP on a port that the tenant made. Raises :class:`Invalid` if it does not fit what else is asked for."""
+    if port.device_id:
+        raise Invalid(f"Validation failure: Port {port.id} is already used by device {port.device_id}.")
+    if network_id and network_id != port.network_id:
+        raise Invalid(
+            f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
+            f"Port {port.id} is on network {port.network_id}."
+        )
+    subnet, address = _address_of_port(port, subnet_id, wanted)
+    return VipPlan(subnet_id=subnet, network_id=port.network_id, port_id=port.id, address=address)
+
+
+def _address_of_port(port: NeutronPort, subnet_id: str | None, wanted: Address | None) -> tuple[str, str]:
+    fitting = [(subnet, text) for subnet, text in port.addresses if subnet_id in (None, subnet)]
+    if wanted is not None:
+        fitting = [(subnet, text) for subnet, text in fitting if ip_address(text) == wanted]
+        if not fitting:
+            raise Invalid("Validation failure: Specified VIP address not found on the specified VIP port.")
+    if subnet_id is not None and not fitting:
+        raise Invalid(
+            f"Invalid input for field/attribute vip_subnet_id. Value: '{subnet_id}'. "
+            f"Port {port.id} has no address of it."
+        )
+    if subnet_id is None and len(fitting) != 1:
+        raise Invalid(
+            "Validation failure: VIP port's subnet could not be determined. "
+            "Please specify either a VIP subnet or address."
+        )
+    return fitting[0]

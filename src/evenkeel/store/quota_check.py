@@ -1,0 +1,100 @@
+"""May a project have so many more? Counted in the transaction that makes them, under the project's quota row.
+
+There is no counter that could drift: the rows themselves are counted, those marked deleted no more, so that a successor
+may be made at once. Two transactions that make objects of one project would each count without the other's; so each
+writes the project's row first. On one server the second waits for the first's commit, and its count, a later statement,
+sees it; at two nodes of a Galera cluster one of them is rolled back and runs again. Projects without limits never come
+here: whether there are any is told by the statements that look around or lock anyway.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, exists, false, func, select, update
+
+from evenkeel.core.errors import QuotaMet
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.quota import TITLES, Quotas, exceeded
+from evenkeel.store import schema
+from evenkeel.store.ownership_sql import insert_if_absent
+from evenkeel.store.returning import returning
+
+_quota = schema.quota
+
+COUNTED: dict[str, Table] = {
+    "loadbalancer": schema.load_balancer,
+    "listener": schema.listener,
+    "pool": schema.pool,
+    "member": schema.member,
+    "healthmonitor": schema.health_monitor,
+    "l7policy": schema.l7policy,
+    "l7rule": schema.l7rule,
+}
+QUOTA_OF: dict[type[Any], str] = {
+    LoadBalancer: "loadbalancer",
+    Listener: "listener",
+    Pool: "pool",
+    Member: "member",
+    HealthMonitor: "healthmonitor",
+    L7Policy: "l7policy",
+    L7Rule: "l7rule",
+}
+"""By class of what is made."""
+
+_IS_IT = _quota.c.project_id == bindparam("quota_project_id")
+_LOCK = returning(
+    update(_quota).where(_IS_IT).values(checks=_quota.c.checks + 1), *(_quota.c[name] for name in TITLES), by=_IS_IT
+)
+
+
+def has_quota(project_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """The project of another statement's row or parameter has a quota row: for that statement to tell, too."""
+    return exists().where(_quota.c.project_id == project_id).correlate_except(_quota).label("has_quota")
+
+
+def made(rows: Iterable[Any]) -> Counter[str]:
+    """How many of each kind these objects are."""
+    return Counter(QUOTA_OF[type(row)] for row in rows)
+
+
+def check_quota(
+    connection: Connection, project_id: str, wanted: Mapping[str, int], *, defaults: Quotas, has_quota: bool
+) -> None:
+    """Raises :class:`QuotaMet` unless the project may have as many more of each kind. Nothing to do where there are
+    neither limits of its own (``has_quota``) nor default ones."""
+    asked = {name for name, count in wanted.items() if count > 0}
+    if not asked or not (has_quota or asked & defaults.limited()):
+        return
+    quotas = defaults.with_own(_locked(connection, project_id))
+    names = tuple(name for name in COUNTED if name in asked & quotas.limited())
+    if not names:
+        return
+    used = connection.execute(_counts(names), {"quota_project_id": project_id}).one()
+    if met := exceeded(quotas, dict(zip(names, used, strict=True)), wanted):
+        raise QuotaMet(met)
+
+
+def _locked(connection: Connection, project_id: str) -> dict[str, int | None]:
+    """The project's own limits; the row is ours until the transaction ends."""
+    parameters = {"quota_project_id": project_id}
+    row = _LOCK.first(connection, parameters)
+    if row is None:
+        insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
+        row = _LOCK.first(connection, parameters)
+    return {name: getattr(row, name) for name in TITLES}
+
+
+@cache
+def _counts(names: tuple[str, ...]) -> Select[Any]:
+    return select(*(_count(COUNTED[name]).label(name) for name in names))
+
+
+def _count(table: Table) -> Any:
+    return (
+        select(func.count())
+        .select_from(table)
+        .where(table.c.project_id == bindparam("quota_project_id"), table.c.deleted == false())
+        .scalar_subquery()
+    )

@@ -1,0 +1,226 @@
+"""HTTP basic against a password file."""
+
+import asyncio
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from evenkeel.api.errors import Refusal
+from evenkeel.api.identity import password_file, passwords
+from evenkeel.api.identity.caller import Caller, Unauthenticated
+from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.api.identity.passwords import checked_user, hashed, line_of
+from evenkeel.api.identity.user_file import UserFile, write_lines
+from tests.clock import HandClock
+
+PASSWORD = "correct horse"
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes that cost little."""
+    monkeypatch.setattr(passwords, "_key", lambda password, hash: (hash.salt + password.encode() + bytes(32))[:32])
+
+
+def write(path: Path, *users: tuple[str, str]) -> None:
+    """Users of project p by name and password."""
+    rows = [checked_user(name, "p", ["member"], hashed(password, b"salt")) for name, password in users]
+    write_lines(path, map(line_of, rows))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A password file with one user."""
+    file = tmp_path / "users"
+    write(file, ("alice", PASSWORD))
+    return file
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    """Time."""
+    return HandClock()
+
+
+@pytest.fixture
+def identity(path: Path, clock: HandClock) -> PasswordFile:
+    """The identity over the file."""
+    return PasswordFile(UserFile(path), clock)
+
+
+def basic(name: str, password: str, scheme: str = "Basic") -> dict[bytes, bytes]:
+    """The header of a login."""
+    return {b"authorization": f"{scheme} ".encode() + base64.b64encode(f"{name}:{password}".encode())}
+
+
+async def ask(identity: PasswordFile, headers: dict[bytes, bytes]) -> Caller:
+    return await identity.identify(headers, {})
+
+
+async def test_the_right_password_makes_the_user_of_the_file(identity: PasswordFile) -> None:
+    caller = await ask(identity, basic("alice", PASSWORD))
+    assert (caller.user_id, caller.project_id, caller.roles) == ("alice", "p", ("member",))
+    assert await ask(identity, basic("alice", PASSWORD, "bAsIc")) == caller
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        basic("alice", "wrong"),
+        basic("bob", PASSWORD),
+        basic("alice", ""),
+        {b"authorization": b"Basic"},
+        {b"authorization": b"Basic %%%"},
+        {b"authorization": b"Basic " + base64.b64encode(b"alice")},
+        {b"authorization": b"Basic " + base64.b64encode(b"\xff:\xff")},
+        {b"authorization": b"Bearer " + base64.b64encode(f"alice:{PASSWORD}".encode())},
+        {b"authorization": b"Basic " + b"A" * 10_000},
+    ],
+)
+async def test_anything_else_is_asked_to_log_in(identity: PasswordFile, headers: dict[bytes, bytes]) -> None:
+    with pytest.raises(Unauthenticated) as caught:
+        await ask(identity, headers)
+    ((name, value),) = caught.value.headers
+    assert name == b"www-authenticate" and value.startswith(b'Basic realm="evenkeel"')
+
+
+async def test_the_second_login_needs_no_hash(identity: PasswordFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    await ask(identity, basic("alice", PASSWORD))
+    monkeypatch.setattr(password_file, "matches", lambda *_: pytest.fail("hashed again"))
+    await ask(identity, basic("alice", PASSWORD))
+
+
+async def test_nothing_of_the_password_is_remembered(identity: PasswordFile) -> None:
+    await ask(identity, basic("alice", PASSWORD))
+    held: Any = vars(identity)["_remembered"]
+    assert PASSWORD not in repr(held) and basic("alice", PASSWORD)[b"authorization"] not in held
+
+
+async def test_logins_at_the_same_time_cost_one_hash(identity: PasswordFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = []
+
+    def counting(password: str, hash: passwords.Hash) -> bool:
+        checked.append(password)
+        return passwords.matches(password, hash)
+
+    monkeypatch.setattr(password_file, "matches", counting)
+    monkeypatch.setattr(identity, "_turn", asyncio.Semaphore(1))
+    await asyncio.gather(*(ask(identity, basic("alice", PASSWORD)) for _ in range(20)))
+    assert len(checked) == 1
+
+
+async def test_a_changed_file_counts_within_a_second_and_ends_what_was_remembered(
+    identity: PasswordFile, path: Path, clock: HandClock
+) -> None:
+    await ask(identity, basic("alice", PASSWORD))
+    write(path, ("alice", "another"), ("bob", PASSWORD))
+    clock.now += 1.0
+    with pytest.raises(Unauthenticated):
+        await ask(identity, basic("alice", PASSWORD))
+    await ask(identity, basic("alice", "another"))
+    await ask(identity, basic("bob", PASSWORD))
+
+
+def make_bad(path: Path, how: str) -> None:
+    """Spoil the file."""
+    if how == "line":
+        write_lines(path, ["alice:p:member:secret-hash"])
+    elif how == "mode":
+        path.chmod(0o644)
+    elif how == "bytes":
+        path.write_bytes(b"\xff\xfe")
+    else:
+        path.unlink()
+
+
+@pytest.mark.parametrize("spoil", ["line", "mode", "gone", "bytes"])
+async def test_a_file_that_became_bad_leaves_the_users_as_they_were_and_is_told_once(
+    identity: PasswordFile, path: Path, clock: HandClock, spoil: str
+) -> None:
+    make_bad(path, spoil)
+    with capture_logs() as logs:
+        for _ in range(3):
+            clock.now += 2.0
+            await ask(identity, basic("alice", PASSWORD))
+    (entry,) = [entry for entry in logs if entry["log_level"] == "error"]
+    assert str(path) == entry["path"] and "secret-hash" not in str(entry)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o606])
+def test_a_file_that_others_may_read_is_refused_at_start(path: Path, mode: int) -> None:
+    path.chmod(mode)
+    with pytest.raises(ValueError, match=rf"identity.password_file: {path}: mode {mode:04o}. Allowed: 0600"):
+        UserFile(path)
+
+
+def test_a_file_that_is_not_there_is_refused_at_start(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="No such file"):
+        UserFile(tmp_path / "nowhere")
+
+
+async def test_wrong_passwords_take_longer_and_longer_and_a_right_one_ends_that(
+    identity: PasswordFile, clock: HandClock
+) -> None:
+    taken = []
+    for _ in range(7):
+        before = clock.now
+        with pytest.raises(Unauthenticated):
+            await ask(identity, basic("alice", "wrong"))
+        taken.append(clock.now - before)
+    assert taken == [0.25, 0.5, 1.0, 2.0, 4.0, 5.0, 5.0]
+    before = clock.now
+    await ask(identity, basic("alice", PASSWORD))
+    assert clock.now == before
+    with pytest.raises(Unauthenticated):
+        await ask(identity, basic("alice", "wrong"))
+    assert clock.now == before + 0.25
+
+
+async def test_an_unknown_user_costs_a_hash_too(identity: PasswordFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = []
+    monkeypatch.setattr(password_file, "matches", lambda *given: checked.append(given) or False)
+    with pytest.raises(Unauthenticated):
+        await ask(identity, basic("nobody", PASSWORD))
+    assert len(checked) == 1
+
+
+async def test_an_unknown_user_is_refused_even_if_the_dummy_hash_matched(
+    identity: PasswordFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(password_file, "matches", lambda *_: True)
+    with pytest.raises(Unauthenticated):
+        await ask(identity, basic("nobody", PASSWORD))
+
+
+async def test_too_many_logins_at_once_are_told_to_come_back(
+    identity: PasswordFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = asyncio.Semaphore(0)
+    monkeypatch.setattr(identity, "_turn", closed)
+    waiting = [
+        asyncio.create_task(ask(identity, basic("alice", f"guess-{number}")))
+        for number in range(password_file.MAX_WAITING)
+    ]
+    await asyncio.sleep(0)
+    with pytest.raises(Refusal) as caught:
+        await ask(identity, basic("alice", "one more"))
+    assert caught.value.status == 429 and caught.value.headers == ((b"retry-after", b"1"),)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_refused_login_is_logged_without_the_password(identity: PasswordFile) -> None:
+    with capture_logs() as logs, pytest.raises(Unauthenticated):
+        await ask(identity, basic("alice", "pass-w0rd"))
+    assert [entry["user"] for entry in logs] == ["alice"] and "pass-w0rd" not in str(logs)
+
+
+def test_the_file_is_replaced_whole_and_for_its_owner_alone(path: Path) -> None:
+    write_lines(path, ["# empty"])
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert sorted(item.name for item in path.parent.iterdir()) == ["users"]

@@ -1,0 +1,107 @@
+"""The stock clients with HTTP basic against a password file: openstacksdk, and the ``openstack`` command line."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openstack
+import pytest
+from openstack import exceptions
+
+from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.api.identity.user_file import UserFile
+from evenkeel.cmd import users
+from evenkeel.cmd.runtime import SystemClock
+from tests.api import bodies
+from tests.api.live import LiveServer
+
+COMMAND_SECONDS = 120.0
+PASSWORDS = {"alice": "pass: ward", "bob": "geheim", "root": "r00t"}
+
+# the client warns of its own future, which is not ours
+pytestmark = [pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")]
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server with three users: two members of different projects, and the administrator."""
+    folder = tmp_path_factory.mktemp("basic")
+    file = folder / "users"
+    with pytest.MonkeyPatch.context() as patch:
+        for name, project, roles in (("alice", "pa", "member"), ("bob", "pb", "member"), ("root", "ops", "admin")):
+            patch.setattr(users, "_password", lambda *, from_stdin, name=name: PASSWORDS[name])
+            assert users.main(["--file", str(file), "add", name, "--project", project, "--roles", roles]) == 0
+    with LiveServer.started(folder, PasswordFile(UserFile(file), SystemClock())) as server:
+        yield server
+
+
+def connection(live: LiveServer, name: str, password: str | None = None) -> Any:
+    """openstacksdk's connection of a user."""
+    return openstack.connect(
+        load_envvars=False,
+        load_yaml_config=False,
+        auth_type="http_basic",
+        auth={"endpoint": live.url, "username": name, "password": password or PASSWORDS[name]},
+        region_name="x",
+    )
+
+
+def test_sdk_logs_in_and_sees_its_own_project_only(live: LiveServer) -> None:
+    with connection(live, "alice") as alice, connection(live, "bob") as bob, connection(live, "root") as root:
+        made = alice.load_balancer.create_load_balancer(name="web", vip_subnet_id=bodies.SUBNET_ID)
+        assert made.project_id == "pa"
+        assert [row.id for row in alice.load_balancer.load_balancers()] == [made.id]
+        assert list(bob.load_balancer.load_balancers()) == []
+        with pytest.raises(exceptions.NotFoundException):
+            bob.load_balancer.get_load_balancer(made.id)
+        with pytest.raises(exceptions.ForbiddenException, match="Policy does not allow"):
+            bob.load_balancer.create_load_balancer(vip_subnet_id=bodies.SUBNET_ID, project_id="pa")
+        assert made.id in [row.id for row in root.load_balancer.load_balancers()]
+        assert (
+            root.load_balancer.create_load_balancer(vip_subnet_id=bodies.SUBNET_ID, project_id="pb").project_id == "pb"
+        )
+
+
+def test_sdk_with_a_wrong_password_is_told_so(live: LiveServer) -> None:
+    with connection(live, "alice", "wrong") as alice, pytest.raises(exceptions.HttpException) as caught:
+        list(alice.load_balancer.load_balancers())
+    assert caught.value.status_code == 401
+
+
+async def command(live: LiveServer, home: Path, name: str, *words: str) -> tuple[int, Any, str]:
+    """Run ``openstack loadbalancer …`` as a user: exit code, JSON output, errors."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "OS_AUTH_TYPE": "http_basic",
+        "OS_ENDPOINT": live.url,
+        "OS_USERNAME": name,
+        "OS_PASSWORD": PASSWORDS[name],
+    }
+    process = await asyncio.create_subprocess_exec(
+        Path(sys.executable).with_name("openstack"),
+        "loadbalancer",
+        *words,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(COMMAND_SECONDS):
+        output, errors = await process.communicate()
+    return process.returncode or 0, json.loads(output) if output.strip() else None, errors.decode()
+
+
+async def test_command_line_logs_in_and_works_by_name(live: LiveServer, tmp_path: Path) -> None:
+    create = ("create", "--name", "cli", "--vip-subnet-id", "blue", "--wait", "-f", "json")
+    code, made, errors = await command(live, tmp_path, "bob", *create)
+    assert code == 0, errors
+    assert (made["project_id"], made["provisioning_status"]) == ("pb", "ACTIVE")
+    _, shown, _ = await command(live, tmp_path, "bob", "show", "cli", "-f", "json")
+    assert shown["id"] == made["id"]
+    code, _, errors = await command(live, tmp_path, "alice", "show", made["id"], "-f", "json")
+    assert code != 0 and made["id"] in errors

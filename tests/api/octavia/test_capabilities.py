@@ -1,0 +1,329 @@
+"""What a provider's device type cannot do is refused at the request by name; what it can do is stored and shown."""
+
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import select
+
+from evenkeel.api.app import create_app
+from evenkeel.api.identity.caller import Caller
+from evenkeel.cmd.capabilities import load_capabilities
+from evenkeel.core.capabilities import EVERYTHING
+from evenkeel.core.control import Environment
+from evenkeel.core.model import Subnet
+from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.schema import metadata
+from evenkeel.store.sql_store import SqlStore
+from tests.api import bodies
+from tests.api.client import Client, Sink
+from tests.store.conftest import statements_of
+
+SIX = Subnet(
+    id="6b0c8b3e-3b3d-4c53-9f2c-0d6a1f7f0a06",
+    network_id="six",
+    name="six",
+    cidr="2001:db8:1::/64",
+    allocation_start="2001:db8:1::10",
+    allocation_end="2001:db8:1::ffff",
+)
+PROVIDERS = {"big": "bigip", "hap": "haproxy", "odd": "of-somebody-else"}
+
+
+@pytest.fixture
+async def api(store: SqlStore, sink: Sink) -> AsyncIterator[Client]:
+    """An API with an environment of every device type, and one of a type without a table; ``dev`` is of ``noop``."""
+    for name, driver in PROVIDERS.items():
+        await store.add_environment(Environment(name=name, device_driver=driver))
+    await store.add_subnet(SIX)
+    tables = load_capabilities()
+    assert tables.keys() >= {"bigip", "haproxy", "noop"}
+    app = create_app(
+        store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", capabilities=tables
+    )
+    async with Client.of(app) as client:
+        yield client
+
+
+class Made(NamedTuple):
+    """What is there of one provider."""
+
+    root: str
+    listener: str
+    pool: str
+    member: str
+    monitor: str
+
+
+async def made(api: Client, provider: str) -> Made:
+    shown = (await api.post("/loadbalancers", bodies.populated(provider=provider)))["loadbalancer"]
+    pool = shown["pools"][0]
+    listener = shown["listeners"][0]["id"]
+    return Made(shown["id"], listener, pool["id"], pool["members"][0]["id"], pool["healthmonitor"]["id"])
+
+
+class Case(NamedTuple):
+    """An attribute of a kind of object with the value asked for and the one shown."""
+
+    kind: str
+    attributes: dict[str, Any]
+    words: str
+    shown: dict[str, Any] | None = None
+    changeable: bool = True
+
+
+COOKIE = {"type": "APP_COOKIE", "cookie_name": "JSESSIONID"}
+
+CASES = {
+    "allowed_cidrs": Case(
+        "listener",
+        {"allowed_cidrs": ["10.1.2.3/8", "192.0.2.7", "10.0.0.0/8"]},
+        "allowed_cidrs",
+        {"allowed_cidrs": ["10.0.0.0/8", "192.0.2.7/32"]},
+    ),
+    "timeout_member_connect": Case("listener", {"timeout_member_connect": 0}, "timeout_member_connect 0"),
+    "timeout_tcp_inspect": Case("listener", {"timeout_tcp_inspect": 2_073_600_000}, "timeout_tcp_inspect 20736"),
+    "SOURCE_IP_PORT": Case("pool", {"lb_algorithm": "SOURCE_IP_PORT"}, "lb_algorithm SOURCE_IP_PORT"),
+    "PROXY": Case("pool", {"protocol": "PROXY"}, "protocol PROXY", changeable=False),
+    "PROXYV2": Case("pool", {"protocol": "PROXYV2"}, "protocol PROXYV2", changeable=False),
+    "APP_COOKIE": Case(
+        "pool",
+        {"session_persistence": COOKIE},
+        "APP_COOKIE",
+        {"session_persistence": COOKIE | {"persistence_timeout": None, "persistence_granularity": None}},
+    ),
+    "monitor_address": Case(
+        "member",
+        {"monitor_address": "2001:DB8::0:9"},
+        "monitor_address 2001:db8::9",
+        {"monitor_address": "2001:db8::9"},
+    ),
+    "monitor_port": Case("member", {"monitor_port": 8081}, "monitor_port 8081"),
+    "HTTPS": Case(
+        "healthmonitor", {"type": "HTTPS"}, "type HTTPS", {"type": "HTTPS", "url_path": "/"}, changeable=False
+    ),
+    "TLS-HELLO": Case("healthmonitor", {"type": "TLS-HELLO"}, "type TLS-HELLO", {"url_path": None}, changeable=False),
+}
+
+
+def creating(case: Case, there: Made) -> tuple[str, dict[str, Any]]:
+    """Path and body that make such an object."""
+    usual: dict[str, tuple[str, dict[str, Any]]] = {
+        "listener": ("/listeners", {"loadbalancer_id": there.root, "protocol": "HTTP", "protocol_port": 81}),
+        "pool": ("/pools", {"loadbalancer_id": there.root, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}),
+        "member": (f"/pools/{there.pool}/members", {"address": "10.20.0.77", "protocol_port": 80}),
+        "healthmonitor": ("/healthmonitors", {**bodies.MONITOR, "pool_id": there.pool}),
+    }
+    path, body = usual[case.kind]
+    return path, {case.kind: body | case.attributes}
+
+
+def changing(case: Case, there: Made) -> tuple[str, dict[str, Any]]:
+    """Path and body that change what is there."""
+    path = {
+        "listener": f"/listeners/{there.listener}",
+        "pool": f"/pools/{there.pool}",
+        "member": f"/pools/{there.pool}/members/{there.member}",
+        "healthmonitor": f"/healthmonitors/{there.monitor}",
+    }[case.kind]
+    return path, {case.kind: case.attributes}
+
+
+def populated(case: Case, provider: str) -> dict[str, Any]:
+    """The body of a fully populated create with such an object in it."""
+    body = bodies.populated(provider=provider)
+    listener = body["loadbalancer"]["listeners"][0]
+    pool = listener["default_pool"] = dict(listener["default_pool"])
+    if case.kind == "member":
+        pool["members"] = [bodies.MEMBERS[0] | case.attributes]
+    elif case.kind == "healthmonitor":
+        pool["healthmonitor"] = bodies.MONITOR | case.attributes
+    else:
+        (listener if case.kind == "listener" else pool).update(case.attributes)
+    return body
+
+
+async def rows(store: SqlStore) -> dict[str, list[Any]]:
+    return await store.database.read(
+        lambda connection: {
+            table.name: sorted(map(repr, connection.execute(select(table)).all())) for table in metadata.sorted_tables
+        }
+    )
+
+
+def holds(shown: dict[str, Any], case: Case) -> bool:
+    return all(shown[name] == value for name, value in (case.shown or case.attributes).items())
+
+
+@pytest.mark.parametrize("provider", ["dev", "hap", "odd"])
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+async def test_what_the_device_type_can_do_is_stored_and_shown(api: Client, provider: str, case: Case) -> None:
+    there = await made(api, provider)
+    if case.kind == "healthmonitor":
+        await api.delete(f"/healthmonitors/{there.monitor}")
+    path, body = creating(case, there)
+    created = (await api.post(path, body))[case.kind]
+    assert holds(created, case)
+    assert (await api.get(f"{path}/{created['id']}"))[case.kind] == created
+    if case.changeable:
+        path, body = changing(case, there)
+        changed = (await api.put(path, body))[case.kind]
+        assert holds(changed, case) and holds((await api.get(path))[case.kind], case)
+        if case.kind != "pool" or "lb_algorithm" not in case.attributes:
+            # null: back to the default
+            reset = (await api.put(path, {case.kind: dict.fromkeys(case.attributes)}))[case.kind]
+            assert reset[next(iter(case.attributes))] in (None, 5000, 0)
+    await api.post("/loadbalancers", populated(case, provider))
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+async def test_what_it_cannot_do_is_refused_by_name_and_changes_no_row(
+    api: Client, store: SqlStore, case: Case
+) -> None:
+    there = await made(api, "big")
+    before = await rows(store)
+    asked = [("POST", *creating(case, there)), ("POST", "/loadbalancers", populated(case, "big"))]
+    if case.changeable:
+        asked.append(("PUT", *changing(case, there)))
+    if case.kind == "member":
+        batch = {"members": [{"address": "10.20.0.78", "protocol_port": 80, **case.attributes}]}
+        asked.append(("PUT", f"/pools/{there.pool}/members", batch))
+        asked.append(("POST", "/pools", {"pool": {**creating(CASES["PROXY"], there)[1]["pool"], "protocol": "HTTP"}}))
+        asked[-1][2]["pool"]["members"] = batch["members"]
+    for method, path, body in asked:
+        answer = await api.call(method, path, 501, body)
+        assert answer["faultstring"].startswith("Provider 'big' does not support a requested option: ")
+        assert case.words in answer["faultstring"] and "Allowed: " in answer["faultstring"]
+        assert answer["faultcode"] == "Server" and answer["debuginfo"] is None
+    assert await rows(store) == before
+
+
+@pytest.mark.parametrize("attribute", ["timeout_member_connect", "connection_limit", "insert_headers"])
+async def test_what_is_set_to_what_it_can_do_passes(api: Client, attribute: str) -> None:
+    there = await made(api, "big")
+    value = {"timeout_member_connect": 5000, "connection_limit": 5, "insert_headers": {"X-Forwarded-For": "true"}}
+    body = {attribute: value[attribute], "allowed_cidrs": [], "timeout_tcp_inspect": 0}
+    await api.put(f"/listeners/{there.listener}", {"listener": body})
+
+
+HOLES: dict[str, dict[str, Any]] = {
+    "connection_limit 0": {"connection_limit": 0},
+    "X-Forwarded-Port and X-Forwarded-Proto": {
+        "insert_headers": {"X-Forwarded-Port": "true", "X-Forwarded-Proto": "true"}
+    },
+}
+
+
+@pytest.mark.parametrize("words", HOLES)
+async def test_what_a_bigip_would_refuse_later_is_refused_at_once(api: Client, words: str) -> None:
+    there = await made(api, "big")
+    case = Case("listener", HOLES[words], words)
+    for method, (path, body) in {"POST": creating(case, there), "PUT": changing(case, there)}.items():
+        assert words in (await api.call(method, path, 501, body))["faultstring"]
+    assert words in (await api.post("/loadbalancers", populated(case, "big"), 501))["faultstring"]
+
+
+@pytest.mark.parametrize("provider", ["big", "hap"])
+async def test_a_cookie_needs_listeners_of_http_whatever_comes_first(api: Client, provider: str) -> None:
+    root = (await api.load_balancer(provider=provider))["id"]
+    tcp = await api.listener(root, protocol="TCP", protocol_port=81)
+    cookie = {"session_persistence": {"type": "HTTP_COOKIE"}}
+    words = "HTTP_COOKIE behind a listener of protocol TCP"
+    body = {"protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}
+    answer = await api.post("/pools", {"pool": {"listener_id": tcp["id"], **body, **cookie}}, 501)
+    assert words in answer["faultstring"]
+    with_cookie = await api.pool(root, **cookie)
+    answer = await api.put(f"/listeners/{tcp['id']}", {"listener": {"default_pool_id": with_cookie["id"]}}, 501)
+    assert words in answer["faultstring"]
+    new = {"loadbalancer_id": root, "protocol": "TCP", "protocol_port": 82, "default_pool_id": with_cookie["id"]}
+    assert words in (await api.post("/listeners", {"listener": new}, 501))["faultstring"]
+    behind = await api.pool(root, listener_id=tcp["id"])
+    assert words in (await api.put(f"/pools/{behind['id']}", {"pool": cookie}, 501))["faultstring"]
+    http = await api.listener(root, protocol_port=80, default_pool_id=with_cookie["id"])
+    assert http["default_pool_id"] == with_cookie["id"]
+    populated_ = bodies.populated(provider=provider)
+    listener = populated_["loadbalancer"]["listeners"][0]
+    listener["protocol"], listener["default_pool"] = "TCP", listener["default_pool"] | cookie
+    assert words in (await api.post("/loadbalancers", populated_, 501))["faultstring"]
+
+
+async def test_haproxy_takes_no_monitor_times_of_nothing(api: Client) -> None:
+    there = await made(api, "hap")
+    answer = await api.put(f"/healthmonitors/{there.monitor}", {"healthmonitor": {"timeout": 0}}, 501)
+    assert "timeout 0" in answer["faultstring"]
+    await api.put(f"/healthmonitors/{(await made(api, 'big')).monitor}", {"healthmonitor": {"timeout": 0}})
+
+
+async def test_cidrs_are_of_the_vips_family(api: Client) -> None:
+    four = await made(api, "dev")
+    six = (await api.load_balancer(vip_subnet_id=SIX.id))["id"]
+    body = {"loadbalancer_id": six, "protocol": "HTTP", "protocol_port": 80}
+    listener = await api.post("/listeners", {"listener": body | {"allowed_cidrs": ["2001:DB8:0::/32"]}})
+    assert listener["listener"]["allowed_cidrs"] == ["2001:db8::/32"]
+    bad = {"allowed_cidrs": ["10.0.0.0/8"]}
+    for path in (f"/listeners/{listener['listener']['id']}",):
+        assert "IPv6" in (await api.put(path, {"listener": bad}, 400))["faultstring"]
+    assert "IPv6" in (await api.post("/listeners", {"listener": body | bad}, 400))["faultstring"]
+    case = Case("listener", {"allowed_cidrs": ["2001:db8::/32"]}, "IPv4")
+    assert case.words in (await api.put(*changing(case, four), 400))["faultstring"]
+    assert case.words in (await api.post("/loadbalancers", populated(case, "dev"), 400))["faultstring"]
+    nested = populated(case, "dev")
+    nested["loadbalancer"]["vip_subnet_id"] = SIX.id
+    await api.post("/loadbalancers", nested)
+
+
+async def test_what_other_projects_have_is_not_told(store: SqlStore, sink: Sink, api: Client) -> None:
+    class Member:
+        async def identify(self, headers: Any, scope: object) -> Caller:
+            return Caller(project_id=headers[b"x-project-id"].decode(), roles=("member",))
+
+    there = await made(api, "big")
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store),
+        driver=sink,
+        default_provider="big",
+        capabilities=load_capabilities(),
+        identity=Member(),
+    )
+    async with Client.of(app) as client:
+        path, body = changing(CASES["monitor_port"], there)
+        mine, other = {"headers": {"X-Project-Id": "default"}}, {"headers": {"X-Project-Id": "else"}}
+        for _ in range(2):
+            await client.put(path, body, 404, **other)
+            await client.put(path, body, 501, **mine)
+        await client.post(*creating(CASES["allowed_cidrs"], there), 404, **other)
+
+
+async def test_a_table_is_looked_up_once_for_each_object(api: Client, store: SqlStore) -> None:
+    there = await made(api, "hap")
+    path, body = changing(CASES["monitor_port"], there)
+
+    async def count() -> int:
+        with statements_of(store.database) as seen:
+            await api.put(path, body)
+        return len(seen)
+
+    first, second, third = [await count() for _ in range(3)]
+    assert first == second + 1 and second == third
+    with statements_of(store.database) as plain:
+        await api.put(path, {"member": {"weight": 9}})
+    assert len(plain) == second
+    with statements_of(store.database) as storing:
+        await api.listener(there.root, protocol_port=99, allowed_cidrs=["10.0.0.0/8"])
+    assert not storing[0].startswith("SELECT"), "a load balancer that was made here is known"
+
+
+@pytest.mark.parametrize("provider", ["dev", "big", "hap", "odd"])
+async def test_the_table_of_a_provider_is_shown(api: Client, provider: str) -> None:
+    driver = {"dev": "noop", **PROVIDERS}[provider]
+    shown = (await api.get(f"/v2.0/lbaas/providers/{provider}/capabilities"))["capabilities"]
+    assert (shown["provider"], shown["device_driver"]) == (provider, driver)
+    table = load_capabilities().get(driver, EVERYTHING)
+    assert shown["lb_algorithms"] == list(table.lb_algorithms) and shown["options"] == list(table.options)
+    assert shown["protocol_pairs"] == {name: list(pools) for name, pools in table.protocol_pairs.items()}
+    assert ("SOURCE_IP_PORT" in shown["lb_algorithms"]) == (provider != "big")
+
+
+async def test_the_table_of_no_provider_is_refused_by_name(api: Client) -> None:
+    assert "nobody" in (await api.get("/providers/nobody/capabilities", 400))["faultstring"]

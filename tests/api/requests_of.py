@@ -1,0 +1,133 @@
+"""A request for every route: paths filled in, and a body where the route takes one."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.api.app import ROUTES
+from evenkeel.api.openapi import document_routes
+from evenkeel.api.routing import Operation
+from tests.api import bodies
+from tests.api.personas import PROJECT
+
+
+class Route(NamedTuple):
+    """One method of one path."""
+
+    method: str
+    path: str
+    operation: Operation
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class Known(NamedTuple):
+    """Ids of what is there."""
+
+    load_balancer: str
+    listener: str
+    pool: str
+    member: str
+    monitor: str
+    agent: str
+    environment: str = "dev"
+    subnet: str = bodies.SUBNET_ID
+    project: str = PROJECT
+    flavor: str = "no-flavor"
+    flavor_profile: str = "no-profile"
+    zone: str = "no-zone"
+    zone_profile: str = "no-profile"
+    l7policy: str = "no-policy"
+    l7rule: str = "no-rule"
+
+
+def routes() -> Iterator[Route]:
+    """Every route that is served, under its first prefix."""
+    for route_map in (*ROUTES, document_routes(ROUTES)):
+        for operation in route_map.operations:
+            yield Route(operation.method, route_map.prefixes[0] + operation.path or "/", operation)
+
+
+_BY_SEGMENT = {
+    "loadbalancers": "load_balancer",
+    "listeners": "listener",
+    "pools": "pool",
+    "members": "member",
+    "healthmonitors": "monitor",
+    "l7policies": "l7policy",
+    "rules": "l7rule",
+    "agents": "agent",
+    "environments": "environment",
+    "providers": "environment",
+    "subnets": "subnet",
+    "quotas": "project",
+    "flavors": "flavor",
+    "flavorprofiles": "flavor_profile",
+    "availabilityzones": "zone",
+    "availabilityzoneprofiles": "zone_profile",
+}
+
+
+def path_of(route: Route, known: Known) -> str:
+    """The path with the ids of what is there."""
+    parts = route.path.split("/")
+    for at, part in enumerate(parts):
+        if part.startswith("{"):
+            parts[at] = getattr(known, _BY_SEGMENT.get(parts[at - 1], "agent"))
+    cascade = route.method == "DELETE" and route.path.endswith("/loadbalancers/{id}")
+    return "/".join(parts) + ("?cascade=true" if cascade else "")
+
+
+def body_of(operation: Operation, known: Known) -> Any:
+    """A body that is accepted; None where there is none. A new type of body needs a line here."""
+    if operation.body is None:
+        return None
+    return _bodies(known)[operation.body.__name__]
+
+
+def _bodies(known: Known) -> Mapping[str, Any]:
+    address = {"address": "10.9.9.9", "protocol_port": 81}
+    return {
+        "LoadBalancerNewBody": bodies.load_balancer(project_id=PROJECT),
+        "LoadBalancerChangeBody": {"loadbalancer": {"name": "changed"}},
+        "ListenerNewBody": {
+            "listener": {"loadbalancer_id": known.load_balancer, "protocol": "HTTP", "protocol_port": 8081}
+        },
+        "ListenerChangeBody": {"listener": {"name": "changed"}},
+        "PoolNewBody": {
+            "pool": {"loadbalancer_id": known.load_balancer, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}
+        },
+        "PoolChangeBody": {"pool": {"name": "changed"}},
+        "MemberNewBody": {"member": address},
+        "MemberChangeBody": {"member": {"weight": 7}},
+        "MemberBatchBody": {"members": [address]},
+        "HealthMonitorNewBody": {
+            "healthmonitor": {"pool_id": known.pool, "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2}
+        },
+        "HealthMonitorChangeBody": {"healthmonitor": {"name": "changed"}},
+        "L7PolicyNewBody": {"l7policy": {"listener_id": known.listener, "action": "REJECT"}},
+        "L7PolicyChangeBody": {"l7policy": {"name": "changed"}},
+        "L7RuleNewBody": {"rule": {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}},
+        "L7RuleChangeBody": {"rule": {"value": "/changed"}},
+        "QuotaSetBody": {"quota": {"pool": -1}},
+        "FlavorNewBody": {"flavor": {"name": "another", "flavor_profile_id": known.flavor_profile}},
+        "FlavorChangeBody": {"flavor": {"description": "changed"}},
+        "FlavorProfileNewBody": {"flavorprofile": {"name": "another", "provider_name": "dev", "flavor_data": "{}"}},
+        "FlavorProfileChangeBody": {"flavorprofile": {"name": "changed"}},
+        "ZoneNewBody": {"availability_zone": {"name": "another", "availability_zone_profile_id": known.zone_profile}},
+        "ZoneChangeBody": {"availability_zone": {"description": "changed"}},
+        "ZoneProfileNewBody": {
+            "availability_zone_profile": {
+                "name": "another",
+                "provider_name": "dev",
+                "availability_zone_data": "{}",
+            }
+        },
+        "ZoneProfileChangeBody": {"availability_zone_profile": {"name": "changed"}},
+        "AgentChangeBody": {"agent": {"admin_state_up": True}},
+        "ForceDownBody": {"down": False},
+        "RebindBody": {"to": known.agent},
+        "EnvironmentNewBody": {"environment": {"name": "another", "device_driver": "noop"}},
+        "EnvironmentChangeBody": {"environment": {"description": "changed"}},
+        "SubnetNewBody": {"subnet": {"name": "another", "cidr": "10.77.0.0/24"}},
+    }

@@ -1,0 +1,177 @@
+"""Every route for every persona. What is expected is said here in words of paths, not taken from the rules."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from evenkeel.core.ports import Store
+from tests.api import bodies
+from tests.api.client import Client
+from tests.api.gateway import gateway, made
+from tests.api.personas import (
+    ADMIN,
+    AGENT,
+    ANONYMOUS,
+    DOMAIN_READER,
+    EVERYBODY,
+    GLOBAL_OBSERVER,
+    MEMBER,
+    OCTAVIA_ADMIN,
+    OCTAVIA_MEMBER,
+    OCTAVIA_OBSERVER,
+    OPERATOR,
+    PROJECT_ADMIN,
+    QUOTA_ADMIN,
+    READER,
+    STRANGER,
+    SYSTEM_ADMIN,
+    Persona,
+)
+from tests.api.requests_of import Route, body_of, path_of, routes
+
+ADMINS = {ADMIN, OCTAVIA_ADMIN, SYSTEM_ADMIN}
+OPERATORS = {*ADMINS, OPERATOR}
+WATCHERS = {*OPERATORS, AGENT}
+OWN_WRITERS = {MEMBER, PROJECT_ADMIN, OCTAVIA_MEMBER}
+OWN_READERS = {*OWN_WRITERS, READER, OCTAVIA_OBSERVER}
+READERS = {*OWN_READERS, *ADMINS, GLOBAL_OBSERVER}
+WRITERS = {*OWN_WRITERS, *ADMINS}
+
+PUBLIC = re.compile(r"/|/v2|/v2.0|/healthz|/openapi.json")
+WATCHED = re.compile(r"/evenkeel/v1/(agents(/\{id\})?|environments(/\{name\})?|shards|status)")
+LOOKUPS = re.compile(r"/v2/(subnets|networks|ports|qos/policies|security-groups)(/\{id\})?")
+ADMINS_ONLY = re.compile(
+    r"/v2/(octavia/amphorae|lbaas/(flavorprofiles|availabilityzoneprofiles|providers/\{id\}/\w+_cap)).*"
+)
+CATALOGUE = re.compile(r"/v2/lbaas/(flavors|availabilityzones)(/.*)?")
+
+
+def allowed(route: Route) -> set[Persona]:
+    """Whom the route lets in for objects of the project."""
+    reading = route.method == "GET"
+    if route.path.startswith("/evenkeel/"):
+        return WATCHERS if reading and WATCHED.fullmatch(route.path) else OPERATORS
+    if LOOKUPS.fullmatch(route.path):
+        return READERS
+    if route.path.startswith(("/projects", "/v3/projects")):
+        return set()
+    if ADMINS_ONLY.fullmatch(route.path) or route.path.endswith("/failover"):
+        return ADMINS
+    if CATALOGUE.fullmatch(route.path):
+        return READERS if reading else ADMINS
+    if route.path.startswith("/v2/lbaas/quotas"):
+        return {*READERS, QUOTA_ADMIN} if reading else {*ADMINS, QUOTA_ADMIN}
+    assert route.path.startswith("/v2/lbaas/"), f"say here who may {route}"
+    return READERS if reading else WRITERS
+
+
+def expected(route: Route, persona: Persona) -> set[int]:
+    """The statuses that are right."""
+    good = {501} if route.operation.unbuilt else {route.operation.status}
+    if PUBLIC.fullmatch(route.path):
+        return good
+    if persona == ANONYMOUS:
+        return {401}
+    if persona == STRANGER:
+        return expected_elsewhere(route, good)
+    if persona not in allowed(route):
+        return {403}
+    if LOOKUPS.fullmatch(route.path):
+        return {200} if "subnets" in route.path or "{" not in route.path else {404}
+    if str(route) in REFUSED_FOR_OTHER_REASONS:
+        return {409}
+    return good
+
+
+REFUSED_FOR_OTHER_REASONS = {
+    "POST /v2/lbaas/healthmonitors",  # the pool has one
+    "PUT /evenkeel/v1/agents/{id}/rebind",  # to itself
+    "DELETE /v2/lbaas/flavorprofiles/{id}",  # used
+    "DELETE /v2/lbaas/availabilityzoneprofiles/{id}",  # used
+    "DELETE /evenkeel/v1/agents/{id}",  # alive
+    "DELETE /evenkeel/v1/environments/{name}",  # used
+    "DELETE /evenkeel/v1/subnets/{id}",  # used
+}
+
+
+def expected_elsewhere(route: Route, good: set[int]) -> set[int]:
+    """A member of another project has the rights of one, and everything of this one is not there."""
+    if MEMBER not in allowed(route):
+        return {403}
+    if route.operation.unbuilt:
+        return good
+    if route.path == "/v2/lbaas/loadbalancers" and route.method == "POST":
+        return {403}  # it names the other project
+    if LOOKUPS.fullmatch(route.path):
+        return {200} if "subnets" in route.path or "{" not in route.path else {404}
+    if CATALOGUE.fullmatch(route.path):
+        return good
+    if route.path.startswith("/v2/lbaas/quotas/{"):
+        return {403}
+    if "/providers" in route.path or (route.method == "GET" and "{" not in route.path):
+        return good
+    return {404}
+
+
+@pytest.fixture
+async def api(store: Store) -> AsyncIterator[Client]:
+    """The API behind a gateway."""
+    async with gateway(store) as client:
+        yield client
+
+
+@pytest.mark.parametrize("persona", EVERYBODY, ids=str)
+async def test_every_route_lets_in_whom_it_should(api: Client, persona: Persona) -> None:
+    wrong = []
+    for route in routes():
+        known = await made(api)
+        answer = await api.http.request(
+            route.method, path_of(route, known), json=body_of(route.operation, known), headers=persona.headers
+        )
+        if answer.status_code not in expected(route, persona):
+            wrong.append(f"{route}: {answer.status_code}, not {expected(route, persona)}: {answer.text[:150]}")
+    assert not wrong, "\n".join(wrong)
+
+
+async def test_a_refusal_reads_as_octavias_and_a_missing_login_as_keystones(api: Client) -> None:
+    answer = await api.http.get("/evenkeel/v1/agents", headers=MEMBER.headers)
+    assert answer.json() == {
+        "faultcode": "Client",
+        "faultstring": "Policy does not allow this request to be performed.",
+        "debuginfo": None,
+    }
+    answer = await api.http.get("/v2/lbaas/pools")
+    assert answer.json() == {
+        "error": {
+            "code": 401,
+            "title": "Unauthorized",
+            "message": "The request you have made requires authentication.",
+        }
+    }
+    assert answer.headers["www-authenticate"] and answer.headers["x-openstack-request-id"]
+
+
+async def test_lists_show_the_own_project_and_to_global_observers_every_one(api: Client) -> None:
+    mine, other = await made(api), await made(api, project_id="proj-b")
+    seen = {}
+    for persona in (READER, STRANGER, GLOBAL_OBSERVER, ADMIN):
+        listed = (await api.get("/loadbalancers", headers=persona.headers))["loadbalancers"]
+        seen[persona] = {row["id"] for row in listed}
+    assert seen[READER] == {mine.load_balancer} and seen[STRANGER] == {other.load_balancer}
+    assert seen[GLOBAL_OBSERVER] == seen[ADMIN] == {mine.load_balancer, other.load_balancer}
+
+
+async def test_only_the_admin_makes_objects_for_another_project(api: Client) -> None:
+    body = {"loadbalancer": {"vip_subnet_id": bodies.SUBNET_ID, "project_id": "proj-c"}}
+    await api.post("/loadbalancers", body, 403, headers=MEMBER.headers)
+    made_for = await api.post("/loadbalancers", body, headers=ADMIN.headers)
+    assert made_for["loadbalancer"]["project_id"] == "proj-c"
+
+
+async def test_a_login_for_no_project_sees_nothing_and_makes_nothing_of_its_own(api: Client) -> None:
+    await made(api)
+    await api.get("/loadbalancers", 403, headers=DOMAIN_READER.headers)
+    body = {"loadbalancer": {"vip_subnet_id": bodies.SUBNET_ID}}
+    answer = await api.post("/loadbalancers", body, 400, headers=SYSTEM_ADMIN.headers)
+    assert "project_id" in answer["faultstring"]

@@ -1,0 +1,178 @@
+"""Who is let in by configuration, and a real server with TLS that tells who is at the other end."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import trustme
+from structlog.testing import capture_logs
+
+from evenkeel.api.app import create_app
+from evenkeel.api.identity.headers import TrustedHeaders
+from evenkeel.api.identity.none import NoIdentity
+from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.cmd import identity_options, options
+from evenkeel.cmd.admission import check_exposure, open_admission
+from evenkeel.cmd.serving import server_of
+from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.sql_store import open_store
+from tests.api.client import Sink
+from tests.waiting import eventually
+
+ALICE = {"X-User-Id": "alice", "X-Project-Id": "p1", "X-Roles": "member"}
+
+
+def load(folder: Path, text: str) -> Any:
+    file = folder / "controller.ini"
+    file.write_text(text)
+    groups = {"api": options.API + identity_options.API, "identity": identity_options.IDENTITY}
+    return options.load("controller", ["--config-file", str(file)], groups=groups)
+
+
+def test_the_kind_of_identity_is_configured(tmp_path: Path) -> None:
+    assert isinstance(open_admission(load(tmp_path, "")).identity, NoIdentity)
+    gateway = open_admission(load(tmp_path, "[identity]\nkind = trusted_headers\n"))
+    assert isinstance(gateway.identity, TrustedHeaders)
+    users = tmp_path / "users"
+    users.touch(0o600)
+    text = f"[identity]\nkind = password_file\npassword_file = {users}\n"
+    assert isinstance(open_admission(load(tmp_path, text)).identity, PasswordFile)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[identity]\nkind = magic\n", r"^identity.kind: "),
+        ("[identity]\nkind = password_file\npassword_file = /nowhere\n", r"^identity.password_file: /nowhere: No such"),
+        ("[oslo_policy]\npolicy_file = /nowhere.yaml\n", r"^oslo_policy.policy_file: .*no such file"),
+        ("[api]\nssl_key_file = /nowhere\n", r"^api.ssl_cert_file: "),
+        ("[api]\nssl_cert_file = /nowhere\n", r"^api.ssl_cert_file, .*No such file"),
+        ("[api]\nrate_limit = -1\n", r"^api.rate_limit: "),
+    ],
+)
+def test_a_bad_configuration_is_refused_by_name(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        open_admission(load(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("kind", "api", "told"),
+    [
+        ("none", "", "there is no authentication"),
+        ("trusted_headers", "", "ssl_client_ca_file"),
+        ("none", "allow_unauthenticated = true\n", None),
+        ("trusted_headers", "ssl_client_ca_file = /some/ca.pem\n", None),
+        ("password_file", "", None),
+        ("keystone", "", None),
+    ],
+)
+def test_an_address_beyond_this_machine_needs_an_identity_that_can_be_relied_on(
+    tmp_path: Path, kind: str, api: str, told: str | None
+) -> None:
+    conf = load(tmp_path, f"[identity]\nkind = {kind}\n[api]\nbind_host = 0.0.0.0\n{api}")
+    check_exposure(conf, loopback=True)
+    if told:
+        with pytest.raises(ValueError, match=told):
+            check_exposure(conf, loopback=False)
+    else:
+        check_exposure(conf, loopback=False)
+
+
+def test_passwords_in_clear_are_warned_of(tmp_path: Path) -> None:
+    with capture_logs() as logs:
+        check_exposure(load(tmp_path, "[identity]\nkind = password_file\n"), loopback=False)
+    assert [entry["log_level"] for entry in logs] == ["warning"]
+
+
+# -- a real server
+
+
+class Certificates:
+    """An authority, a server's certificate and clients'."""
+
+    def __init__(self, folder: Path) -> None:
+        self._ca, self._other = trustme.CA(), trustme.CA()
+        self.ca, self.cert, self.key = (folder / name for name in ("ca.pem", "cert.pem", "key.pem"))
+        leaf = self._ca.issue_cert("127.0.0.1")
+        self._ca.cert_pem.write_to_path(self.ca)
+        leaf.private_key_pem.write_to_path(self.key)
+        leaf.cert_chain_pems[0].write_to_path(self.cert)
+
+    def client(self, name: str | None, *, known: bool = True) -> ssl.SSLContext:
+        """A client's side, with a certificate for ``name``, by a known authority or another."""
+        context = ssl.create_default_context()
+        self._ca.configure_trust(context)
+        if name is not None:
+            (self._ca if known else self._other).issue_cert(name).configure_cert(context)
+        return context
+
+
+@contextlib.asynccontextmanager
+async def serving(folder: Path, text: str) -> AsyncIterator[str]:
+    """A server as configured; its host and port."""
+    conf = load(folder, text)
+    store = open_store(f"sqlite:///{folder / 'api.db'}")
+    await store.start()
+    admission = open_admission(conf)
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store),
+        driver=Sink(),
+        default_provider="dev",
+        identity=admission.identity,
+        policy=admission.policy,
+    )
+    server = server_of(app, conf)
+    server.config.port = 0
+    task = asyncio.create_task(server.serve())
+    try:
+        await eventually(lambda: server.started or task.done())
+        host, port = server.servers[0].sockets[0].getsockname()[:2]
+        yield f"{host}:{port}"
+    finally:
+        server.should_exit = True
+        await task
+        await store.close()
+
+
+async def status(url: str, headers: dict[str, str], context: ssl.SSLContext | bool = True) -> int:
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers, ssl=context) as answer:
+        return answer.status
+
+
+GATEWAY = "[identity]\nkind = trusted_headers\ngateway_names = gateway.example\n"
+
+
+async def test_with_mutual_tls_only_the_gateway_speaks_for_others(tmp_path: Path) -> None:
+    files = Certificates(tmp_path)
+    text = (
+        f"{GATEWAY}[api]\nssl_cert_file = {files.cert}\nssl_key_file = {files.key}\nssl_client_ca_file = {files.ca}\n"
+    )
+    async with serving(tmp_path, text) as address:
+        url = f"https://{address}/v2/lbaas/pools"
+        assert await status(url, ALICE, files.client("gateway.example")) == 200
+        assert await status(url, {}, files.client("gateway.example")) == 401
+        # the loopback address is no excuse for a certificate with another name
+        assert await status(url, ALICE, files.client("somebody.example")) == 403
+        for stranger in (files.client(None), files.client("gateway.example", known=False)):
+            with pytest.raises(aiohttp.ClientError):
+                await status(url, ALICE, stranger)
+
+
+async def test_what_proxies_say_of_the_client_makes_nobody_trusted_or_distrusted(tmp_path: Path) -> None:
+    async with serving(tmp_path, "[identity]\nkind = trusted_headers\n") as address:
+        url = f"http://{address}/v2/lbaas/pools"
+        assert await status(url, ALICE) == 200
+        assert await status(url, {**ALICE, "X-Forwarded-For": "192.0.2.7"}) == 200
+
+
+async def test_https_is_served_without_client_certificates(tmp_path: Path) -> None:
+    files = Certificates(tmp_path)
+    text = f"[api]\nssl_cert_file = {files.cert}\nssl_key_file = {files.key}\n"
+    async with serving(tmp_path, text) as address:
+        assert await status(f"https://{address}/v2/lbaas/pools", {}, files.client(None)) == 200

@@ -1,0 +1,75 @@
+"""``evenkeel-users`` writes what the controller reads."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from evenkeel.api.identity.passwords import matches
+from evenkeel.api.identity.user_file import read_users
+from evenkeel.cmd import users
+
+
+def run(file: Path, *words: str, password: str = "", monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{password}\n"))
+    return users.main(["--file", str(file), *words])
+
+
+def test_a_user_is_added_changed_listed_and_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "users"
+    add = ("add", "alice", "--project", "p1", "--password-stdin")
+    assert run(file, *add, password="first", monkeypatch=monkeypatch) == 0
+    assert run(file, *add, "--roles", "admin,member", password="second word", monkeypatch=monkeypatch) == 0
+    (alice,) = read_users(file).values()
+    assert (alice.project_id, alice.roles) == ("p1", ("admin", "member"))
+    assert matches("second word", alice.hash) and not matches("first", alice.hash)
+    assert file.stat().st_mode & 0o777 == 0o600 and "second" not in file.read_text()
+    assert run(file, "list", monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out == "alice\tp1\tadmin,member\n"
+    assert run(file, "delete", "alice", monkeypatch=monkeypatch) == 0
+    assert read_users(file) == {}
+
+
+def test_comments_and_other_users_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "users"
+    for name in ("alice", "bob"):
+        run(file, "add", name, "--project", "p", "--password-stdin", password="x", monkeypatch=monkeypatch)
+    file.write_text(f"# ours\n{file.read_text()}")
+    run(file, "delete", "alice", monkeypatch=monkeypatch)
+    assert file.read_text().startswith("# ours\nbob:")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("add", "a b", "--project", "p", "--password-stdin"), "user: 'a b'"),
+        (("add", "a", "--project", "p/q", "--password-stdin"), "project"),
+        (("add", "a", "--project", "p", "--roles", "x y", "--password-stdin"), "roles: 'x y'"),
+        (("add", "a", "--project", "p", "--password-stdin"), "0 bytes"),
+        (("delete", "nobody"), "No such file"),
+        (("list",), "No such file"),
+    ],
+)
+def test_what_is_not_allowed_is_told_and_writes_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    told: str,
+) -> None:
+    assert run(tmp_path / "users", *words, monkeypatch=monkeypatch) == 1
+    assert told in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_password_that_is_typed_is_typed_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(["one", "two", "same", "same"])
+    monkeypatch.setattr("getpass.getpass", lambda prompt: next(typed))
+    add = ["--file", str(tmp_path / "users"), "add", "alice", "--project", "p"]
+    assert users.main(add) == 1 and "differ" in capsys.readouterr().err
+    assert users.main(add) == 0
+    assert matches("same", read_users(tmp_path / "users")["alice"].hash)

@@ -1,0 +1,48 @@
+"""A real Neutron, shared by all workers of the run, and networks of a test's own in it."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from keystoneauth1.noauth import NoAuth
+from keystoneauth1.session import Session
+from openstack.connection import Connection
+
+from tests.network.neutron_server.installation import NotInstallable
+from tests.network.neutron_server.sharing import shared_neutron
+from tests.services import mariadb
+
+NEEDS_NEUTRON = [
+    pytest.mark.services,
+    pytest.mark.timeout(1200),  # the first one waits for the installation
+    pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"),  # the SDK's, of itself
+]
+
+
+@pytest.fixture(scope="session")
+def neutron_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The root of a running Neutron API; ``EVENKEEL_TEST_NEUTRON_URL`` names one that is there (and asks nobody who
+    they are). Else one is started, and the first time installed: some minutes."""
+    if given := os.environ.get("EVENKEEL_TEST_NEUTRON_URL"):
+        yield given
+        return
+    if reason := mariadb.missing():
+        pytest.skip(reason)
+    base = tmp_path_factory.getbasetemp()
+    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    try:
+        with shared_neutron(run / "neutron") as url:
+            yield url
+    except NotInstallable as error:
+        pytest.skip(str(error))
+
+
+def session_to(url: str) -> Session:
+    """As the product logs in with ``auth_type = none``."""
+    return Session(auth=NoAuth(endpoint=url), timeout=60)
+
+
+@pytest.fixture
+def neutron(neutron_url: str) -> Connection:
+    """An operator's access to it."""
+    return Connection(session=session_to(neutron_url))

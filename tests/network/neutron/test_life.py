@@ -1,0 +1,197 @@
+"""A load balancer's port from the API's create to its confirmed delete, on a real Neutron; and creates that fail."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.noauth import NoAuth
+from keystoneauth1.session import Session
+from openstack.connection import Connection
+
+from evenkeel.api.app import create_app
+from evenkeel.controller.releases import Releases
+from evenkeel.core.control import Environment
+from evenkeel.core.errors import Conflict
+from evenkeel.core.network import VipClaim
+from evenkeel.core.ports import Network
+from evenkeel.network.neutron.client import NeutronClient
+from evenkeel.network.neutron.driver import NeutronNetwork
+from evenkeel.store.sql_store import SqlStore, open_store
+from tests.api.client import Client
+from tests.api.live import InstantAgent
+from tests.network.conftest import NEEDS_NEUTRON, session_to
+from tests.network.worlds import World, neutron_world
+from tests.services.process import free_port
+
+pytestmark = NEEDS_NEUTRON
+
+
+@pytest.fixture
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    async with neutron_world(request) as found:
+        yield found
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
+    opened = open_store(f"sqlite:///{tmp_path / 'evenkeel.db'}")
+    await opened.start()
+    await opened.add_environment(Environment(name="dev", device_driver="noop"))
+    yield opened
+    await opened.close()
+
+
+class Site:
+    """A controller's parts over a network: the API with an agent that confirms at once, and what gives VIPs back."""
+
+    def __init__(self, store: SqlStore, network: Network, agent: InstantAgent) -> None:
+        app = create_app(store=store, network=network, driver=agent, default_provider="dev")
+        self.api = Client.of(app)
+        self.releases = Releases(store, network)
+
+
+@pytest.fixture
+async def site(store: SqlStore, neutron_url: str) -> AsyncIterator[Site]:
+    network = NeutronNetwork(NeutronClient(session_to(neutron_url)), store, timeout_seconds=60.0)
+    agent = InstantAgent(store)
+    await agent.register()
+    made = Site(store, network, agent)
+    async with made.api:
+        yield made
+    network.close()
+
+
+@pytest.fixture
+def addresses(neutron: Connection, world: World) -> Iterator[Any]:
+    """The addresses that ports of the world's network hold."""
+
+    def held() -> list[str]:
+        return [
+            fixed["ip_address"]
+            for port in neutron.network.ports(network_id=world.network_id)
+            for fixed in port.fixed_ips
+        ]
+
+    yield held
+    for port in neutron.network.ports(network_id=world.network_id):
+        neutron.network.delete_port(port)
+
+
+def body(world: World, **more: Any) -> dict[str, Any]:
+    return {"loadbalancer": {"vip_subnet_id": world.subnet_id, "project_id": world.project_id, **more}}
+
+
+async def test_the_port_lives_as_long_as_the_load_balancer(
+    site: Site, world: World, neutron: Connection, addresses: Any
+) -> None:
+    lb = (await site.api.post("/loadbalancers", body(world)))["loadbalancer"]
+
+    port = neutron.network.get_port(lb["vip_port_id"])
+    assert (port.name, port.device_id) == (f"octavia-lb-{lb['id']}", f"lb-{lb['id']}")
+    assert [lb["vip_address"]] == addresses()
+    assert lb["vip_network_id"] == world.network_id
+    await site.releases.look()
+    assert addresses()
+    await site.api.delete(f"/loadbalancers/{lb['id']}")
+    await site.api.get(f"/loadbalancers/{lb['id']}", 404)
+    await site.releases.look()
+    assert addresses() == []
+
+
+async def test_a_create_that_is_refused_after_its_port_was_made_leaves_none(
+    site: Site, world: World, addresses: Any
+) -> None:
+    twice = [{"protocol": "HTTP", "protocol_port": 80, "name": name} for name in "ab"]
+
+    await site.api.post("/loadbalancers", body(world, listeners=twice), 409)
+    await site.releases.look()
+    assert addresses() == []
+
+
+async def test_a_controller_that_died_between_port_and_commit_leaves_none(
+    site: Site, store: SqlStore, world: World, neutron_url: str, addresses: Any
+) -> None:
+    dying = NeutronNetwork(NeutronClient(session_to(neutron_url)), store, timeout_seconds=60.0)
+    plan = await dying.plan_vip(
+        project_id=world.project_id,
+        load_balancer_id="never-stored",
+        subnet_id=world.subnet_id,
+        network_id=None,
+        port_id=None,
+        address=None,
+    )
+    await site.releases.look()
+    assert len(addresses()) == 1, "it may still be on its way"
+    await dying.abandon_vip(plan)  # as time does
+    dying.close()
+    await site.releases.look()
+    assert addresses() == []
+
+
+async def test_an_address_in_use_is_409_and_names_it(site: Site, world: World, addresses: Any) -> None:
+    await site.api.post("/loadbalancers", body(world, vip_address="10.77.0.30"))
+
+    told = await site.api.post("/loadbalancers", body(world, vip_address="10.77.0.30"), 409)
+    assert "10.77.0.30" in told["faultstring"]
+    await site.releases.look()
+    assert addresses() == ["10.77.0.30"]
+
+
+async def test_what_is_unknown_is_400_in_octavias_words(site: Site, world: World) -> None:
+    unknown = "0c4d4b4e-0000-4000-8000-000000000000"
+    for field, kind in (("vip_subnet_id", "Subnet"), ("vip_network_id", "Network"), ("vip_port_id", "Port")):
+        asked = {"loadbalancer": {field: unknown, "project_id": world.project_id}}
+        assert (await site.api.post("/loadbalancers", asked, 400))["faultstring"] == f"{kind} {unknown} not found."
+    await site.api.post("/loadbalancers", body(world, vip_address="10.99.0.1"), 400)
+
+
+async def test_a_port_of_the_tenants_stays_when_the_load_balancer_goes(
+    site: Site, world: World, neutron: Connection, addresses: Any
+) -> None:
+    port = neutron.network.create_port(network_id=world.network_id, project_id=world.project_id)
+    asked = {"loadbalancer": {"vip_port_id": port.id, "project_id": world.project_id}}
+
+    lb = (await site.api.post("/loadbalancers", asked))["loadbalancer"]
+    assert (lb["vip_port_id"], lb["vip_subnet_id"]) == (port.id, world.subnet_id)
+    assert [lb["vip_address"]] == addresses()
+    told = await site.api.post("/loadbalancers", asked, 409)
+    assert lb["vip_address"] in told["faultstring"]
+    await site.api.delete(f"/loadbalancers/{lb['id']}")
+    await site.releases.look()
+    assert [lb["vip_address"]] == addresses()
+
+
+async def test_what_the_command_line_looks_up_is_neutrons(site: Site, world: World, neutron: Connection) -> None:
+    headers = {"X-Project-Id": world.project_id}
+    (subnet,) = (await site.api.get(f"/v2.0/subnets?id={world.subnet_id}", headers=headers))["subnets"]
+    assert subnet["cidr"] == "10.77.0.0/24"
+    shown = await site.api.get(f"/v2/networks/{world.network_id}", headers=headers)
+    assert shown["network"]["subnets"] == [world.subnet_id]
+    assert (await site.api.get("/v2/ports?name=no-such", headers=headers))["ports"] == []
+
+
+async def test_without_neutron_a_create_is_503_and_leaves_nothing(store: SqlStore, world: World) -> None:
+    nobody = Session(auth=NoAuth(endpoint=f"http://127.0.0.1:{free_port()}"))
+    network = NeutronNetwork(NeutronClient(nobody), store, timeout_seconds=60.0)
+    site = Site(store, network, InstantAgent(store))
+    async with site.api:
+        answer = await site.api.http.post("/v2/lbaas/loadbalancers", json=body(world))
+    network.close()
+
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) > 0
+    assert "Neutron" in answer.json()["faultstring"]
+    assert await store.take_due_claims(limit=10, retry_seconds=1.0) == ()
+
+
+async def test_a_port_that_something_else_needs_is_a_conflict_and_stays(world: World, neutron: Connection) -> None:
+    """A router's, as an example of what Neutron refuses to delete."""
+    router = neutron.network.create_router(name="r", project_id=world.project_id)
+    made = neutron.network.add_interface_to_router(router, subnet_id=world.subnet_id)
+    claim = VipClaim(load_balancer_id="lb", device_owner="", device_id="", port_id=made["port_id"])
+
+    with pytest.raises(Conflict, match="refuses to delete"):
+        await world.driver.release_vip(claim)
+    neutron.network.remove_interface_from_router(router, subnet_id=world.subnet_id)
+    neutron.network.delete_router(router)

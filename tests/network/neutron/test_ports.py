@@ -1,0 +1,196 @@
+"""VIP ports in a real Neutron: how they are marked, whose they are, and that none is left behind."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from openstack.connection import Connection
+
+from evenkeel.core.errors import Conflict, Invalid, NotFound
+from evenkeel.core.network import lbaas_v1_port, lbaas_v2_port
+from tests.network.conftest import NEEDS_NEUTRON
+from tests.network.worlds import World, neutron_world
+
+pytestmark = NEEDS_NEUTRON
+
+
+@pytest.fixture
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    async with neutron_world(request) as found:
+        yield found
+
+
+def ports_of(neutron: Connection, world: World) -> list[Any]:
+    return list(neutron.network.ports(network_id=world.network_id))
+
+
+async def test_the_port_is_marked_as_octavia_marks_it_and_is_the_projects(neutron: Connection, world: World) -> None:
+    plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="lb-7", address="10.77.0.9")
+
+    port = neutron.network.get_port(plan.port_id)
+    assert (port.name, port.device_owner, port.device_id) == ("octavia-lb-lb-7", "Octavia", "lb-lb-7")
+    assert (port.project_id, port.is_admin_state_up) == (world.project_id, True)
+    assert [fixed["ip_address"] for fixed in port.fixed_ips] == ["10.77.0.9"]
+    assert plan.claim == world.claims.standing["lb-7"]
+
+
+@pytest.mark.parametrize(
+    ("marked", "shown"),
+    [
+        (lbaas_v2_port("x-1"), ("loadbalancer-x-1", "neutron:LOADBALANCERV2", "x-1")),
+        (lbaas_v1_port("x-2"), ("vip-x-2", "neutron:LOADBALANCER", "x-2")),
+    ],
+)
+async def test_the_older_apis_have_their_own_marks(
+    neutron: Connection, world: World, marked: Any, shown: tuple[str, str, str]
+) -> None:
+    plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="any", marked=marked)
+
+    port = neutron.network.get_port(plan.port_id)
+    assert (port.name, port.device_owner, port.device_id) == shown
+    assert await world.driver.release_vip(world.claims.standing["any"])
+    assert not ports_of(neutron, world)
+
+
+async def test_an_address_in_use_is_a_conflict_that_names_it_and_leaves_nothing(
+    neutron: Connection, world: World
+) -> None:
+    first = await world.plan(subnet_id=world.subnet_id, load_balancer_id="first")
+
+    with pytest.raises(Conflict, match=f"VIP address {first.address} is in use"):
+        await world.plan(subnet_id=world.subnet_id, load_balancer_id="second", address=first.address)
+    assert list(world.claims.standing) == ["first"]
+    assert len(ports_of(neutron, world)) == 1
+
+
+async def test_a_subnet_without_free_addresses_is_a_conflict(neutron: Connection, world: World) -> None:
+    tiny = neutron.network.create_subnet(
+        network_id=world.network_id,
+        ip_version=4,
+        cidr="10.79.0.0/30",
+        gateway_ip="10.79.0.1",
+        project_id=world.project_id,
+    )
+    await world.plan(subnet_id=tiny.id)
+
+    with pytest.raises(Conflict, match=f"Subnet {tiny.id} has no free VIP address"):
+        await world.plan(subnet_id=tiny.id)
+
+
+async def test_releasing_removes_the_port_once_whether_its_id_is_known_or_not(
+    neutron: Connection, world: World
+) -> None:
+    await world.plan(subnet_id=world.subnet_id, load_balancer_id="unknown")
+    plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="known")
+    claims = [world.claims.standing["unknown"], world.claims.standing["known"]]
+    claims[1] = type(claims[1])(
+        load_balancer_id="known", device_owner="Octavia", device_id="lb-known", port_id=plan.port_id
+    )
+
+    assert [await world.driver.release_vip(claim) for claim in claims] == [True, True]
+    assert not ports_of(neutron, world)
+    assert [await world.driver.release_vip(claim) for claim in claims] == [False, False]
+
+
+async def test_a_network_with_both_families_gives_ipv4(neutron: Connection, world: World) -> None:
+    six = neutron.network.create_subnet(
+        network_id=world.network_id, ip_version=6, cidr="2001:db8:7::/64", project_id=world.project_id
+    )
+
+    assert (await world.plan(network_id=world.network_id)).subnet_id == world.subnet_id
+    plan = await world.plan(network_id=world.network_id, address="2001:DB8:7::9")
+    assert (plan.subnet_id, plan.address) == (six.id, "2001:db8:7::9")
+
+
+async def test_a_network_without_a_fitting_subnet_is_refused_in_octavias_words(
+    neutron: Connection, world: World
+) -> None:
+    with pytest.raises(Invalid, match="does not contain a subnet for VIP address specified"):
+        await world.plan(network_id=world.network_id, address="10.99.0.1")
+    bare = neutron.network.create_network(name="bare", project_id=world.project_id)
+    with pytest.raises(Invalid, match=r"does not contain a subnet\.$"):
+        await world.plan(network_id=bare.id)
+    neutron.network.delete_network(bare)
+
+
+async def test_a_network_shared_with_the_project_alone_can_be_used_by_it_alone(
+    neutron: Connection, world: World
+) -> None:
+    friend, stranger = uuid4().hex, uuid4().hex
+    neutron.network.create_rbac_policy(
+        object_type="network", object_id=world.network_id, action="access_as_shared", target_project_id=friend
+    )
+
+    assert (await world.plan(subnet_id=world.subnet_id, project_id=friend)).subnet_id == world.subnet_id
+    assert [row["id"] for row in await world.driver.look_up("subnets", {}, project_id=friend)] == [world.subnet_id]
+    assert [row["id"] for row in await world.driver.look_up("networks", {}, project_id=friend)] == [world.network_id]
+    with pytest.raises(NotFound):
+        await world.plan(subnet_id=world.subnet_id, project_id=stranger)
+    assert await world.driver.look_up("subnets", {"id": world.subnet_id}, project_id=stranger) == ()
+
+
+async def test_nothing_of_the_providers_is_looked_up(world: World) -> None:
+    plan = await world.plan(subnet_id=world.subnet_id)
+
+    (network,) = await world.driver.look_up("networks", {"id": world.network_id}, project_id=world.project_id)
+    (port,) = await world.driver.look_up("ports", {"id": plan.port_id}, project_id=world.project_id)
+    assert not [name for row in (network, port) for name in row if name.startswith(("provider:", "binding:"))]
+
+
+async def test_a_segment_tells_how_the_network_is_made(neutron: Connection, world: World) -> None:
+    vlan = neutron.network.create_network(
+        name="vlan",
+        project_id=world.project_id,
+        provider_network_type="vlan",
+        provider_physical_network="physnet1",
+    )
+    subnet = neutron.network.create_subnet(network_id=vlan.id, ip_version=4, cidr="10.80.0.0/24")
+
+    segment = await world.driver.segment(vlan.id, subnet.id)
+    assert (segment.network_type, segment.physical_network, segment.mtu) == ("vlan", "physnet1", 1500)
+    assert segment.segmentation_id in range(100, 200)
+    overlay = await world.driver.segment(world.network_id, world.subnet_id)
+    assert (overlay.network_type, overlay.physical_network, overlay.mtu) == ("vxlan", None, 1450)
+    neutron.network.delete_network(vlan)
+
+
+# -- a port of the tenant's own
+
+
+@pytest.fixture
+def own_port(neutron: Connection, world: World) -> Any:
+    fixed = [{"subnet_id": world.subnet_id, "ip_address": "10.77.0.60"}]
+    return neutron.network.create_port(network_id=world.network_id, project_id=world.project_id, fixed_ips=fixed)
+
+
+async def test_a_port_of_the_tenants_is_taken_as_it_is(neutron: Connection, world: World, own_port: Any) -> None:
+    plan = await world.plan(port_id=own_port.id)
+
+    assert (plan.port_id, plan.address, plan.subnet_id) == (own_port.id, "10.77.0.60", world.subnet_id)
+    assert plan.claim is None
+    assert not world.claims.standing
+    assert neutron.network.get_port(own_port.id).device_id == ""
+
+
+async def test_a_port_that_does_not_fit_is_refused(neutron: Connection, world: World, own_port: Any) -> None:
+    with pytest.raises(NotFound, match=f"Port {own_port.id}"):
+        await world.plan(port_id=own_port.id, project_id=uuid4().hex)
+    with pytest.raises(NotFound, match="Port"):
+        await world.plan(port_id=str(uuid4()))
+    with pytest.raises(Invalid, match="address not found on the specified VIP port"):
+        await world.plan(port_id=own_port.id, address="10.77.0.61")
+    with pytest.raises(Invalid, match="vip_subnet_id"):
+        await world.plan(port_id=own_port.id, subnet_id=str(uuid4()))
+    neutron.network.update_port(own_port.id, device_id="vm-1")
+    with pytest.raises(Invalid, match="already used by device vm-1"):
+        await world.plan(port_id=own_port.id)
+
+
+async def test_a_port_with_two_addresses_needs_to_be_told_which(neutron: Connection, world: World) -> None:
+    fixed = [{"subnet_id": world.subnet_id, "ip_address": f"10.77.0.{last}"} for last in (70, 71)]
+    port = neutron.network.create_port(network_id=world.network_id, project_id=world.project_id, fixed_ips=fixed)
+
+    with pytest.raises(Invalid, match="subnet could not be determined"):
+        await world.plan(port_id=port.id)
+    assert (await world.plan(port_id=port.id, address="10.77.0.71")).address == "10.77.0.71"

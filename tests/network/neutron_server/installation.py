@@ -1,0 +1,59 @@
+"""Neutron's own virtual environment: made once, kept in the user's cache directory, used by every later run."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+VERSION = "29.0.0"
+REQUIREMENTS = (f"neutron=={VERSION}", "pymysql", "pyuwsgi")
+INSTALL_SECONDS = 900
+
+
+class NotInstallable(Exception):
+    """Why there can be no Neutron here; tests are skipped with it."""
+
+
+def environment() -> Path:
+    """The directory of the virtual environment, made if there is none. Raises :class:`NotInstallable`."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenkeel-tests"
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    target = cache / f"neutron-{VERSION}-python{python}"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with locked(cache / f"{target.name}.lock"):
+            if not (target / "complete").exists():
+                _install(target)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NotInstallable(f"Neutron {VERSION} cannot be installed: {_told(error)}") from error
+    return target
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone among all processes; the kernel lets go of it when the process ends, however it ends."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _install(target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    _run(sys.executable, "-m", "venv", target)
+    pip = (target / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check")
+    _run(*pip, *REQUIREMENTS)
+    (target / "complete").touch()
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run([str(word) for word in command], check=True, capture_output=True, timeout=INSTALL_SECONDS)
+
+
+def _told(error: Exception) -> str:
+    output = getattr(error, "stderr", None) or b""
+    lines = output.decode(errors="replace").strip().splitlines()
+    return lines[-1][:300] if lines else type(error).__name__

@@ -1,0 +1,120 @@
+"""Neutron's API under uWSGI, with ML2 over a MariaDB of its own. No agents, so its message bus leads nowhere.
+
+Every caller is admin (``auth_strategy = noauth``): whom it believes is not what is tested here.
+"""
+
+import os
+import urllib.request
+from pathlib import Path
+
+from tests.services.mariadb import MariaDB
+from tests.services.process import Server
+
+_CONF = """\
+[DEFAULT]
+core_plugin = ml2
+service_plugins = router
+auth_strategy = noauth
+api_paste_config = {venv}/etc/neutron/api-paste.ini
+transport_url = fake://
+state_path = {home}
+log_file = {home}/neutron.log
+notify_nova_on_port_status_changes = false
+notify_nova_on_port_data_changes = false
+[database]
+connection = {database}
+[oslo_concurrency]
+lock_path = {home}/lock
+[oslo_messaging_notifications]
+driver = noop
+[quotas]
+quota_network = -1
+quota_subnet = -1
+quota_port = -1
+"""
+
+_ML2 = """\
+[ml2]
+type_drivers = flat,vlan,vxlan,local
+project_network_types = vxlan
+mechanism_drivers = openvswitch
+extension_drivers = port_security
+[ml2_type_vlan]
+network_vlan_ranges = physnet1:100:199
+[ml2_type_vxlan]
+vni_ranges = 1000:1999
+"""
+
+_UWSGI = """\
+[uwsgi]
+http-socket = 127.0.0.1:{port}
+virtualenv = {venv}
+module = neutron.wsgi.api:application
+master = true
+processes = 1
+threads = 4
+enable-threads = true
+lazy-apps = true
+need-app = true
+die-on-term = true
+buffer-size = 65535
+# it keeps no connection alive, and clients have to be told
+add-header = Connection: close
+"""
+
+
+class Neutron(Server):
+    """One API server. All methods block."""
+
+    start_seconds = 240.0
+
+    def __init__(self, venv: Path) -> None:
+        super().__init__("evenkeel-neutron-")
+        self._venv = venv
+        self._database = MariaDB()
+
+    @property
+    def url(self) -> str:
+        """The API's root."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Make the tables, start, and wait until it answers; nothing to do if it runs."""
+        if self.running:
+            return
+        if not self._database.running:
+            self._database.start()
+            self._configure(self._database.create_database())
+            self._run(self._venv / "bin/neutron-db-manage", *self._config_files(), "upgrade", "heads")
+        self._begin([self._venv / "bin/pyuwsgi", "--ini", self._home / "uwsgi.ini"])
+
+    def close(self) -> None:
+        """Stop for good."""
+        super().close()
+        self._database.close()
+
+    def _config_files(self) -> list[str]:
+        return [word for name in ("neutron.conf", "ml2.ini") for word in ("--config-file", str(self._home / name))]
+
+    def _configure(self, database: str) -> None:
+        driver_url = database.replace("mysql://", "mysql+pymysql://") + "?charset=utf8mb4"
+        values = {"venv": self._venv, "home": self._home, "database": driver_url, "port": self.port}
+        for name, text in (("neutron.conf", _CONF), ("ml2.ini", _ML2), ("uwsgi.ini", _UWSGI)):
+            (self._home / name).write_text(text.format(**values))
+
+    def _serves(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/v2.0/", timeout=10) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PATH": f"{self._venv}/bin:{os.defpath}",
+            "HOME": str(self._home),
+            "LANG": "C.UTF-8",
+            "PYTHONWARNINGS": "ignore",
+            "OS_NEUTRON_CONFIG_DIR": str(self._home),
+            "OS_NEUTRON_CONFIG_FILES": "neutron.conf;ml2.ini",
+        }

@@ -1,0 +1,69 @@
+"""Tags are found exactly, whatever they hold."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from evenkeel.core.control import ListQuery, TagFilter
+from evenkeel.core.errors import Invalid
+from evenkeel.core.model import LoadBalancer
+from evenkeel.store.sql_store import SqlStore
+from tests.store.builders import bare, create
+
+TAGS: list[tuple[str, ...]] = [
+    ("a", "b"),
+    ("b",),
+    (),
+    ("A", "é"),
+    ('x"a"', "[", "x\\"),
+    ('y,"b"', "]"),
+    ("a b",),
+]
+
+
+async def found(store: SqlStore, **wanted: Any) -> list[tuple[str, ...]]:
+    return [row.tags for row in (await store.list(LoadBalancer, ListQuery(tags=TagFilter(**wanted)))).items]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "indices"),
+    [
+        ({"every": ("a", "b")}, [0]),
+        ({"every": ("b",)}, [0, 1]),
+        ({"some": ("a", "é")}, [0, 3]),
+        ({"not_every": ("a", "b")}, [1, 2, 3, 4, 5, 6]),
+        ({"none": ("a", "b")}, [2, 3, 4, 5, 6]),
+        ({"every": ("b",), "none": ("a",)}, [1]),
+        ({"every": ('x"a"',)}, [4]),
+        ({"every": ("x\\",)}, [4]),
+        ({"some": ("[", "]")}, [4, 5]),
+        ({"every": ("%",)}, []),
+        ({"every": ("a b",)}, [6]),
+        ({}, [0, 1, 2, 3, 4, 5, 6]),
+    ],
+)
+async def test_tags_select(store: SqlStore, wanted: dict[str, Any], indices: list[int]) -> None:
+    for tags in TAGS:
+        await create(store, bare(tags=tags))
+
+    assert await found(store, **wanted) == [TAGS[index] for index in indices]
+
+
+async def test_half_a_character_is_invalid(store: SqlStore) -> None:
+    with pytest.raises(Invalid, match="tags"):
+        await found(store, every=("\ud800",))
+
+
+texts = st.text(st.characters(exclude_characters="\0,", exclude_categories=("Cs",)), min_size=1, max_size=4)
+awkward = st.text(st.sampled_from('a"\\[]{:/'), min_size=1, max_size=4)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tags=st.lists(texts | awkward, max_size=3, unique=True), asked=texts | awkward)
+async def test_exactly_those_that_have_it_are_found(store: SqlStore, tags: list[str], asked: str) -> None:
+    row = (await create(store, bare(tags=tuple(tags)))).load_balancer
+
+    has = ListQuery(tags=TagFilter(every=(asked,)), filters={"id": (row.id,)})
+    assert [item.id for item in (await store.list(LoadBalancer, has)).items] == ([row.id] if asked in tags else [])
