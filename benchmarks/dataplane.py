@@ -135,12 +135,14 @@ class Bench:
         partition = reaction.Partition(self._side, next(one for one in held if one.name == f"{ENVIRONMENT}_many"))
         try:
             weights = await partition.repeat(reaction.other_weight, "runtime", 200)
+            in_a_row = await partition.repeat(reaction.other_weight, "runtime", 200, pause_seconds=0)
             members = await partition.repeat(reaction.member_comes_or_goes, "runtime", 100)
             timeouts = await partition.repeat(reaction.other_timeout, "reload", 50)
         finally:
             await partition.close()
         return [
             reaction.row(f"daemon: a member's weight (load {load()})", weights, "10"),
+            reaction.row("daemon: the same, one right after the other", in_a_row),
             reaction.row("daemon: a member comes or goes", members, "10"),
             reaction.row("daemon: a listener's time-out", timeouts, "300"),
         ]

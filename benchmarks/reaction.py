@@ -15,6 +15,8 @@ from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.haproxyd import wire
 
 POLL_SECONDS = 0.002
+PAUSE_SECONDS = 0.05
+"""Between changes. What a change leaves to be done after its answer is not to fall into the next one's time."""
 AT_ONCE = 8
 
 
@@ -83,7 +85,12 @@ class Partition:
         await self._daemon.close()
 
     async def repeat(
-        self, change: Callable[[wire.LoadBalancer, int], wire.LoadBalancer], how: str, count: int
+        self,
+        change: Callable[[wire.LoadBalancer, int], wire.LoadBalancer],
+        how: wire.How,
+        count: int,
+        *,
+        pause_seconds: float = PAUSE_SECONDS,
     ) -> list[float]:
         """Seconds until each change is acknowledged. Raises :class:`RuntimeError` unless all were made as ``how``."""
         found = []
@@ -96,6 +103,7 @@ class Partition:
             if receipt.how != how or receipt.outcomes[0].error:
                 raise RuntimeError(f"not {how}: {receipt}")
             self._balancer = wanted
+            await asyncio.sleep(pause_seconds)
         return found
 
 

@@ -46,7 +46,7 @@ def judge_with_sdk(sdk: Any, listener_id: str, pool_id: str) -> None:
     assert [row.id for row in sdk.l7_rules(policy)] == [rule.id]
     assert sdk.update_l7_rule(rule, policy, rule_value="a.example.com").rule_value == "a.example.com"
     policy = sdk.update_l7_policy(policy, action="REDIRECT_TO_URL", redirect_url="https://example.com")
-    assert (policy.redirect_pool_id, policy.redirect_http_code, policy.position) == (None, 302, 1)
+    assert (policy.redirect_pool_id, policy.redirect_url, policy.position) == (None, "https://example.com", 1)
     assert sdk.get_l7_policy(policy.id).rules == [{"id": rule.id}]
     sdk.delete_l7_rule(rule, policy)
     sdk.delete_l7_policy(policy)

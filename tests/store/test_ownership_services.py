@@ -75,4 +75,4 @@ async def test_number_of_statements_does_not_depend_on_size(world: World) -> Non
         with statements() as seen:
             await world.store.services("a1", shard_id, 1, load_balancer_ids=None, after_id="", limit=100)
         counts.append(len(seen.sent))
-    assert counts == [7, 7]
+    assert counts == [8, 8]

@@ -221,7 +221,7 @@ def _with_rules(policies: list[L7Policy], tree: LoadBalancerTree) -> list[L7Poli
     ids: dict[str, list[str]] = {}
     for rule in tree.l7rules:
         ids.setdefault(rule.l7policy_id, []).append(rule.id)
-    return [replace(row, rule_ids=tuple(ids.get(row.id, ()))) for row in policies]
+    return [replace(row, rule_ids=tuple(sorted(ids.get(row.id, ())))) for row in policies]
 
 
 def _linked(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:

@@ -62,7 +62,7 @@ def _as_new(
     """Both as they are stored first, the policy at its place."""
     stored = [as_new(replace(rule, l7policy_id=row.id), locked) for rule in rules]
     position = make_room(connection, row.listener_id, row.position)
-    policy = replace(as_new(row, locked), position=position, rule_ids=tuple(rule.id for rule in stored))
+    policy = replace(as_new(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored)))
     return policy, stored
 
 
