@@ -8,8 +8,9 @@ from typing import Any
 
 import aiohttp
 
-from evenkeel.demo.cluster import USER, Cluster
+from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.devices import EmulatedDevice
+from evenkeel.demo.sides.bigip import USER
 
 KINDS = (
     "ltm/virtual",
