@@ -119,7 +119,9 @@ class Storm:
 
     async def die(self, store: OwnershipPart) -> None:
         """One of them, while the others have been there for long: who has just come back must not take from it."""
-        victim = self.rng.choice(AGENTS)
+        await self.lose(store, self.rng.choice(AGENTS))
+
+    async def lose(self, store: OwnershipPart, victim: str) -> None:
         await self.world.expire(victim)
         for agent_id in AGENTS:
             if agent_id != victim:
@@ -135,8 +137,10 @@ class Storm:
         store = self.world.store
         for agent_id in AGENTS:
             await self.keep(store, agent_id)
+            await self.world.settle(agent_id)
         await self.schedule(store)
-        await self.die(store)
+        serving = [row.acting_agent_id for row in await self.world.rows(schema.shard)]
+        await self.lose(store, serving[0])
         for agent_id in AGENTS:
             await self.keep(store, agent_id)
         await self.schedule(store)
