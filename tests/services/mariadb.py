@@ -8,6 +8,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from tests.services.process import Server, ServiceFailed, free_port, unprivileged_user
@@ -71,7 +72,7 @@ class MariaDB(Server):
             *(*options, *more),
         ]
         self._begin(command)
-        self._grant()
+        self._grant_when_it_may()
 
     def create_database(self) -> str:
         """The URL of a new, empty database. Takes some ten milliseconds; may be called inside a running loop."""
@@ -101,6 +102,17 @@ class MariaDB(Server):
 
     def _url(self, database: str) -> str:
         return f"mysql://{USER}:{PASSWORD}@127.0.0.1:{self.port}/{database}"
+
+    def _grant_when_it_may(self) -> None:
+        """A node of a cluster answers before it takes statements."""
+        until = time.monotonic() + self.start_seconds
+        while True:
+            try:
+                return self._grant()
+            except ServiceFailed:
+                if not self.running or time.monotonic() > until:
+                    raise
+            time.sleep(0.2)
 
     def _grant(self) -> None:
         self.sql(
