@@ -65,6 +65,8 @@ class Runner:
         self._doing = Wish()
         self._known = False
         """Does the process do exactly :attr:`_doing`?"""
+        self._told = False
+        """Does the disk say so to the next daemon?"""
         self._places: frozenset[binds.Place] = frozenset()
         """Where the process may be listening."""
         self._leftovers: frozenset[tuple[str, str]] = frozenset()
@@ -98,6 +100,7 @@ class Runner:
         self._places = frozenset((address, port) for address, port in told.places)
         self._local = read_text(self._layout.local) or ""
         self._known = told.worker_pid == self.process.worker_pid and told.digest == self._digest(wish)
+        self._told = True
         self._doing = wish if self._known else Wish()
         self._log.info("haproxy found running", master=self.process.master_pid, as_wished=self._known)
 
@@ -228,20 +231,22 @@ class Runner:
 
     def _doubt(self) -> None:
         """Until it is done, nobody can be sure what the process does."""
-        if self._known:
+        if self._told:
             self._storage.write_running(self._running_file(""))
-            self._known = False
+        self._known = self._told = False
 
     async def catch_up(self) -> None:
         """Write what HAProxy reads at its next start, if commands went ahead of it. Raises :class:`OSError`."""
         if self._behind:
             await asyncio.to_thread(self._write_all, self._doing)
+            if self._known:
+                await asyncio.to_thread(self._tell_next_daemon)
 
     def _write_all(self, wish: Wish) -> None:
-        self._behind = False
         self._write_files(wish, self._layout, self._files, self._composer)
         self._files |= _files(wish)
         self._storage.link_local(take=bool(self._local_to_take()))
+        self._behind = False
 
     def _write_files(self, wish: Wish, layout: Layout, known: Mapping[str, str], composer: Composer) -> None:
         self._storage.write_files(layout.files_dir, _files(wish), known)
@@ -251,8 +256,11 @@ class Runner:
     async def _remember(self, wish: Wish) -> None:
         """The process does exactly this, and the next daemon may know."""
         self._doing, self._known = wish, True
-        running = self._running_file(self._digest(wish))
-        await asyncio.to_thread(self._storage.write_running, running)
+        await asyncio.to_thread(self._tell_next_daemon)
+
+    def _tell_next_daemon(self) -> None:
+        self._storage.write_running(self._running_file(self._digest(self._doing)))
+        self._told = True
 
     def _running_file(self, known: str) -> RunningFile:
         return RunningFile(
@@ -273,15 +281,16 @@ class Runner:
     async def _at_runtime(self, wish: Wish, step: Plan) -> bool:
         """True: the process does as wished. False: it is not known what it does.
 
-        HAProxy's files follow (:meth:`catch_up`) when the answer has been given: nothing but a reload or a start reads
-        them, and both write them before.
+        HAProxy's files follow (:meth:`catch_up`) when the answer has been given, and so does what the next daemon is
+        told: nothing but a reload or a start reads the files, and both write them before; a daemon that finds nothing
+        told reloads.
         """
         await asyncio.to_thread(self._doubt)
         for command in step.commands:
             if not await self._tell(command):
                 return False
+        self._doing, self._known = wish, True
         self._leftovers, self._behind = step.leftovers, True
-        await self._remember(wish)
         return True
 
     async def _tell(self, command: Command) -> bool:
