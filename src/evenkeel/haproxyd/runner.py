@@ -9,22 +9,25 @@ A load balancer that HAProxy refuses is taken out of the wish alone: it goes on 
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import structlog
 
 from evenkeel.core.values import Value
-from evenkeel.haproxyd import binds, wire
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.amends import Amends, Leftovers
 from evenkeel.haproxyd.binary import FindBinary
-from evenkeel.haproxyd.compose import Composer, Layout, Wish
-from evenkeel.haproxyd.culprits import check_config, find_culprits
+from evenkeel.haproxyd.compose import Layout, Wish
 from evenkeel.haproxyd.files import read_text, write_file
-from evenkeel.haproxyd.plan import Command, NeedsReload, Plan, acl_changes, entries, plan
+from evenkeel.haproxyd.fitting import Places, ping_changed, places_of, unbindable, with_bindable_peer, without
+from evenkeel.haproxyd.plan import Command, NeedsReload, Plan, plan
 from evenkeel.haproxyd.ports import Counters, HaproxyDown, HaproxyRefused
 from evenkeel.haproxyd.process import HaproxyProcess, start_ticks
 from evenkeel.haproxyd.settings import DaemonSettings
-from evenkeel.haproxyd.storage import PartitionStorage, RunningFile, digest
-from evenkeel.haproxyd.verify import frontend_repairs, kept_states, parse_acl, server_repairs
+from evenkeel.haproxyd.storage import PartitionStorage, RunningFile
+from evenkeel.haproxyd.trial import Trial
+from evenkeel.haproxyd.verify import kept_states
+from evenkeel.haproxyd.written import WrittenFiles
 
 log = structlog.get_logger(__name__)
 
@@ -54,28 +57,23 @@ class Runner:
         *,
         on_exit: Callable[[], None],
     ) -> None:
-        self._partition = partition
-        self._settings = settings
         self._binary = binary
         self._storage = storage
         self._layout = layout
         self._counters = counters
-        self._composer = Composer(partition, layout, settings)
+        self._files = WrittenFiles(partition, settings, storage, layout)
+        self._trial = Trial(partition, settings, binary, storage, layout)
         self._log = log.bind(partition=partition)
         self._doing = Wish()
         self._known = False
         """Does the process do exactly :attr:`_doing`?"""
         self._told = False
         """Does the disk say so to the next daemon?"""
-        self._places: frozenset[binds.Place] = frozenset()
+        self._places: Places = frozenset()
         """Where the process may be listening."""
-        self._leftovers: frozenset[tuple[str, str]] = frozenset()
-        self._behind = False
-        """Are HAProxy's files older than what it does?"""
+        self._leftovers: Leftovers = frozenset()
         self._refusals = 0
         """Reloads refused since the last one that was not."""
-        self._files: dict[str, str] = {}
-        """What we know to be in the files."""
         self._local = ""
         """The operator's file as HAProxy has it."""
         self._bad_peer = ""
@@ -91,6 +89,7 @@ class Runner:
             master_socket=layout.master_socket,
             on_exit=on_exit,
         )
+        self._amends = Amends(partition, self.process.cli)
 
     async def adopt(self, wish: Wish) -> None:
         """Take over a HAProxy that runs already, if there is one, and see whether it does as wished."""
@@ -99,7 +98,9 @@ class Runner:
             return
         self._places = frozenset((address, port) for address, port in told.places)
         self._local = read_text(self._layout.local) or ""
-        self._known = told.worker_pid == self.process.worker_pid and told.digest == self._digest(wish)
+        self._known = told.worker_pid == self.process.worker_pid and told.digest == self._files.digest(
+            wish, self._local
+        )
         self._told = True
         self._doing = wish if self._known else Wish()
         self._log.info("haproxy found running", master=self.process.master_pid, as_wished=self._known)
@@ -110,9 +111,9 @@ class Runner:
             self._forget()
             if not wish.load_balancers:
                 return Applied(how="nothing")
-        wish = self._with_bindable_peer(wish)
-        errors = self._unbindable(wish)
-        wish = self._without(wish, errors)
+        wish, self._bad_peer = with_bindable_peer(wish, self._places)
+        errors = unbindable(wish, self._doing, self._places)
+        wish = without(wish, self._doing, errors)
         step = await self._plan(wish, verify=verify)
         how: wire.How = "nothing"
         if step.commands and not step.reason:
@@ -125,7 +126,7 @@ class Runner:
             errors |= refused
             how = "reload" if changed else "nothing"
         elif wish != self._doing:  # a revision, or checks that are not HAProxy's
-            how = "runtime" if _ping_changed(self._doing, wish) else how
+            how = "runtime" if ping_changed(self._doing, wish) else how
             await self._write(wish)
             await self._remember(wish)
         if verify and how != "reload" and self.process.up:
@@ -160,43 +161,10 @@ class Runner:
 
     def _forget(self) -> None:
         self._doing, self._known = Wish(), False
-        self._places, self._leftovers, self._files = frozenset(), frozenset(), {}
-        self._composer = Composer(self._partition, self._layout, self._settings)
+        self._places, self._leftovers = frozenset(), frozenset()
+        self._files.forget()
 
     # -- what is to be done
-
-    def _with_bindable_peer(self, wish: Wish) -> Wish:
-        """A HAProxy that cannot listen for its peers does without them; no load balancer is to blame."""
-        self._bad_peer = ""
-        place = _peer_place(wish)
-        if place is None or place in self._places:
-            return wish
-        self._bad_peer = binds.unbindable([place]).get(place, "")
-        return Wish(load_balancers=wish.load_balancers) if self._bad_peer else wish
-
-    def _unbindable(self, wish: Wish) -> dict[str, str]:
-        """Load balancers whose new places cannot be listened on, so that HAProxy never tries."""
-        ours = self._places - {_peer_place(self._doing)}
-        new = {
-            place: one.id
-            for one in wish.load_balancers.values()
-            if one != self._doing.load_balancers.get(one.id)
-            for place in binds.places(one)
-            if place not in ours
-        }
-        problems = binds.unbindable(new)
-        return {new[place]: problem for place, problem in problems.items()}
-
-    def _without(self, wish: Wish, bad: dict[str, str]) -> Wish:
-        """The wish with some load balancers as they are now; those who would be in their way join them."""
-        if not bad:
-            return wish
-        kept = {name: one for name, one in wish.load_balancers.items() if name not in bad}
-        as_now = {name: one for name, one in self._doing.load_balancers.items() if name in bad}
-        more = binds.in_the_way(as_now.values(), kept.values())
-        without = Wish(load_balancers=kept | as_now, peer=wish.peer, peers=wish.peers)
-        bad.update(more)
-        return self._without(without, bad) if more else without
 
     async def _plan(self, wish: Wish, *, verify: bool) -> Plan:
         if not self.process.up:
@@ -227,7 +195,7 @@ class Runner:
 
     def _write_now(self, wish: Wish) -> None:
         self._doubt()
-        self._write_all(wish)
+        self._files.write(wish, take_local=bool(self._local_to_take()))
 
     def _doubt(self) -> None:
         """Until it is done, nobody can be sure what the process does."""
@@ -237,21 +205,13 @@ class Runner:
 
     async def catch_up(self) -> None:
         """Write what HAProxy reads at its next start, if commands went ahead of it. Raises :class:`OSError`."""
-        if self._behind:
-            await asyncio.to_thread(self._write_all, self._doing)
-            if self._known:
-                await asyncio.to_thread(self._tell_next_daemon)
+        if self._files.behind:
+            await asyncio.to_thread(self._catch_up)
 
-    def _write_all(self, wish: Wish) -> None:
-        self._write_files(wish, self._layout, self._files, self._composer)
-        self._files |= _files(wish)
-        self._storage.link_local(take=bool(self._local_to_take()))
-        self._behind = False
-
-    def _write_files(self, wish: Wish, layout: Layout, known: Mapping[str, str], composer: Composer) -> None:
-        self._storage.write_files(layout.files_dir, _files(wish), known)
-        # written beside its folder: HAProxy reads all that is in it
-        write_file(layout.config, composer.text(wish).encode(), temporary_dir=layout.config_dir.parent)
+    def _catch_up(self) -> None:
+        self._files.write(self._doing, take_local=bool(self._local_to_take()))
+        if self._known:
+            self._tell_next_daemon()
 
     async def _remember(self, wish: Wish) -> None:
         """The process does exactly this, and the next daemon may know."""
@@ -259,7 +219,7 @@ class Runner:
         await asyncio.to_thread(self._tell_next_daemon)
 
     def _tell_next_daemon(self) -> None:
-        self._storage.write_running(self._running_file(self._digest(self._doing)))
+        self._storage.write_running(self._running_file(self._files.digest(self._doing, self._local)))
         self._told = True
 
     def _running_file(self, known: str) -> RunningFile:
@@ -270,11 +230,6 @@ class Runner:
             digest=known,
             places=tuple(sorted(self._places)),
         )
-
-    def _digest(self, wish: Wish) -> str:
-        text = self._composer.text(wish)
-        files = (part for item in sorted(_files(wish).items()) for part in item)
-        return digest(text, self._local, *files)
 
     # -- by commands
 
@@ -287,21 +242,10 @@ class Runner:
         """
         await asyncio.to_thread(self._doubt)
         for command in step.commands:
-            if not await self._tell(command):
+            if not await self._amends.tell(command):
                 return False
         self._doing, self._known = wish, True
-        self._leftovers, self._behind = step.leftovers, True
-        return True
-
-    async def _tell(self, command: Command) -> bool:
-        try:
-            answer = await self.process.cli.command(command.text, command.payload)
-        except HaproxyDown as error:
-            self._log.warning("no answer at runtime", command=command.text, reason=str(error))
-            return False
-        if not command.done(answer):
-            self._log.info("refused at runtime", command=command.text, answer=answer.strip()[:200])
-            return False
+        self._leftovers, self._files.behind = step.leftovers, True
         return True
 
     async def _sweep(self) -> None:
@@ -309,7 +253,7 @@ class Runner:
         if not self.process.up or not self._known:
             return
         for backend, name in self._leftovers:
-            if await self._tell(Command(text=f"del server {backend}/{name}", expects="deleted")):
+            if await self._amends.tell(Command(text=f"del server {backend}/{name}", expects="deleted")):
                 self._leftovers -= {(backend, name)}
 
     # -- by a new worker
@@ -326,7 +270,7 @@ class Runner:
                 self._refusals += 1
                 self._log.warning("haproxy refused", reason=refusal.reason)
                 errors |= await self._blame(wish, refusal.reason)
-                wish = self._without(wish, errors)
+                wish = without(wish, self._doing, errors)
             if not self.process.up and not wish.load_balancers:
                 return errors, False
             if self.process.up and wish == before and self._local == self._local_to_take():
@@ -346,13 +290,12 @@ class Runner:
         else:  # what was known of servers is from before the last reload, which may be long ago
             await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
             await self.process.start()
-        self._places = _places(wish)
+        self._places = places_of(wish)
         self._local, self._leftovers, self._refusals = local, frozenset(), 0
         await self._remember(wish)
         with contextlib.suppress(NeedsReload):  # it would end no better
             await self._put_servers_right()
-        await asyncio.to_thread(self._storage.remove_others, _files(wish))
-        self._files = _files(wish)
+        await asyncio.to_thread(self._files.remove_others, wish)
 
     async def _reload(self, wish: Wish) -> None:
         await self.process.let_workers_leave()
@@ -363,7 +306,7 @@ class Runner:
     async def _check_first(self, wish: Wish) -> None:
         """A refused reload counts against the worker that serves on: enough of them would end its connections at the
         next good one. So after one, HAProxy is asked before."""
-        words = await self._check(wish.load_balancers)
+        words = await self._trial.check(wish.load_balancers)
         if words:
             raise HaproxyRefused(words)
 
@@ -373,38 +316,12 @@ class Runner:
 
     async def _blame(self, wish: Wish, words: str) -> dict[str, str]:
         """Who is it? Raises :class:`HaproxyDown` if it cannot be found out."""
-        doing = self._doing.load_balancers
-        suspects = sorted(name for name, one in wish.load_balancers.items() if one != doing.get(name))
-
-        async def check(names: Sequence[str]) -> str:
-            return await self._check({name: wish.load_balancers[name] for name in names})
-
-        found = await find_culprits(suspects, check)
-        if found:
-            return found
         local = self._local_to_take()
-        if local and not await self._check(wish.load_balancers):
+        wanted, doing = wish.load_balancers, self._doing.load_balancers
+        found = await self._trial.blame(wanted, doing, words, with_local=bool(local))
+        if not found:
             self._bad_local = (local, words)
-            return {}
-        if not suspects:
-            raise HaproxyDown(f"HAProxy does not take its configuration: {words}")
-        named = [name for name in suspects if _mentions(words, wish.load_balancers[name])]
-        return dict.fromkeys(named or suspects, words)
-
-    async def _check(self, load_balancers: Mapping[str, wire.LoadBalancer]) -> str:
-        """Why HAProxy would refuse these, without the operator's file."""
-        directory = await asyncio.to_thread(self._storage.clean_check)
-        layout = Layout(
-            config_dir=directory / "conf",
-            files_dir=directory / "files",
-            server_states=None,
-            master_socket=self._layout.master_socket,
-            worker_socket=self._layout.worker_socket,
-            peer_socket=self._layout.peer_socket,
-        )
-        composer = Composer(self._partition, layout, self._settings)
-        await asyncio.to_thread(self._write_files, Wish(load_balancers=load_balancers), layout, {}, composer)
-        return await check_config(await self._binary(), layout.config_dir, self._settings.check_timeout_seconds)
+        return found
 
     # -- making sure
 
@@ -414,8 +331,8 @@ class Runner:
         commands = await self._put_files_right()
         try:
             commands += await self._put_servers_right()
-            commands += await self._put_frontends_right()
-            commands += await self._put_acls_right()
+            commands += await self._amends.frontends(self._doing)
+            commands += await self._amends.acls(self._doing)
         except NeedsReload as reason:
             self._log.warning("reload needed to put right", reason=str(reason))
             self._known = False
@@ -425,73 +342,15 @@ class Runner:
 
     async def _put_files_right(self) -> int:
         """HAProxy read them long ago: it is the next worker that they matter for."""
-        wanted = _files(self._doing)
-        text = self._composer.text(self._doing)
-        differing = await asyncio.to_thread(self._storage.differing_files, wanted)
-        if not differing and await asyncio.to_thread(read_text, self._layout.config) == text:
+        differing = await asyncio.to_thread(self._files.look, self._doing)
+        if not differing:
             return 0
-        self._files = {name: content for name, content in wanted.items() if name not in differing}
         self._log.warning("files were changed by somebody", files=differing)
         await self._write(self._doing)
         await self._remember(self._doing)
         return 1
 
     async def _put_servers_right(self) -> int:
-        repairs = server_repairs(self._doing, await self.process.cli.command("show servers state"))
-        self._leftovers |= repairs.leftovers
-        return await self._repair(repairs.commands)
-
-    async def _put_frontends_right(self) -> int:
-        return await self._repair(frontend_repairs(self._doing, await self.process.cli.command("show stat -1 1 -1")))
-
-    async def _put_acls_right(self) -> int:
-        count = 0
-        for name, content in _files(self._doing, "acl").items():
-            answer = await self.process.cli.command(f"show acl {name}")
-            if not answer.startswith("Unknown"):  # no line names it
-                count += await self._repair(tuple(acl_changes(name, parse_acl(answer), entries(content))))
-        return count
-
-    async def _repair(self, commands: Sequence[Command]) -> int:
-        """How many. Raises :class:`NeedsReload` if one does not help."""
-        for command in commands:
-            self._log.warning("put right", command=command.text)
-            if not await self._tell(command):
-                raise NeedsReload(command.text)
-        return len(commands)
-
-
-def _files(wish: Wish, kind: str = "") -> dict[str, str]:
-    """All of them, or of one kind."""
-    return {
-        file.name: file.content for one in wish.load_balancers.values() for file in one.files if kind in ("", file.kind)
-    }
-
-
-def _peer_place(wish: Wish) -> binds.Place | None:
-    return binds.place(wish.peer.address, wish.peer.port) if wish.peer else None
-
-
-def _places(wish: Wish) -> frozenset[binds.Place]:
-    """Everywhere that a HAProxy which does this listens."""
-    balancers = (place for one in wish.load_balancers.values() for place in binds.places(one))
-    peer = _peer_place(wish)
-    return frozenset((*balancers, peer)) if peer else frozenset(balancers)
-
-
-def _mentions(words: str, one: wire.LoadBalancer) -> bool:
-    names = (*(item.name for item in one.frontends), *(item.name for item in one.backends))
-    return any(name in words for name in names)
-
-
-def _ping_changed(before: Wish, after: Wish) -> bool:
-    """Is there a difference that the daemon itself has to carry out?"""
-
-    def pings(wish: Wish) -> set[tuple[str, wire.Ping | None, tuple[str | None, ...]]]:
-        return {
-            (backend.name, backend.ping, tuple(server.ping_address for server in backend.servers))
-            for one in wish.load_balancers.values()
-            for backend in one.backends
-        }
-
-    return pings(before) != pings(after)
+        commands, leftovers = await self._amends.servers(self._doing)
+        self._leftovers |= leftovers
+        return commands
