@@ -11,7 +11,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binary import find_binary
-from evenkeel.haproxyd.partition import Busy
+from evenkeel.haproxyd.turns import Busy
 from tests.haproxyd.world import Traffic, configured_binary, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 

@@ -11,8 +11,8 @@ import pytest
 
 from evenkeel.haproxyd import process, wire
 from evenkeel.haproxyd.ledger import Ledger
-from evenkeel.haproxyd.partition import Busy
 from evenkeel.haproxyd.ports import InvalidChange
+from evenkeel.haproxyd.turns import Busy
 from tests.haproxyd.world import errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 

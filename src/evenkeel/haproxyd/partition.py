@@ -12,47 +12,25 @@ from pathlib import Path
 
 import structlog
 
-from evenkeel.core.errors import EvenKeelError, StaleOwner
+from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binds import BindRegistry
-from evenkeel.haproxyd.checks import EPOCH_MAX
 from evenkeel.haproxyd.compose import Wish
+from evenkeel.haproxyd.guarding import PartitionGuard
 from evenkeel.haproxyd.merging import Merge, Request
 from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.ports import EventNews, HaproxyDown, PartitionFailed, WorkerCli
 from evenkeel.haproxyd.restarts import Restarts
 from evenkeel.haproxyd.runner import Applied, Runner
 from evenkeel.haproxyd.settings import DaemonSettings
-from evenkeel.haproxyd.storage import GuardFile, PartitionStorage
+from evenkeel.haproxyd.storage import PartitionStorage
+from evenkeel.haproxyd.turns import Busy, Pass
 
 log = structlog.get_logger(__name__)
 
 RETIRE_LOOK_SECONDS = 1.0
 WAITING_MAX = 200
 """Changes that may wait for their turn."""
-
-
-class Busy(EvenKeelError):
-    """Too many changes wait; try again later."""
-
-
-class _Pass:
-    """Changes that are being applied. ``epoch``: of the oldest owner among those who sent them."""
-
-    def __init__(self, requests: list[Request]) -> None:
-        self.epoch = min((request.change.epoch for request in requests), default=EPOCH_MAX)
-        self._ended = asyncio.Event()
-
-    def end(self) -> None:
-        """What it did is on disk."""
-        self._ended.set()
-
-    async def over(self, limit_seconds: float) -> None:
-        """Wait for the end. Raises :class:`Busy` if that takes too long."""
-        try:
-            await asyncio.wait_for(self._ended.wait(), limit_seconds)
-        except TimeoutError as error:
-            raise Busy("a change of an older owner is still under way; try again later") from error
 
 
 class PartitionKeeper:
@@ -74,10 +52,8 @@ class PartitionKeeper:
         self._settings = settings
         self._storage = storage
         self._registry = registry
-        self._peer_ports = peer_ports
         self._on_event = on_event
-        self._guard = GuardFile(epoch=-1)
-        self._guarding = asyncio.Lock()
+        self._guard = PartitionGuard(name, settings, storage, peer_ports)
         self._held: dict[str, wire.LoadBalancer] = {}
         self._requests: list[Request] = []
         self._task: asyncio.Task[None] | None = None
@@ -87,7 +63,7 @@ class PartitionKeeper:
         self._verify_next = True
         """A daemon before us may have ended in the middle of something."""
         self._started = False
-        self._passing: _Pass | None = None
+        self._passing: Pass | None = None
         self._closing = False
         self._down_told = False
         self._restarts = Restarts(settings)
@@ -154,9 +130,7 @@ class PartitionKeeper:
     @property
     def peer(self) -> wire.Peer | None:
         """This one, as its peers must name it."""
-        if not self._guard.peer_port or not self._settings.peers_address:
-            return None
-        return wire.Peer(name=self._settings.name, address=self._settings.peers_address, port=self._guard.peer_port)
+        return self._guard.peer
 
     # -- life
 
@@ -171,7 +145,7 @@ class PartitionKeeper:
     def _read(self) -> None:
         self._storage.prepare()
         self._held = self._storage.ledger.read()
-        self._guard = self._storage.read_guard() or self._guard
+        self._guard.read()
 
     def _claim(self) -> None:
         self._registry.settle(self.name, {})
@@ -179,8 +153,7 @@ class PartitionKeeper:
             problem = self._registry.take(self.name, one)
             if problem:
                 self._log.error("two listen at one place", load_balancer=one.id, reason=problem)
-        port = self._peer_ports.keep(self.name, self._guard.peer_port) if self._held else 0
-        self._guard = GuardFile(epoch=self._guard.epoch, peer_port=port, peers=self._guard.peers)
+        self._guard.claim_port(wanted=bool(self._held))
 
     async def occupy(self) -> None:
         """Let nobody else have a place where this one's HAProxy may be listening."""
@@ -220,19 +193,10 @@ class PartitionKeeper:
     async def guard(self, epoch: int) -> wire.Guard:
         """Move the guard up, on disk, before anything else. Once this returns, no change of an older owner lands.
         Raises :class:`StaleOwner`, :class:`Busy`, :class:`OSError`."""
-        async with self._guarding:
-            if epoch < self._guard.epoch:
-                raise StaleOwner(self.name, self._guard.epoch)
-            if epoch > self._guard.epoch:
-                await self._write_guard(epoch=epoch, peer_port=self._guard.peer_port, peers=self._guard.peers)
+        await self._guard.raise_to(epoch)
         if self._passing is not None and self._passing.epoch < epoch:
             await self._passing.over(self._settings.guard_timeout_seconds)
         return wire.Guard(epoch=epoch)
-
-    async def _write_guard(self, *, epoch: int, peer_port: int, peers: tuple[wire.Peer, ...]) -> None:
-        guard = GuardFile(epoch=epoch, peer_port=peer_port, peers=peers)
-        await asyncio.to_thread(self._storage.write_guard, guard)
-        self._guard = guard
 
     async def change(self, change: wire.Change, *, complete: bool) -> wire.Receipt:
         """Apply a change that was checked. Raises :class:`StaleOwner`, :class:`PartitionFailed`, :class:`Busy`,
@@ -279,7 +243,7 @@ class PartitionKeeper:
     async def _pass(self, requests: list[Request]) -> None:
         merge = Merge(self._held, requests, settings=self._settings, registry=self._registry, partition=self.name)
         merge.refuse_stale(self._guard.epoch)
-        self._passing = _Pass(merge.requests)
+        self._passing = Pass(merge.requests)
         try:
             merge.merge()
             if not merge.requests and requests:
@@ -297,21 +261,14 @@ class PartitionKeeper:
 
     async def _become(self, merge: Merge) -> Applied:
         """Let HAProxy do what is wanted, and hold what it does."""
-        if merge.wanted and not self._guard.peer_port:
-            await self._have_peer_port()
+        if merge.wanted:
+            await self._guard.have_port()
         peers = self._guard.peers if merge.peers is None else merge.peers
         verify = self._verify_next or any(request.complete for request in merge.requests)
         applied = await self._runner.become(self._wish(merge.wanted, peers), verify=verify)
         self._verify_next = False
         await self._accept(merge, applied, peers)
         return applied
-
-    async def _have_peer_port(self) -> None:
-        """On disk before it is used, so that it stays the same."""
-        async with self._guarding:
-            port = self._peer_ports.give(self.name)
-            if port:
-                await self._write_guard(epoch=self._guard.epoch, peer_port=port, peers=self._guard.peers)
 
     async def _accept(self, merge: Merge, applied: Applied, peers: tuple[wire.Peer, ...]) -> None:
         """Hold what HAProxy does now: first on disk."""
@@ -322,9 +279,7 @@ class PartitionKeeper:
         if changed or removed:
             await asyncio.to_thread(self._storage.ledger.append, changed, removed)
         self._held = held
-        if peers != self._guard.peers:
-            async with self._guarding:
-                await self._write_guard(epoch=self._guard.epoch, peer_port=self._guard.peer_port, peers=peers)
+        await self._guard.set_peers(peers)
 
     def _wish(self, held: Mapping[str, wire.LoadBalancer], peers: tuple[wire.Peer, ...] | None = None) -> Wish:
         return Wish(load_balancers=held, peer=self.peer, peers=self._guard.peers if peers is None else peers)
@@ -391,16 +346,8 @@ class PartitionKeeper:
         if not self._requests and not self._held:
             with contextlib.suppress(HaproxyDown, OSError):
                 if await self._runner.retire():
-                    await self._leave_peers()
+                    await self._guard.leave_peers()
         await self._work()
-
-    async def _leave_peers(self) -> None:
-        """Another partition may have the port."""
-        async with self._guarding:
-            port = self._guard.peer_port
-            if port or self._guard.peers:
-                await self._write_guard(epoch=self._guard.epoch, peer_port=0, peers=())
-                self._peer_ports.release(self.name, port)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

@@ -6,9 +6,9 @@ from aiohttp import web
 from evenkeel.core.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.credentials import TooManyTries, WrongCredentials
-from evenkeel.haproxyd.partition import Busy
 from evenkeel.haproxyd.ports import InvalidChange, PartitionUnknown
 from evenkeel.haproxyd.strict import BodyRefused
+from evenkeel.haproxyd.turns import Busy
 
 log = structlog.get_logger(__name__)
 
