@@ -75,9 +75,10 @@ class Bench:
         directory, start = self._cluster.directory, throughput.haproxy
         answering, minimal = throughput.members(ports), throughput.minimal(address, port, ports)
         async with (
-            start(binary, directory, "members", answering, address="127.0.0.1", port=ports[0]),
+            start(binary, directory, "members", answering, address="127.0.0.1", port=ports[0]) as serving,
             start(binary, directory, "by-hand", minimal, address=address, port=port) as process,
         ):
+            throughput.keep_to([serving.pid], throughput.Places().members)
             hand = throughput.Target("by hand", address, port, lambda: [process.pid])
             return [*throughput.HEAD, *await self._compared(managed, hand)]
 

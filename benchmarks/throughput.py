@@ -1,7 +1,9 @@
 """Requests a second through two HAProxys of the same binary: one that is managed, one with a file written by hand.
 
 Windows alternate, because a shared machine is never twice the same; the ratio of each pair counts. Beside requests a
-second, HAProxy's CPU time for each request is read from the kernel: it says the same with less noise.
+second, HAProxy's CPU time for each request is read from the kernel: it says the same with less noise. Load, HAProxy
+and members each keep to a processor of their own, if there are enough: who shares one with whom would differ from
+window to window.
 """
 
 import asyncio
@@ -69,6 +71,21 @@ class Window:
     def cpu_microseconds(self) -> float:
         """Of HAProxy, for each request."""
         return 1e6 * self.cpu_seconds / self.requests
+
+
+class Places:
+    """A processor for HAProxy and one for the load; members get what is left. Nothing, if there are too few."""
+
+    def __init__(self) -> None:
+        some = sorted(os.sched_getaffinity(0))
+        self.haproxy, self.load, *others = ({one} for one in some) if len(some) > 2 else (set(), set())
+        self.members = set().union(*others)
+
+
+def keep_to(pids: Iterable[int], processors: set[int]) -> None:
+    """Processes run there alone; empty: wherever they do."""
+    for pid in pids if processors else ():
+        os.sched_setaffinity(pid, processors)
 
 
 @dataclass(frozen=True)
@@ -149,12 +166,14 @@ def cpu_seconds(pids: Iterable[int]) -> float:
 
 async def window(wrk: str, target: Target, seconds: float, *, keep: bool) -> Window:
     """Load for so long. Raises :class:`RuntimeError` if a request failed."""
-    pids = list(target.pids())
+    pids, places = list(target.pids()), Places()
+    keep_to(pids, places.haproxy)
     before = cpu_seconds(pids)
     arguments = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds:g}s", *([] if keep else ["-H", "Connection: close"])]
     process = await asyncio.create_subprocess_exec(
         wrk, *arguments, f"http://{target.address}:{target.port}/", stdout=asyncio.subprocess.PIPE
     )
+    keep_to([process.pid], places.load)
     output = (await process.communicate())[0].decode()
     used = cpu_seconds(pids) - before
     found = re.search(r"(\d+) requests in ([\d.]+)s", output)
