@@ -1,38 +1,34 @@
 """What one API request costs: CPU milliseconds of the serving process, and requests a second.
 
-    python benchmarks/api.py [--database sqlite:///…|postgresql://…] [--requests N] [--identity KIND]
+    python -m benchmarks.api [--database sqlite:///…|postgresql://…] [--requests N] [--identity KIND …]
 
 Starts a real uvicorn process over a real store (a new SQLite file unless told otherwise; a PostgreSQL database must be
 empty), drives it over loopback with 16 connections, and reads the server's CPU time from the kernel. Prints a markdown
-table; compare ratios between machines, not figures. Kinds of identity: none, password_file,
-keystone; in each all requests are of one caller, who is known after the first.
+table for each kind of identity; compare ratios between machines, not figures. Kinds: none; password_file, one caller;
+keystone, a token for each connection, which keystonemiddleware validates with a stand-in for Keystone in a process of
+its own, and remembers as it does in operation. Run it in the repository's root.
 """
 
 import argparse
 import asyncio
-import atexit
+import itertools
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.identities import CALLERS, OPENED
+
 CONNECTIONS = 16
 START_TIMEOUT_SECONDS = 30.0
 SUBNET_ID = "11111111-1111-4111-8111-111111111111"
-LOGINS = {
-    "none": "",
-    "password_file": "Authorization: Basic YmVuY2g6YmVuY2g=\r\n",
-    "keystone": "X-Auth-Token: " + "t" * 183 + "\r\n",
-}
-"""The line of a request's head that says who asks."""
 GOALS_MS = {"create": 2.0, "show": 1.0, "list of 1,000": 25.0, "fully populated create": 8.0}
 
 
@@ -48,7 +44,7 @@ class Result(NamedTuple):
 # -- the server process
 
 
-async def serve(database: str, port: int, identity: str) -> None:
+async def serve(database: str, port: int, identity: str, folder: Path) -> None:
     """Serve until killed."""
     import uvicorn
 
@@ -83,61 +79,21 @@ async def serve(database: str, port: int, identity: str) -> None:
         network=BuiltinNetwork(store),
         driver=Nobody(),
         default_provider="bench",
-        identity=identity_of(identity),
+        identity=OPENED[identity](folder),
     )
     tune_collector()
     config = uvicorn.Config(app, port=port, access_log=False, log_level="warning", lifespan="off")
     await uvicorn.Server(config).serve()
 
 
-def identity_of(kind: str) -> Any:
-    """The identity that knows :data:`LOGINS`."""
-    if kind == "password_file":
-        return password_file()
-    if kind == "keystone":
-        return keystone()
-    return None
-
-
-def password_file() -> Any:
-    """One user, who is a member of a project."""
-    from evenkeel.api.identity.password_file import PasswordFile
-    from evenkeel.api.identity.passwords import checked_user, hashed, line_of
-    from evenkeel.api.identity.user_file import UserFile, write_lines
-    from evenkeel.cmd.runtime import SystemClock
-
-    folder = tempfile.mkdtemp(prefix="evenkeel-bench-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = Path(folder) / "users"
-    write_lines(path, [line_of(checked_user("bench", "bench", ["member"], hashed("bench", os.urandom(16))))])
-    return PasswordFile(UserFile(path), SystemClock())
-
-
-def keystone() -> Any:
-    """A middleware that lets everybody in as a member, behind the adapter."""
-    from evenkeel.api.identity.keystone import KeystoneIdentity
-
-    def middleware(application: Callable[..., Any]) -> Callable[..., Any]:
-        def accept(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-            token = {"expires_at": "2999-01-01T00:00:00Z"}
-            environ |= {"HTTP_X_USER_ID": "u", "HTTP_X_PROJECT_ID": "bench", "HTTP_X_ROLES": "member,reader"}
-            environ["keystone.token_info"] = {"token": token}
-            return application(environ, start_response)
-
-        return accept
-
-    return KeystoneIdentity(middleware)
-
-
 @contextmanager
-def server(database: str, identity: str) -> Iterator[tuple[int, int]]:
+def server(database: str, identity: str, folder: Path) -> Iterator[tuple[int, int]]:
     """A serving process: (port, process id)."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, __file__, "--serve", str(port), "--database", database, "--identity", identity]
-    )
+    command = [sys.executable, "-m", "benchmarks.api", "--serve", str(port), "--folder", str(folder)]
+    process = subprocess.Popen([*command, "--database", database, "--identity", identity])
     try:
         wait_for(port, process)
         yield port, process.pid
@@ -170,16 +126,15 @@ def cpu_seconds(pid: int) -> float:
 class Connection:
     """One keep-alive connection."""
 
-    login = ""
-    """A header line."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, login: str) -> None:
+        """``login``: the header line that says who asks."""
         self._reader = reader
         self._writer = writer
+        self._login = login
 
     async def request(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
         """Status and body of the answer."""
-        head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n{self.login}"
+        head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n{self._login}"
         if body:
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         self._writer.write(head.encode() + b"\r\n" + body)
@@ -200,7 +155,15 @@ class Connection:
 Make = Callable[[int], tuple[str, str, bytes]]
 
 
-async def drive(name: str, port: int, pid: int, count: int, make: Make) -> tuple[Result, list[bytes]]:
+class Server(NamedTuple):
+    """A serving process, and who asks it."""
+
+    port: int
+    pid: int
+    logins: Sequence[str]
+
+
+async def drive(name: str, at: Server, count: int, make: Make) -> tuple[Result, list[bytes]]:
     """Send ``count`` requests over all connections; the cost, and the answers."""
     numbers = iter(range(count))
     answers: list[bytes] = []
@@ -212,13 +175,14 @@ async def drive(name: str, port: int, pid: int, count: int, make: Make) -> tuple
                 raise RuntimeError(f"{name}: {status} {content.decode()[:300]}")
             answers.append(content)
 
-    connections = [Connection(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(CONNECTIONS)]
-    cpu, started = cpu_seconds(pid), time.perf_counter()
+    logins = itertools.islice(itertools.cycle(at.logins), CONNECTIONS)
+    connections = [Connection(*await asyncio.open_connection("127.0.0.1", at.port), login) for login in logins]
+    cpu, started = cpu_seconds(at.pid), time.perf_counter()
     await asyncio.gather(*map(work, connections))
     seconds = time.perf_counter() - started
     for connection in connections:
         connection.close()
-    return Result(name, count, seconds, cpu_seconds(pid) - cpu), answers
+    return Result(name, count, seconds, cpu_seconds(at.pid) - cpu), answers
 
 
 def create(number: int) -> tuple[str, str, bytes]:
@@ -241,20 +205,20 @@ def create_populated(number: int) -> tuple[str, str, bytes]:
     return "POST", "/v2.0/lbaas/loadbalancers", json.dumps(body).encode()
 
 
-async def measure(port: int, pid: int, count: int) -> list[Result]:
+async def measure(at: Server, count: int) -> list[Result]:
     """All lines of the table."""
-    await drive("warm-up", port, pid, 64, create)
-    created, answers = await drive("create", port, pid, max(count, 1000), create)
+    await drive("warm-up", at, 64, create)
+    created, answers = await drive("create", at, max(count, 1000), create)
     ids = [json.loads(answer)["loadbalancer"]["id"] for answer in answers]
     shown, _ = await drive(
-        "show", port, pid, count, lambda number: ("GET", f"/v2.0/lbaas/loadbalancers/{ids[number % len(ids)]}", b"")
+        "show", at, count, lambda number: ("GET", f"/v2.0/lbaas/loadbalancers/{ids[number % len(ids)]}", b"")
     )
     listed, pages = await drive(
-        "list of 1,000", port, pid, max(count // 20, 20), lambda _: ("GET", "/v2.0/lbaas/loadbalancers", b"")
+        "list of 1,000", at, max(count // 20, 20), lambda _: ("GET", "/v2.0/lbaas/loadbalancers", b"")
     )
     if len(json.loads(pages[0])["loadbalancers"]) != 1000:
         raise RuntimeError("the list does not hold 1,000")
-    populated, _ = await drive("fully populated create", port, pid, max(count // 2, 16), create_populated)
+    populated, _ = await drive("fully populated create", at, max(count // 2, 16), create_populated)
     return [created, shown, listed, populated]
 
 
@@ -288,18 +252,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", default="")
     parser.add_argument("--requests", type=int, default=2000)
-    parser.add_argument("--identity", choices=list(LOGINS), default="none")
+    parser.add_argument("--identity", choices=list(CALLERS), nargs="+", default=["none"])
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        asyncio.run(serve(options.database, options.serve, options.identity))
+        asyncio.run(serve(options.database, options.serve, options.identity[0], options.folder))
         return
-    Connection.login = LOGINS[options.identity]
-    with tempfile.TemporaryDirectory() as folder:
-        database = options.database or f"sqlite:///{folder}/bench.db"
-        with server(database, options.identity) as (port, pid):
-            results = asyncio.run(measure(port, pid, options.requests))
-    print(table(database, options.identity, results))
+    if options.database and len(options.identity) > 1:
+        parser.error("--database: the next --identity would not find it empty")
+    for identity in options.identity:
+        print(measured(options.database, identity, options.requests), end="\n\n", flush=True)
+
+
+def measured(database: str, identity: str, count: int) -> str:
+    """The table of one kind of identity, measured with a server of its own."""
+    with tempfile.TemporaryDirectory(prefix="evenkeel-bench-") as name:
+        folder = Path(name)
+        url = database or f"sqlite:///{folder}/bench.db"
+        with CALLERS[identity](folder) as logins, server(url, identity, folder) as (port, pid):
+            results = asyncio.run(measure(Server(port, pid, logins), count))
+    return table(url, identity, results)
 
 
 if __name__ == "__main__":

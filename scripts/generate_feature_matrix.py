@@ -5,9 +5,17 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import get_args
 
-from evenkeel.api.features import UNBUILT_ATTRIBUTES, UNBUILT_VALUES
 from evenkeel.cmd.capabilities import load_capabilities
-from evenkeel.core.capabilities import INSERT_HEADERS, LISTENER_DEFAULTS, MEMBER_DEFAULTS, OPTIONS, Capabilities
+from evenkeel.core.capabilities import (
+    INSERT_HEADERS,
+    LISTENER_DEFAULTS,
+    MEMBER_DEFAULTS,
+    OPTIONS,
+    PERSISTENCE_DEFAULTS,
+    POOL_DEFAULTS,
+    TLS_INSERT_HEADERS,
+    Capabilities,
+)
 from evenkeel.core.model import (
     POOL_PROTOCOLS_OF_LISTENER,
     HealthMonitorType,
@@ -28,6 +36,8 @@ the API knows; so does `noop`, which configures nothing.
 """
 DEFAULTS = {
     **{f"listener.{name}": value for name, value in LISTENER_DEFAULTS.items()},
+    **{f"pool.{name}": value for name, value in POOL_DEFAULTS.items()},
+    **{f"session_persistence.{name}": value for name, value in PERSISTENCE_DEFAULTS.items()},
     **{f"member.{name}": value for name, value in MEMBER_DEFAULTS.items()},
 }
 Cell = Callable[[Capabilities], str]
@@ -39,8 +49,10 @@ def yes(possible: object) -> str:
 
 
 def pairs() -> Iterable[tuple[str, Cell]]:
-    """Which pools a listener may send to."""
+    """Which pools a listener may send to; one that has none by itself."""
     for listener, pools in POOL_PROTOCOLS_OF_LISTENER.items():
+        if not pools:
+            yield f"{listener}, by itself", lambda table, listener=listener: yes(listener in table.protocol_pairs)
         for pool in sorted(pools):
             yield (
                 f"{listener} → {pool}",
@@ -75,7 +87,7 @@ def monitors() -> Iterable[tuple[str, Cell]]:
 
 def headers() -> Iterable[tuple[str, Cell]]:
     """Each header, and which exclude each other."""
-    for name in INSERT_HEADERS:
+    for name in (*INSERT_HEADERS, *TLS_INSERT_HEADERS):
 
         def cell(table: Capabilities, name: str = name) -> str:
             others = [other for group in table.exclusive_headers if name in group for other in group if other != name]
@@ -92,13 +104,13 @@ def options() -> Iterable[tuple[str, Cell]]:
 
         def cell(table: Capabilities, option: str = option) -> str:
             if option not in table.options:
-                default = DEFAULTS[option]
+                default = DEFAULTS.get(option)
                 return f"only {default}" if isinstance(default, int) and default is not False else "–"
             refused = ", ".join(map(str, table.refused_values.get(option, ())))
             return f"yes, but not {refused}" if refused else "yes"
 
         kind, _, name = option.partition(".")
-        yield f"`{name}` of a {kind}", cell
+        yield f"`{name}` of a {kind.replace('_', ' ')}", cell
 
 
 SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
@@ -134,22 +146,10 @@ def section(title: str, head: str, rows: Iterable[tuple[str, Cell]], tables: dic
     return f"\n## {title}\n\n" + "\n".join(lines) + "\n"
 
 
-def unbuilt() -> str:
-    """What no device type does, because it is not built: each feature with what belongs to it."""
-    found: dict[str, list[str]] = {}
-    for name, feature in UNBUILT_ATTRIBUTES.items():
-        found.setdefault(feature, []).append(f"`{name}`")
-    for field, values in UNBUILT_VALUES.items():
-        for value, feature in values.items():
-            found.setdefault(feature, []).append(f"`{field}` {value}")
-    rows = [f"| {feature} | {', '.join(dict.fromkeys(names))} |" for feature, names in sorted(found.items())]
-    return "\n## Not built yet, for any device type\n\n| feature | in requests |\n|---|---|\n" + "\n".join(rows) + "\n"
-
-
 def page() -> str:
     """The whole page."""
     tables = dict(sorted(load_capabilities().items()))
-    return HEAD + "".join(section(title, head, rows(), tables) for title, head, rows in SECTIONS) + unbuilt()
+    return HEAD + "".join(section(title, head, rows(), tables) for title, head, rows in SECTIONS)
 
 
 def main() -> int:

@@ -8,9 +8,10 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
-from evenkeel.core.device import PartitionBatch, PartitionOutcome
+from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import HaType, RescheduleMode
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 
@@ -43,6 +44,7 @@ class FakeControllers:
     def __init__(self, revisions: dict[str, int]) -> None:
         self.revisions = revisions
         self.reports: list[m.Applied] = []
+        self.traffic: set[bool] = set()
         self.statuses: list[tuple[m.ObservedStatus, ...]] = []
         self.raised: list[m.RaiseEpoch] = []
         self.failures: list[Exception] = []
@@ -66,6 +68,7 @@ class FakeControllers:
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         if not self.stale:
             self.reports.extend(call.outcomes)
+            self.traffic.add(call.carries_traffic)
         return m.ReportReceipt(stale=self.stale)
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
@@ -84,6 +87,10 @@ class FakeControllers:
 
 class FakeDevice:
     """Remembers batches; can be held, and told to fail."""
+
+    facts = DeviceFacts(
+        driver="fake", ha_type=HaType.STANDALONE, reschedule=RescheduleMode.CONTROL, endpoints=(), carries_traffic=False
+    )
 
     def __init__(self) -> None:
         self.batches: list[PartitionBatch] = []

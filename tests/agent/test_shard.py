@@ -34,6 +34,11 @@ async def test_the_first_pass_moves_the_guard_and_is_complete(bench: Bench) -> N
     assert bench.device.batches[0].epoch == 3
 
 
+async def test_reports_say_whether_what_the_device_holds_is_online_for_that(bench: Bench) -> None:
+    await all_applied(bench)
+    assert bench.controllers.traffic == {False}
+
+
 async def test_changes_while_the_device_is_busy_become_one_batch_of_the_newest_revision(bench: Bench) -> None:
     await all_applied(bench)
     bench.device.open.clear()

@@ -23,6 +23,9 @@ class Sink:
         if self.failure is not None:
             raise self.failure
 
+    async def failed_over(self, change: Change) -> None:
+        await self.accepted(change)
+
 
 class Client:
     """Calls paths below ``/v2/lbaas`` (or absolute ones) and checks the status."""
@@ -45,7 +48,7 @@ class Client:
 
     async def call(self, method: str, path: str, status: int, json: Any = None, **options: Any) -> Any:
         """The decoded answer (None without content), if it has that status."""
-        if not path.startswith(("/v2", "/evenkeel", "/openapi", "/healthz", "/projects")) and path != "/":
+        if not path.startswith(("/v2", "/neutron", "/evenkeel", "/openapi", "/healthz", "/projects")) and path != "/":
             path = LBAAS + path
         answer = await self.http.request(method, path, json=json, **options)
         assert answer.status_code == status, f"{method} {path}: {answer.status_code} {answer.text}"

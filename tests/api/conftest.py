@@ -1,6 +1,6 @@
 """The API over a real SQLite store, called in-process or through a real server."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.part import StoreOptions
 from evenkeel.store.sql_store import open_store
 from tests.api.client import Client, Sink
+from tests.api.stack import Stack
 from tests.api.subnet import SUBNET
 
 
@@ -43,3 +44,10 @@ async def api(app: Application) -> AsyncIterator[Client]:
     """A client of the application, without a network in between."""
     async with Client.of(app) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Two controllers and an agent of a no-op device, each a process: for tests that drive real clients."""
+    with Stack.started(tmp_path_factory.mktemp("stack"), controllers=2) as running:
+        yield running

@@ -53,6 +53,9 @@ class InstantAgent:
                 ReportApplied(agent_id="instant", shard_id=shard.id, epoch=shard.epoch, outcomes=(applied,))
             )
 
+    async def failed_over(self, change: Change) -> None:
+        await self.accepted(change)
+
 
 class LiveServer:
     """A serving thread. Use :meth:`started`."""

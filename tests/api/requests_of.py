@@ -39,6 +39,7 @@ class Known(NamedTuple):
     zone_profile: str = "no-profile"
     l7policy: str = "no-policy"
     l7rule: str = "no-rule"
+    extension: str = "lbaasv2"
 
 
 def routes() -> Iterator[Route]:
@@ -54,8 +55,11 @@ _BY_SEGMENT = {
     "pools": "pool",
     "members": "member",
     "healthmonitors": "monitor",
+    "health_monitors": "monitor",
+    "vips": "listener",
     "l7policies": "l7policy",
     "rules": "l7rule",
+    "extensions": "extension",
     "agents": "agent",
     "environments": "environment",
     "providers": "environment",
@@ -124,10 +128,62 @@ def _bodies(known: Known) -> Mapping[str, Any]:
             }
         },
         "ZoneProfileChangeBody": {"availability_zone_profile": {"name": "changed"}},
+        **_neutron_bodies(known),
         "AgentChangeBody": {"agent": {"admin_state_up": True}},
         "ForceDownBody": {"down": False},
         "RebindBody": {"to": known.agent},
         "EnvironmentNewBody": {"environment": {"name": "another", "device_driver": "noop"}},
         "EnvironmentChangeBody": {"environment": {"description": "changed"}},
         "SubnetNewBody": {"subnet": {"name": "another", "cidr": "10.77.0.0/24"}},
+    }
+
+
+def _neutron_bodies(known: Known) -> Mapping[str, Any]:
+    member = {"address": "10.20.0.77", "protocol_port": 8080, "subnet_id": known.subnet}
+    return {
+        "V2LoadBalancerNewBody": {"loadbalancer": {"vip_subnet_id": known.subnet, "tenant_id": known.project}},
+        "V2LoadBalancerChangeBody": {"loadbalancer": {"name": "changed"}},
+        "V2ListenerNewBody": {
+            "listener": {"loadbalancer_id": known.load_balancer, "protocol": "HTTP", "protocol_port": 8082}
+        },
+        "V2ListenerChangeBody": {"listener": {"name": "changed"}},
+        "V2PoolNewBody": {
+            "pool": {"loadbalancer_id": known.load_balancer, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}
+        },
+        "V2PoolChangeBody": {"pool": {"name": "changed"}},
+        "V2MemberNewBody": {"member": member},
+        "V2MemberChangeBody": {"member": {"weight": "7"}},
+        "V2HealthMonitorNewBody": {
+            "healthmonitor": {"pool_id": known.pool, "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2}
+        },
+        "V2HealthMonitorChangeBody": {"healthmonitor": {"name": "changed"}},
+        "V2L7PolicyNewBody": {"l7policy": {"listener_id": known.listener, "action": "REJECT"}},
+        "V2L7PolicyChangeBody": {"l7policy": {"name": "changed"}},
+        "V2L7RuleNewBody": {"rule": {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}},
+        "V2L7RuleChangeBody": {"rule": {"value": "/changed"}},
+        "V2GraphNewBody": {
+            "graph": {"loadbalancer": {"vip_subnet_id": known.subnet, "tenant_id": known.project, "listeners": []}}
+        },
+        "V1VipNewBody": {
+            "vip": {"subnet_id": known.subnet, "protocol": "HTTP", "protocol_port": 83, "pool_id": known.pool}
+        },
+        "V1VipChangeBody": {"vip": {"name": "changed"}},
+        "V1PoolNewBody": {
+            "pool": {
+                "subnet_id": known.subnet,
+                "protocol": "HTTP",
+                "lb_method": "ROUND_ROBIN",
+                "tenant_id": known.project,
+            }
+        },
+        "V1PoolChangeBody": {"pool": {"name": "changed"}},
+        "V1MemberNewBody": {"member": {"pool_id": known.pool, "address": "10.20.0.78", "protocol_port": 8080}},
+        "V1MemberChangeBody": {"member": {"weight": "7"}},
+        "V1HealthMonitorNewBody": {
+            "health_monitor": {"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2, "tenant_id": known.project}
+        },
+        "V1HealthMonitorChangeBody": {"health_monitor": {"max_retries": "3"}},
+        "V1AssociationBody": {"health_monitor": {"id": known.monitor}},
+        "NeutronAgentChangeBody": {"agent": {"admin_state_up": True}},
+        "NeutronQuotaChangeBody": {"quota": {"pool": -1}},
     }

@@ -20,10 +20,17 @@ async def test_networks_are_those_of_the_subnets(api: Client) -> None:
     assert network["subnets"] == [SUBNET.id]
 
 
-async def test_there_are_no_ports_policies_and_groups(api: Client) -> None:
+async def test_there_are_no_ports(api: Client) -> None:
     assert await api.get("/v2/ports?name=x") == {"ports": []}
-    assert await api.get("/v2.0/qos/policies") == {"policies": []}
-    assert await api.get("/v2/security-groups?id=x") == {"security_groups": []}
+
+
+async def test_each_policy_and_group_that_is_named_is_there_for_nobody_knows_better(api: Client) -> None:
+    for path, plural in (("/v2.0/qos/policies", "policies"), ("/v2/security-groups", "security_groups")):
+        assert await api.get(path) == {plural: []}
+        for query in ("id=gold", "name=gold"):
+            (found,) = (await api.get(f"{path}?{query}"))[plural]
+            assert (found["id"], found["name"]) == ("gold", "gold")
+    assert (await api.get("/v2/security-groups/web"))["security_group"]["id"] == "web"
 
 
 async def test_projects_are_forbidden_so_that_clients_take_the_name_as_the_id(api: Client) -> None:

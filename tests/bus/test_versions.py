@@ -23,9 +23,10 @@ OLD_TYPES: dict[str, Any] = {kind.__struct_config__.tag: kind for kind in versio
 KNOWN = sorted(TYPES.keys() & OLD_TYPES.keys())
 
 NEW_WORDS: dict[str, frozenset[str]] = {
-    "ServicePool.protocol": frozenset({"PROXY", "PROXYV2"}),
+    "ServiceListener.protocol": frozenset({"TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"}),
+    "ServicePool.protocol": frozenset({"PROXY", "PROXYV2", "UDP", "SCTP"}),
     "ServicePool.lb_algorithm": frozenset({"SOURCE_IP_PORT"}),
-    "ServiceMonitor.type": frozenset({"HTTPS", "TLS-HELLO"}),
+    "ServiceMonitor.type": frozenset({"HTTPS", "TLS-HELLO", "UDP-CONNECT", "SCTP"}),
     "SessionPersistence.type": frozenset({"APP_COOKIE"}),
 }
 """Words of service definitions that version 1 stumbles over. The API takes them only for device types that can do
@@ -97,6 +98,7 @@ def test_no_field_holds_a_word_that_version_1_would_stumble_over(tag: str) -> No
 
 def test_words_that_version_1_stumbles_over_are_none_for_its_device_type() -> None:
     known = {
+        "ServiceListener.protocol": BIGIP.protocol_pairs,
         "ServicePool.protocol": BIGIP.pool_protocols,
         "ServicePool.lb_algorithm": BIGIP.lb_algorithms,
         "ServiceMonitor.type": BIGIP.health_monitor_types,

@@ -16,6 +16,7 @@ from evenkeel.core.placement import (
     choose_group,
     choose_home,
     fit_agents,
+    plan_failover,
     plan_handback,
     plan_leaving,
 )
@@ -340,3 +341,30 @@ def test_handovers_go_from_one_that_serves_to_another_that_is_fit(group: GroupSn
         assert move.agent_id == by_shard[move.shard_id].home
         assert by_agent[move.agent_id].settled
     assert not {move.shard_id for move in leaving} & {move.shard_id for move in home}
+
+
+def moved(group: GroupSnapshot, which: ShardView) -> str | None:
+    plan = plan_failover(group, which, first)
+    assert plan is None or (plan.shard_id, plan.seen_epoch) == (which.id, which.epoch)
+    return None if plan is None else plan.agent_id
+
+
+def test_a_failover_goes_home_else_to_the_fit_agent_with_the_fewest_shards() -> None:
+    snapshot = GroupSnapshot(agents=(agent("h", shards=5), agent("b", shards=2), agent("c", shards=1)))
+    assert moved(snapshot, shard(home="h", acting="h")) == "c"
+    assert moved(snapshot, shard(home="h", acting="c")) == "h"
+    drained = replace(snapshot, agents=(agent("h"), agent("b"), agent("c", up=False)))
+    assert moved(drained, shard(home="h", acting="h")) == "b"
+
+
+def test_a_failover_moves_nothing_that_may_not_move_or_is_moving_or_has_nowhere_to_go() -> None:
+    snapshot = GroupSnapshot(agents=(agent("h"), agent("b")))
+    served = shard(home="h", acting="h")
+    assert moved(snapshot, served) == "b"
+    assert moved(replace(snapshot, halted=True), served) is None
+    assert moved(replace(snapshot, reschedule=RescheduleMode.NEVER), served) is None
+    assert moved(replace(snapshot, reschedule=RescheduleMode.RELOCATE), served) is None
+    assert moved(replace(snapshot, agents=(agent("h"),)), served) is None
+    assert moved(snapshot, shard(home="h", acting="h", to="b")) is None
+    assert moved(snapshot, shard(home="h")) is None
+    assert moved(replace(snapshot, agents=(agent("h", live=False), agent("b"))), served) is None

@@ -1,7 +1,11 @@
 """The service definition holds what the device needs and nothing that is deleted."""
 
+from typing import Any
+
+import pytest
+
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
-from evenkeel.core.service import definition_of
+from evenkeel.core.service import NO_VIP, definition_of
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 ROOT = LoadBalancer(id="lb", project_id="t", vip=VIP, provider="demo", revision=7)
@@ -43,3 +47,18 @@ def test_a_deleted_load_balancer_is_a_definition_of_nothing() -> None:
     definition = definition_of(tree)
     assert definition.deleted
     assert definition.listeners == ()
+
+
+@pytest.mark.parametrize("attributes", [{"vip": None}, {"vip": VIP, "vip_leaving_revision": 9}])
+def test_without_a_vip_a_load_balancer_is_a_definition_of_nothing(attributes: Any) -> None:
+    root = LoadBalancer(id="lb", project_id="t", provider="demo", revision=9, root_pool_id="p1", **attributes)
+    tree = LoadBalancerTree(
+        load_balancer=root,
+        listeners=(Listener(id="l1", protocol="HTTP", protocol_port=80, default_pool_id="p1", **IDS),),
+        pools=(Pool(id="p1", protocol="HTTP", lb_algorithm="ROUND_ROBIN", **IDS),),
+    )
+
+    definition = definition_of(tree)
+
+    assert (definition.deleted, definition.listeners, definition.pools) == (True, (), ())
+    assert definition.vip == (attributes["vip"] or NO_VIP)

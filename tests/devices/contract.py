@@ -148,6 +148,16 @@ class DeviceContract:
         again = await agent.apply(batch(gone()))
         assert again.writes == 0 and [one.load_balancer_id for one in again.outcomes] == ["lb-1"]
 
+    async def test_one_that_was_removed_comes_back(self, rig: Rig) -> None:
+        """As a pool of LBaaS v1 does, whose vip goes and comes: to the device it never has to stay away."""
+        agent = rig.agent()
+        for _ in range(2):
+            assert not errors(await agent.apply(batch(gone())))
+            assert not await rig.content()
+            assert not errors(await agent.apply(batch(service())))
+            assert await rig.content()
+        assert (await agent.apply(batch(service()))).writes == 0
+
     async def test_the_guard_outlives_the_last_load_balancer(self, rig: Rig) -> None:
         stale, agent = rig.agent(), rig.agent()
         await stale.apply(batch(service(), epoch=1))

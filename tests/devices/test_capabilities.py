@@ -30,6 +30,7 @@ from evenkeel.devices.haproxy.render import render as render_haproxy
 
 IDS = {"load_balancer_id": "lb-1", "project_id": "a3f1c2"}
 VIP = Vip(address="10.1.0.2", subnet_id="s", network_id="n", port_id="p")
+MORE = Vip(address="10.1.0.3", subnet_id="s2", network_id="n", port_id="p")
 
 
 def by_bigip(service: ServiceDefinition) -> str:
@@ -45,6 +46,7 @@ DEVICES: dict[str, tuple[Capabilities, Callable[[ServiceDefinition], str]]] = {
     "haproxy": (HAPROXY, by_haproxy),
 }
 
+KNOWN = ["HTTP", "HTTPS", "TCP"]
 cookies = st.sampled_from(
     [
         SessionPersistence(type="SOURCE_IP"),
@@ -58,8 +60,10 @@ milliseconds = st.sampled_from([0, 1, 5_000, 2_073_600_000])
 @st.composite
 def trees(draw: st.DrawFn) -> LoadBalancerTree:
     """What the API takes, as far as its own rules go, for a device type that can do everything."""
-    protocol: Any = draw(st.sampled_from(sorted(POOL_PROTOCOLS_OF_LISTENER)))
-    pool_protocol: Any = draw(st.sampled_from(sorted(POOL_PROTOCOLS_OF_LISTENER[protocol])))
+    # most of the time something that these device types know, or nearly nothing would be rendered
+    protocol: Any = draw(st.sampled_from(KNOWN * 3 + sorted(POOL_PROTOCOLS_OF_LISTENER)))
+    pool_protocol: Any = draw(st.sampled_from(sorted(POOL_PROTOCOLS_OF_LISTENER[protocol]) or ["HTTP"]))
+    tls = protocol == "TERMINATED_HTTPS"
     with_cookie = pool_protocol == "HTTP"
     persistence = draw(st.none() | (cookies if with_cookie else st.just(SessionPersistence(type="SOURCE_IP"))))
     headers = draw(st.dictionaries(st.sampled_from(INSERT_HEADERS), st.sampled_from(["true", "false"])))
@@ -67,7 +71,7 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
         id="listener-1",
         protocol=protocol,
         protocol_port=80,
-        default_pool_id=draw(st.sampled_from(["pool-1", None])),
+        default_pool_id=draw(st.sampled_from(["pool-1", None])) if protocol != "PROMETHEUS" else None,
         connection_limit=draw(st.sampled_from([-1, 0, 1, 2_147_483_647])),
         insert_headers=headers if protocol == "HTTP" else {},
         allowed_cidrs=draw(st.sampled_from([(), (), ("10.0.0.0/8", "192.0.2.1/32")])),
@@ -75,6 +79,8 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
         timeout_member_data=draw(milliseconds),
         timeout_member_connect=draw(st.just(5_000) | milliseconds),
         timeout_tcp_inspect=draw(st.just(0) | milliseconds),
+        default_tls_container_ref="ref" if tls else None,
+        tls_versions=("TLSv1.3",) if tls else (),
         **IDS,
     )
     pool = Pool(
@@ -82,6 +88,7 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
         protocol=pool_protocol,
         lb_algorithm=draw(st.sampled_from(get_args(LbAlgorithm))),
         session_persistence=persistence,
+        tls_enabled=draw(st.sampled_from([False] * 6 + [True])),
         **IDS,
     )
     member = Member(
@@ -93,6 +100,7 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
         backup=draw(st.booleans()),
         monitor_address=draw(st.none() | st.just("2001:db8::9")),
         monitor_port=draw(st.none() | st.just(81)),
+        vnic_type=draw(st.sampled_from(("normal",) * 6 + ("direct",))),
         **IDS,
     )
     type_: Any = draw(st.sampled_from(get_args(HealthMonitorType)))
@@ -110,7 +118,13 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
         **(http if type_ in ("HTTP", "HTTPS") else {}),
     )
     return LoadBalancerTree(
-        load_balancer=LoadBalancer(id="lb-1", project_id="a3f1c2", vip=VIP, provider="dev"),
+        load_balancer=LoadBalancer(
+            id="lb-1",
+            project_id="a3f1c2",
+            vip=VIP,
+            provider="dev",
+            additional_vips=draw(st.sampled_from([()] * 5 + [(MORE,)])),
+        ),
         listeners=(listener,),
         pools=(pool,),
         members=(member,),

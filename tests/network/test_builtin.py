@@ -7,6 +7,7 @@ import pytest
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound, Unsupported
 from evenkeel.core.model import Subnet
+from evenkeel.core.network import PortOptions, WantedVip
 from evenkeel.network.builtin import BuiltinNetwork
 
 BLUE = Subnet(
@@ -152,3 +153,40 @@ async def test_subnets_are_remembered_and_read_again_on_a_miss_or_when_old() -> 
     now = 6.0
     await plan(network, subnet_id="s-blue")
     assert source.reads == 3
+
+
+async def test_additional_vips_are_of_other_subnets_of_the_network_and_share_the_port(network: BuiltinNetwork) -> None:
+    taken = await plan(
+        network, subnet_id="s-blue", additional=[WantedVip(subnet_id="s-green", address="2001:db8:0::11")]
+    )
+    (more,) = taken.additional
+    assert (more.subnet_id, more.network_id, more.port_id) == ("s-green", "n-1", taken.port_id)
+    assert (more.address, more.allocation_start) == ("2001:db8::11", "2001:db8::10")
+    six = await plan(network, subnet_id="s-green", additional=[WantedVip(subnet_id="s-blue")])
+    assert (six.additional[0].address, six.additional[0].allocation_end) == (None, "10.0.0.254")
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ([WantedVip(subnet_id="s-blue")], "Duplicate VIP subnet"),
+        ([WantedVip(subnet_id="s-green")] * 2, "Duplicate VIP subnet"),
+        ([WantedVip(subnet_id="s-private")], "same network.*n-1, n-2"),
+        ([WantedVip(subnet_id="s-green", address="10.0.0.9")], r"additional_vips\.ip_address.*outside subnet s-green"),
+        ([WantedVip(subnet_id="s-green", address="nine")], r"additional_vips\.ip_address.*'nine'"),
+    ],
+)
+async def test_unfit_additional_vips_are_refused_by_name(
+    network: BuiltinNetwork, more: list[WantedVip], why: str
+) -> None:
+    with pytest.raises(Invalid, match=why):
+        await plan(network, subnet_id="s-blue", additional=more)
+    with pytest.raises(NotFound, match="Subnet nowhere"):
+        await plan(network, subnet_id="s-blue", additional=[WantedVip(subnet_id="nowhere")])
+
+
+async def test_any_policy_and_group_is_taken_for_there_is_nothing_to_know_them_by(network: BuiltinNetwork) -> None:
+    options = PortOptions(qos_policy_id="gold", security_group_ids=("web",))
+    await network.check_options("p1", options)
+    assert not (await plan(network, subnet_id="s-blue", options=options)).tell_network
+    assert not network.has_ports

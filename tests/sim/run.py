@@ -20,6 +20,7 @@ from evenkeel.devices.bigip.partition import PartitionPass
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client
 from tests.sim.loop import PROCESS, Stuck
+from tests.sim.pool_clients import PoolClient
 from tests.sim.scenario import Scenario
 from tests.sim.verdict import judge, unrest
 from tests.sim.watchdog import Watchdog
@@ -31,6 +32,8 @@ QUIET_LOOKS = 3
 RUNS_BETWEEN_COLLECTIONS = 10
 BIGIP = "bigip-"
 """A seed that begins so runs with the BIG-IP driver on emulated devices, which takes longer."""
+POOLS = "pools-"
+"""A seed that begins so has tenants of LBaaS v1."""
 SEEDS_PER_BIGIP = 20
 """So does every one of so many."""
 
@@ -60,14 +63,16 @@ def run_seed(seed: int | str, *, tracing: bool = False) -> Result:
     scenario = Scenario(World.stream_of(str(seed), "scenario"))
     if str(seed).startswith(BIGIP) or (str(seed).isdigit() and int(seed) % SEEDS_PER_BIGIP == 0):
         scenario.driver = "bigip"
-    return run_world(World(str(seed), scenario, tracing=tracing))
+    world = World(str(seed), scenario, tracing=tracing)
+    kind = PoolClient if str(seed).startswith(POOLS) else Client
+    return run_world(world, lambda: life_of(world, kind))
 
 
 def run_world(world: World, live: Callable[[], Coroutine[Any, Any, None]] | None = None) -> Result:
     """Run a world that was made ready; ``live`` is what happens in it, if not what its scenario says."""
     with patched(world):
         try:
-            world.loop.run_until_complete(live() if live is not None else _live(world))
+            world.loop.run_until_complete(live() if live is not None else life_of(world, Client))
         except Stuck:
             world.watch.violation("everything waits for ever")
         finally:
@@ -86,7 +91,8 @@ def run_world(world: World, live: Callable[[], Coroutine[Any, Any, None]] | None
     )
 
 
-async def _live(world: World) -> None:
+async def life_of(world: World, kind: type[Client]) -> None:
+    """What a scenario says happens; ``kind``: of clients."""
     scenario = world.scenario
     world.server.add_environment(world.environment, world.scenario.driver)
     for site in world.sites.values():
@@ -99,7 +105,7 @@ async def _live(world: World) -> None:
     until = begun + 2.0 + scenario.fault_seconds
     rng = world.stream("clients")
     clients = [
-        Client(world, rng.choice(scenario.projects), world.stream(f"client {number}"), f"192.0.2.{number}")
+        kind(world, rng.choice(scenario.projects), world.stream(f"client {number}"), f"192.0.2.{number}")
         for number in range(1, scenario.clients + 1)
     ]
     await asyncio.sleep(2.0)

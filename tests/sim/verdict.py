@@ -66,7 +66,8 @@ async def judge(world: World, clients: Iterable[Client]) -> None:
     """Tell the watch of everything that is not as it must be."""
     stored = _definitions(world)
     for number, site in world.sites.items():
-        await site.judge(_batches(world, number, stored[number]), stored[number])
+        held = {id_: service for id_, service in stored[number].items() if not service.deleted}
+        await site.judge(_batches(world, number, stored[number]), held)
         if not site.foreign_untouched(world.scenario.projects):
             world.watch.violation(f"somebody else's objects on the devices of group {number} were touched")
     for client in clients:

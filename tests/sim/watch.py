@@ -211,8 +211,8 @@ class Watch:
             self._note("applied", batch.project_id, batch.epoch, outcome.load_balancer_id, outcome.revision)
             if service.deleted:
                 self._let_go[service.load_balancer_id] = service.revision
-            else:
-                self._applied.setdefault(service.load_balancer_id, set()).add(service.revision)
+            # also of one without a VIP, which the devices hold nothing of
+            self._applied.setdefault(service.load_balancer_id, set()).add(service.revision)
 
     def restored(self, box: str, guards: dict[str, int | None]) -> None:
         """An older backup: its guards count from now on."""

@@ -27,7 +27,7 @@ from evenkeel.store.sql_store import SqlStore
 PROJECT = "project-1"
 AGENT = "agent-1"
 SHARD = "shard-1"
-NOWHERE = Vip(address="", subnet_id="", network_id="", port_id="")
+NOWHERE = Vip(address="", subnet_id="", network_id="nowhere", port_id="")
 
 
 def new_id() -> str:

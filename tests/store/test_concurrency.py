@@ -35,6 +35,33 @@ async def test_of_many_that_want_one_address_one_gets_it(store: SqlStore, other_
     assert all("10.0.0.9 is in use" in str(answer) for answer in answers if isinstance(answer, Conflict))
 
 
+async def test_of_many_that_want_one_address_as_vip_or_additional_one_one_gets_it(
+    store: SqlStore, other_store: SqlStore
+) -> None:
+    def ask(at: SqlStore, number: int) -> Any:
+        more = vip(subnet_id="subnet-2", address="10.2.0.2", port_id="")
+        plan: dict[str, Any] = {"address": "10.2.0.2"} if number % 3 else {"additional": (more,)}
+        return at.create_load_balancer(bare(), vip(**plan))
+
+    answers = await both(store, other_store, ask)
+
+    assert Counter(type(answer).__name__ for answer in answers) == {"Change": 1, "Conflict": MANY - 1}
+    assert all("10.2.0.2 is in use" in str(answer) for answer in answers if isinstance(answer, Conflict))
+
+
+async def test_two_that_want_each_others_addresses_leave_nothing_half_taken(
+    store: SqlStore, other_store: SqlStore
+) -> None:
+    def ask(by: SqlStore, own: str, others: str) -> Any:
+        more = vip(subnet_id="subnet-2", address=others, port_id="")
+        return by.create_load_balancer(bare(), vip(address=own, additional=(more,)))
+
+    for number in range(6):
+        a, b = f"10.9.{number}.1", f"10.9.{number}.2"
+        answers = await asyncio.gather(ask(store, a, b), ask(other_store, b, a), return_exceptions=True)
+        assert sorted(type(answer).__name__ for answer in answers) == ["Change", "Conflict"]
+
+
 async def test_automatic_addresses_are_all_different_down_to_the_last(store: SqlStore, other_store: SqlStore) -> None:
     plan = {"allocation_start": "10.0.0.1", "allocation_end": f"10.0.0.{MANY}"}
 

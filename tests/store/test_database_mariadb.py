@@ -4,20 +4,24 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from alembic import command
 from sqlalchemy import Connection, event, inspect, select, text
 
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Invalid, StoreUnavailable
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.model import LoadBalancer, Vip
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.database import Database, open_database
+from evenkeel.store.migrations import configuration
+from evenkeel.store.rows import row_of
 from evenkeel.store.sql_store import open_store
 from tests.services.mariadb import PASSWORD, MariaDB
-from tests.store.builders import bare, create
+from tests.store.builders import bare, create, load_balancer
 
 pytestmark = pytest.mark.services
 
@@ -401,6 +405,31 @@ async def test_a_migration_that_was_interrupted_goes_on_where_it_stopped(mariadb
 
     assert statements > len(schema.metadata.tables)
     assert tables == {*schema.metadata.tables, "alembic_version"}
+
+
+async def test_one_that_was_interrupted_after_it_wrote_rows_goes_on_too(mariadb_database: str) -> None:
+    def upgrade(connection: Connection) -> None:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0007")
+
+    store = open_store(mariadb_database)
+    await store.database.write(upgrade)
+    columns = await store.database.read(lambda connection: inspect(connection).get_columns("load_balancer"))
+    known = {column["name"] for column in columns}
+    vip = Vip(address="10.1.0.7", subnet_id="subnet-1", network_id="network-1", port_id="port-1")
+    row = {name: value for name, value in row_of(load_balancer(vip=vip)).items() if name in known}
+    marks = ", ".join(f":{name}" for name in row)
+    await run(store.database, f"INSERT INTO load_balancer ({', '.join(row)}) VALUES ({marks})", **row)
+
+    for statements in range(1, 20):
+        with suppress(Died):
+            await start_and_die_after(mariadb_database, statements)
+            break
+    await store.start()
+    assert await ask(store.database, "SELECT count(*) FROM vip_address") == 1
+    await store.close()
+    assert statements > 5
 
 
 class Died(Exception):

@@ -6,15 +6,15 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select, text
 
 from evenkeel.core.control import Environment, ListQuery
-from evenkeel.core.model import Listener, LoadBalancer
+from evenkeel.core.model import Listener, LoadBalancer, Vip
 from evenkeel.store import schema
 from evenkeel.store.migrations import configuration
 from evenkeel.store.rows import row_of
-from evenkeel.store.sql_store import open_store
-from tests.store.builders import listener, load_balancer
+from evenkeel.store.sql_store import SqlStore, open_store
+from tests.store.builders import create, listener, load_balancer, vip
 
 
 def differences(connection: Connection) -> list[object]:
@@ -109,6 +109,52 @@ async def test_listeners_from_before_allowed_cidrs_and_those_of_old_controllers_
         rows = await store.list(Listener, ListQuery(sort=(("protocol_port", False),)))
         assert [(row.protocol_port, row.allowed_cidrs) for row in rows.items] == [(80, ()), (81, ())]
         assert await store.database.read(differences) == []
+    finally:
+        await store.close()
+
+
+def insert_as_of_0006(connection: Connection, root: LoadBalancer) -> None:
+    """What a controller of that version knows of it."""
+    later = {"additional_vips", "vip_sg_ids", "vip_qos_policy_id", "vip_vnic_type", "root_pool_id"}
+    later |= {"vip_leaving_revision"}
+    values = {name: value for name, value in row_of(root).items() if name not in later}
+    marks = ", ".join(f":{name}" for name in values)
+    connection.execute(text(f"INSERT INTO load_balancer ({', '.join(values)}) VALUES ({marks})"), values)
+
+
+def on_one_network(address: str) -> LoadBalancer:
+    vip = Vip(address=address, subnet_id="subnet-1", network_id="network-1", port_id="port-1")
+    return load_balancer(vip=vip)
+
+
+async def held(store: SqlStore) -> dict[str, str]:
+    """Addresses and who has them."""
+    statement = select(schema.vip_address.c.address, schema.vip_address.c.load_balancer_id)
+    return dict(await store.database.read(lambda connection: connection.execute(statement).fetchall()))
+
+
+async def test_addresses_of_load_balancers_from_before_additional_vips_and_of_old_controllers_are_held(
+    empty_database: str,
+) -> None:
+    """Controllers of the version before go on giving VIPs until they are replaced; the last new one finds them all."""
+    store = open_store(empty_database)
+    before, during, doubled = (on_one_network(f"10.1.0.{number}") for number in (7, 8, 9))
+    try:
+        await store.database.write(upgrade_to("0006"))
+        await store.database.write(lambda connection: insert_as_of_0006(connection, before))
+        await store.start()
+        assert await held(store) == {"10.1.0.7": before.id}
+
+        await store.add_environment(Environment(name="prod", device_driver="noop"))
+        first = await create(store, additional=(vip(subnet_id="subnet-2", address="10.1.0.9"),), address="10.1.0.1")
+        await store.database.write(lambda connection: insert_as_of_0006(connection, during))
+        await store.database.write(lambda connection: insert_as_of_0006(connection, doubled))
+        await store.start()
+
+        first_id = first.load_balancer.id
+        expected = {"10.1.0.1": first_id, "10.1.0.7": before.id, "10.1.0.8": during.id, "10.1.0.9": first_id}
+        assert await held(store) == expected
+        assert len((await store.list(LoadBalancer, ListQuery())).items) == 4
     finally:
         await store.close()
 

@@ -146,3 +146,19 @@ def test_what_was_said_of_an_older_revision_never_undoes_a_confirmation(late: li
     for outcome in late:
         if outcome.revision < standing.revision:
             assert settle(standing, outcome) is None
+
+
+@given(st.integers(1, 8), st.lists(outcomes, max_size=12))
+def test_an_address_is_free_with_the_first_confirmation_of_a_revision_without_it(
+    leaving: int, reports: list[Applied]
+) -> None:
+    standing = replace(NEW, revision=8, vip_leaving_revision=leaving)
+    for report in reports:
+        settlement = settle(standing, report)
+        let_go = not report.error and report.revision >= leaving and report.revision >= standing.applied_revision
+        if standing.vip_leaving_revision is None or not let_go:
+            assert settlement is None or not settlement.vip_left
+        else:
+            assert settlement is not None
+            assert settlement.vip_left and settlement.now.vip_leaving_revision is None
+        standing = standing if settlement is None else settlement.now

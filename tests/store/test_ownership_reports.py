@@ -58,6 +58,42 @@ async def test_confirmed_newest_revision_is_active(world: World) -> None:
     assert (event.load_balancer_id, event.agent_id, event.environment) == (load_balancer.id, "a1", "east")
 
 
+async def test_what_a_device_without_traffic_holds_keeps_octavias_no_op_statuses(world: World) -> None:
+    load_balancer, below = await with_tree(world)
+    await world.add(
+        Pool(id="unwatched", protocol="HTTP", lb_algorithm="ROUND_ROBIN", **_of(load_balancer)),
+        Member(id="up", pool_id="unwatched", address="10.0.0.1", protocol_port=1, **_of(load_balancer)),
+        Member(
+            id="down",
+            pool_id="unwatched",
+            address="10.0.0.2",
+            protocol_port=1,
+            admin_state_up=False,
+            **_of(load_balancer),
+        ),
+    )
+    shard = await world.shard_of("p1")
+    for _ in range(2):
+        report = ReportApplied(
+            agent_id="a1",
+            shard_id=shard.id,
+            epoch=shard.epoch,
+            outcomes=(applied(load_balancer.id),),
+            carries_traffic=False,
+        )
+        await world.store.record_applied(report)
+    row = await world.load_balancer_row(load_balancer.id)
+    assert (row.provisioning_status, row.operating_status) == ("ACTIVE", "OFFLINE")
+    found = await statuses(world, below, "operating_status")
+    assert (found["listener"], found["pool"], found["monitor"]) == ("OFFLINE", "OFFLINE", "ONLINE")
+    for id_, expected in (("up", "NO_MONITOR"), ("down", "OFFLINE")):
+        assert (await world.row(schema.member, id_)).operating_status == expected
+
+
+def _of(load_balancer: LoadBalancer) -> dict[str, Any]:
+    return {"load_balancer_id": load_balancer.id, "project_id": "p1"}
+
+
 async def test_first_operating_statuses_follow_the_administrative_state(world: World) -> None:
     load_balancer, below = await with_tree(world)
     down: dict[str, Any] = {"load_balancer_id": load_balancer.id, "project_id": "p1", "admin_state_up": False}

@@ -15,6 +15,7 @@ from evenkeel.core.model import (
     LoadBalancer,
     LoadBalancerTree,
     Member,
+    NewPool,
     Pool,
 )
 from evenkeel.store.loading import load_trees
@@ -58,6 +59,10 @@ def new_policy(like: LoadBalancerTree) -> L7Policy:
     )
 
 
+def new_pool(members: int) -> NewPool:
+    return NewPool(pool=pool(), members=tuple(member(number) for number in range(members)), monitor=monitor())
+
+
 def many(like: LoadBalancerTree) -> list[Member]:
     """One of them changed, the others gone, as many new ones."""
     count = len(like.members)
@@ -82,6 +87,14 @@ CASES: dict[str, Case] = {
         ),
         4,
     ),
+    "add listener with pools": Case(
+        lambda store, it: store.add_listener(
+            listener(load_balancer_id=it.load_balancer.id, protocol_port=9),
+            new_pools=[new_pool(len(it.members)) for _ in it.members[:RULES]],
+            project_id=None,
+        ),
+        7,
+    ),
     "add pool": Case(
         lambda store, it: store.add_pool(
             pool(load_balancer_id=it.load_balancer.id),
@@ -101,12 +114,28 @@ CASES: dict[str, Case] = {
         lambda store, it: store.update_child(Member, it.members[0].id, {"weight": 2}, project_id=None), 5
     ),
     "delete pool": Case(lambda store, it: store.delete_child(Pool, it.pools[1].id, project_id=None), 10),
+    "delete pool alone": Case(lambda store, it: monitor_and_pool(store, it), 20),
+    "add members": Case(
+        lambda store, it: store.add_members(
+            [member(1000 + number, pool_id=it.pools[0].id) for number in range(len(it.members))], project_id=None
+        ),
+        5,
+    ),
     "delete listener": Case(lambda store, it: store.delete_child(Listener, it.listeners[0].id, project_id=None), 8),
     "add L7 policy": Case(
         lambda store, it: store.add_l7policy(
             new_policy(it), [l7rule(number) for number in range(min(len(it.members), RULES))], project_id=None
         ),
         8,
+    ),
+    "add L7 policy with its pool": Case(
+        lambda store, it: store.add_l7policy(
+            replace(new_policy(it), redirect_pool_id=(new := new_pool(len(it.members))).pool.id),
+            (),
+            new_pool=new,
+            project_id=None,
+        ),
+        11,
     ),
     "move L7 policy": Case(
         lambda store, it: store.update_child(L7Policy, it.l7policies[0].id, {"position": 9}, project_id=None), 8
@@ -141,6 +170,11 @@ CASES: dict[str, Case] = {
     "load balancers on an agent": Case(lambda store, it: store.load_balancers_on_agent(AGENT, ListQuery()), 3),
     "summary": Case(lambda store, it: store.summary(), 1),
 }
+
+
+async def monitor_and_pool(store: SqlStore, it: LoadBalancerTree) -> None:
+    await store.delete_child(HealthMonitor, it.health_monitors[0].id, alone=True, project_id=None)
+    await store.delete_child(Pool, it.pools[0].id, alone=True, project_id=None)
 
 
 async def count(store: SqlStore, case: Case, size: int) -> int:

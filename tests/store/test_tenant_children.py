@@ -1,7 +1,9 @@
+from typing import Any
+
 import pytest
 
 from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
+from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, NewPool, Pool
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
@@ -10,6 +12,7 @@ from tests.store.builders import (
     confirm,
     create,
     ids,
+    l7policy,
     listener,
     load_balancer,
     member,
@@ -252,3 +255,62 @@ async def test_a_tree_of_several_pools_keeps_them_apart(store: SqlStore) -> None
     assert len(by_id[whole.pools[0].id].member_ids) == 2
     assert by_id[second.id].member_ids == (more.members[-1].id,)
     assert by_id[second.id].health_monitor_id is None
+
+
+@pytest.mark.parametrize("protocol", ["UDP", "SCTP"])
+async def test_each_transport_has_ports_of_its_own(store: SqlStore, stored: LoadBalancerTree, protocol: Any) -> None:
+    root = stored.load_balancer.id
+    taken = stored.listeners[0].protocol_port
+    row = listener(load_balancer_id=root, protocol=protocol, protocol_port=taken)
+    await store.add_listener(row, project_id=PROJECT)
+    for again in (protocol, "TERMINATED_HTTPS"):
+        with pytest.raises(Conflict, match=f"{again} and protocol_port {taken}"):
+            await store.add_listener(
+                listener(load_balancer_id=root, protocol=again, protocol_port=taken), project_id=PROJECT
+            )
+    await store.delete_child(Listener, row.id, project_id=PROJECT)
+    await store.add_listener(
+        listener(load_balancer_id=root, protocol=protocol, protocol_port=taken), project_id=PROJECT
+    )
+    with pytest.raises(Conflict, match="protocol_port 7"):
+        await create(store, with_ports(("UDP", 7), ("TCP", 7), ("UDP", 7)))
+    await create(store, with_ports(("UDP", 7), ("TCP", 7), ("SCTP", 7)))
+
+
+def with_ports(*places: tuple[Any, int]) -> LoadBalancerTree:
+    return LoadBalancerTree(
+        load_balancer=load_balancer(),
+        listeners=tuple(listener(protocol=protocol, protocol_port=port) for protocol, port in places),
+    )
+
+
+async def test_a_listener_comes_with_its_pools(store: SqlStore, stored: LoadBalancerTree) -> None:
+    new = NewPool(pool=pool(), members=(member(1), member(2)), monitor=monitor())
+    row = listener(load_balancer_id=stored.load_balancer.id, protocol_port=9, default_pool_id=new.pool.id)
+
+    change = await store.add_listener(row, new_pools=[new], project_id=PROJECT)
+
+    now = await store.get(Pool, new.pool.id, project_id=PROJECT)
+    (told,) = (each for each in change.resources if isinstance(each, Pool))
+    assert told.listener_ids == now.listener_ids == (row.id,)
+    assert list(told.member_ids) == ids(new.members) and told.health_monitor_id == now.health_monitor_id
+    assert sorted(now.member_ids) == sorted(ids(new.members)) and now.health_monitor_id is not None
+    assert (await store.get(Listener, row.id, project_id=PROJECT)).default_pool_id == now.id
+
+
+async def test_nothing_is_made_of_a_pool_that_does_not_fit(store: SqlStore, stored: LoadBalancerTree) -> None:
+    new = NewPool(pool=pool(protocol="TCP"), members=(member(1),))
+    row = listener(load_balancer_id=stored.load_balancer.id, protocol_port=9, default_pool_id=new.pool.id)
+    with pytest.raises(Invalid):
+        await store.add_listener(row, new_pools=[new], project_id=PROJECT)
+    policy = l7policy(listener_id=stored.listeners[0].id, action="REDIRECT_TO_POOL", redirect_pool_id=new.pool.id)
+    with pytest.raises(Invalid):
+        await store.add_l7policy(policy, (), new_pool=new, project_id=PROJECT)
+    assert await store.tree(stored.load_balancer.id, project_id=None) == stored
+
+
+async def test_a_listener_without_children_gets_none(store: SqlStore, stored: LoadBalancerTree) -> None:
+    row = listener(load_balancer_id=stored.load_balancer.id, protocol="PROMETHEUS", protocol_port=9)
+    await store.add_listener(row, project_id=PROJECT)
+    with pytest.raises(Invalid, match="cannot have child objects"):
+        await store.update_child(Listener, row.id, {"default_pool_id": stored.pools[0].id}, project_id=PROJECT)

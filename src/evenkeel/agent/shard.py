@@ -332,6 +332,7 @@ class ShardWorker:
                     shard_id=self.shard_id,
                     epoch=self.epoch,
                     outcomes=outcomes[start : start + OUTCOMES_PER_REPORT],
+                    carries_traffic=self._device.facts.carries_traffic,
                 )
             )
             if receipt.stale:

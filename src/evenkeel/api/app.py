@@ -15,13 +15,16 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, HTTPScope, Message
 
 from evenkeel.api.answers import Answer
-from evenkeel.api.bodies import BodyReader, check_content_type, read_body
+from evenkeel.api.bodies import check_content_type, read_body
 from evenkeel.api.context import NOBODY, Admitted, Call, Headers, Limits, Services
+from evenkeel.api.dialect import Dialect, Dialects
 from evenkeel.api.discovery import DISCOVERY_ROUTES
-from evenkeel.api.errors import Refusal, answer_to, not_allowed
+from evenkeel.api.errors import Refusal
 from evenkeel.api.identity.caller import Identity
 from evenkeel.api.identity.none import NoIdentity
 from evenkeel.api.lookups import LOOKUP_ROUTES
+from evenkeel.api.neutron.routes import NEUTRON_ROUTES
+from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
@@ -33,11 +36,19 @@ from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.ports import Network, Store
 
-ROUTES: tuple[RouteMap, ...] = (DISCOVERY_ROUTES, *OCTAVIA_ROUTES, OPERATOR_ROUTES, *LOOKUP_ROUTES)
+ROUTES: tuple[RouteMap, ...] = (
+    DISCOVERY_ROUTES,
+    *OCTAVIA_ROUTES,
+    *NEUTRON_ROUTES,
+    *V1_ROUTES,
+    OPERATOR_ROUTES,
+    *LOOKUP_ROUTES,
+)
 """Everything that is served."""
 
 METHODS: tuple[HttpMethod, ...] = tuple(HttpMethod)
 Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
+ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
 _REQUEST_ID = b"x-openstack-request-id"
 
@@ -114,7 +125,7 @@ def create_app(
     door = Door(identity or NoIdentity(), policy or open_policy(), rate_limit, routes)
     return Application(
         route_handlers=list(_route_handlers(routes, services, door)),
-        exception_handlers={Exception: _answer_error},
+        exception_handlers={Exception: _error_handler(Dialects({route_map.dialect for route_map in routes}))},
         openapi_config=None,
         logging_config=None,
         request_max_body_size=None,  # bodies.read_body has the limit
@@ -122,28 +133,35 @@ def create_app(
     )
 
 
-def _answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """What goes wrong before a handler is reached: no route, or not this method."""
-    answer = answer_to(error, request.scope["state"]["request_id"])
-    headers = {name.decode(): value.decode() for name, value in answer.headers}
-    return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
+def _error_handler(dialects: Dialects) -> ErrorHandler:
+    def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+        """What goes wrong before a handler is reached: no route, or not this method."""
+        scope = request.scope
+        answer = dialects.of(scope["path"]).answer_to(error, scope["state"]["request_id"])
+        headers = {name.decode(): value.decode() for name, value in answer.headers}
+        return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
+
+    return answer_error
 
 
 def _route_handlers(routes: Iterable[RouteMap], services: Services, door: Door) -> Iterable[HTTPRouteHandler]:
     """One Litestar handler a path, for all methods: so that every 405 can tell the methods that are allowed."""
     paths: dict[str, dict[str, Endpoint]] = defaultdict(dict)
+    dialects: dict[str, Dialect] = {}
     for route_map in routes:
         for operation in route_map.operations:
-            endpoint = _endpoint(operation, services, door)
+            endpoint = _endpoint(operation, route_map.dialect, services, door)
             for prefix in route_map.prefixes:
-                paths[_litestar_path(prefix + operation.path)][operation.method] = endpoint
+                path = _litestar_path(prefix + operation.path)
+                paths[path][operation.method] = endpoint
+                dialects[path] = route_map.dialect
     for path, endpoints in paths.items():
         yield HTTPRouteHandler(path, http_method=METHODS, status_code=200, include_in_schema=False)(
-            _dispatch(endpoints)
+            _dispatch(endpoints, dialects[path])
         )
 
 
-def _dispatch(endpoints: dict[str, Endpoint]) -> Callable[..., Any]:
+def _dispatch(endpoints: dict[str, Endpoint], dialect: Dialect) -> Callable[..., Any]:
     """The Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
     allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 
@@ -151,11 +169,11 @@ def _dispatch(endpoints: dict[str, Endpoint]) -> Callable[..., Any]:
         scope = request.scope
         endpoint = endpoints.get(scope["method"])
         if endpoint is None:
-            return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else not_allowed(allow)
+            return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else dialect.not_allowed(allow)
         try:
             return await endpoint(request, scope)
         except Exception as error:
-            return answer_to(error, scope["state"]["request_id"])
+            return dialect.answer_to(error, scope["state"]["request_id"])
 
     return dispatch
 
@@ -164,9 +182,9 @@ def _litestar_path(path: str) -> str:
     return path.replace("}", ":str}") or "/"
 
 
-def _endpoint(operation: Operation, services: Services, door: Door) -> Endpoint:
+def _endpoint(operation: Operation, dialect: Dialect, services: Services, door: Door) -> Endpoint:
     handle, rule = operation.handle, operation.rule
-    reader = None if operation.body is None else BodyReader(operation.body)
+    reader = None if operation.body is None else dialect.reader(operation.body)
     limit_bytes = services.limits.body_bytes
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:

@@ -1,7 +1,7 @@
 """What a handler is given: the services of this process, and the request at hand."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qsl
 
 import structlog
@@ -58,8 +58,15 @@ class Services:
 
     async def accepted(self, change: Change) -> None:
         """Tell the driver; the write is committed, so nothing may go wrong any more."""
+        await self._tell(self._driver.accepted, change)
+
+    async def failed_over(self, change: Change) -> None:
+        """The same of a failover."""
+        await self._tell(self._driver.failed_over, change)
+
+    async def _tell(self, tell: Callable[[Change], Awaitable[None]], change: Change) -> None:
         try:
-            await self._driver.accepted(change)
+            await tell(change)
         except Exception as error:
             log.error(
                 "driver failed on an accepted change; a sweep will find it",

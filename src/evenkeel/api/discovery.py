@@ -6,9 +6,9 @@ from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.core.values import Value
 
-MINOR_VERSIONS = 5
-"""The newest Octavia minor version whose features are all here: 2.5, tags. 2.6 would promise flavors."""
-UPDATED = "2018-12-01T00:00:00Z"
+MINOR_VERSIONS = 30
+"""The newest Octavia minor version whose features are all here: 2.30, members on virtual functions."""
+UPDATED = "2026-08-01T00:00:00Z"
 
 
 class VersionLink(Value):

@@ -5,14 +5,13 @@ off the type itself, so that texts and checks cannot drift apart.
 """
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import inspect
 
 from evenkeel.api.errors import shorten, unknown_input
-from evenkeel.api.features import UNBUILT_ATTRIBUTES, UNBUILT_VALUES
-from evenkeel.core.errors import Invalid, RequestError, Unsupported
+from evenkeel.core.errors import Invalid, RequestError
 
 _AT = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
@@ -33,12 +32,35 @@ def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any]) -> Re
         if not path:
             return Invalid(f'Missing argument: "{missing["name"]}"')
         return unknown_input(missing["name"], None, "Mandatory field missing.")
-    return _bad_value(path, msgspec.json.decode(raw), kind)
+    return _bad_value(stumble(text, msgspec.json.decode(raw), kind))
 
 
-def unsupported(field: str, feature: str) -> Unsupported:
-    """The option exists in Octavia and is not built here."""
-    return Unsupported(f"Provider does not support a requested option: {field}: not built yet: {feature}.")
+class Stumble(NamedTuple):
+    """Where a body does not fit its type."""
+
+    field: str
+    """The innermost named part of the path."""
+    value: Any
+    allowed: list[inspect.Type]
+    """What may be there; null aside."""
+
+    @property
+    def rule(self) -> str:
+        """What is allowed, in words."""
+        return " or ".join(map(_described, self.allowed)) or "Value should be null."
+
+
+def stumble(text: str, body: Any, kind: type[Any]) -> Stumble:
+    """Where the decoder's complaint ``text`` points to in the decoded ``body``."""
+    path = _path(text)
+    node: inspect.Type = inspect.type_info(kind)
+    value = body
+    for step in path:
+        node = _descend(node, step)
+        if step is not None:
+            value = value[step]
+    allowed = [part for part in _leaves(node) if not isinstance(part, inspect.NoneType)]
+    return Stumble(_argument(path), value, allowed)
 
 
 def _path(text: str) -> list[Step]:
@@ -60,12 +82,8 @@ def _argument(path: list[Step]) -> str:
 
 
 def _unknown_attribute(argument: str, name: str, kind: type[Any]) -> RequestError:
-    if feature := UNBUILT_ATTRIBUTES.get(name):
-        return unsupported(name, feature)
     if argument == "body":
         return Invalid(f'Unknown argument: "{shorten(name, 64)}"')
-    if feature := UNBUILT_VALUES.get(argument, {}).get(name):
-        return unsupported(f"{argument} {name}", feature)
     hint = f" Allowed: {', '.join(_attributes_of(kind, argument))}."
     return Invalid(f"Unknown attribute for argument {argument}: {shorten(name, 64)}.{hint}")
 
@@ -102,29 +120,12 @@ def _parts(node: inspect.Type) -> list[inspect.Type]:
     return []
 
 
-def _bad_value(path: list[Step], body: Any, kind: type[Any]) -> RequestError:
-    node: inspect.Type = inspect.type_info(kind)
-    value = body
-    for step in path:
-        node = _descend(node, step)
-        if step is not None:
-            value = value[step]
-    field = _argument(path)
-    allowed = [part for part in _leaves(node) if not isinstance(part, inspect.NoneType)]
-    if field in UNBUILT_ATTRIBUTES and not any(map(_admits_something, allowed)):
-        return unsupported(field, UNBUILT_ATTRIBUTES[field])
-    if isinstance(value, str) and (feature := UNBUILT_VALUES.get(field, {}).get(value)):
-        return unsupported(f"{field} {value}", feature)
-    return unknown_input(field, _shown(value), " or ".join(map(_described, allowed)) or "Value should be null.")
+def _bad_value(at: Stumble) -> RequestError:
+    return unknown_input(at.field, shown(at.value), at.rule)
 
 
-def _admits_something(node: inspect.Type) -> bool:
-    if isinstance(node, inspect.ListType):
-        return node.max_length != 0
-    return not (isinstance(node, inspect.LiteralType) and len(node.values) == 1)
-
-
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value of a body as text."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

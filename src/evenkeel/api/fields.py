@@ -3,9 +3,11 @@
 Bounds are those of the Octavia API v2 reference; where it has none, the database's or a list's own limit stands.
 """
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, get_args
 
-from msgspec import Meta, UnsetType
+from msgspec import Meta
+
+from evenkeel.core.model import AlpnProtocol, TlsVersion
 
 NO_NUL = r"^[^\x00]*$"
 """No database of ours keeps NUL characters in text."""
@@ -17,6 +19,9 @@ MAX_POOLS = 200
 MAX_MEMBERS = 1000
 MAX_TAGS = 50
 MAX_CIDRS = 200
+MAX_ADDITIONAL_VIPS = 8
+MAX_SNI_CONTAINERS = 200
+MAX_SECURITY_GROUPS = 32
 MAX_TIMEOUT_MILLISECONDS = 2_073_600_000
 
 Text = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
@@ -26,6 +31,7 @@ ObjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-
 ProjectId = Annotated[
     str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)
 ]
+SecurityGroups = Annotated[list[ObjectId], Meta(max_length=MAX_SECURITY_GROUPS)]
 ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
 Address = Annotated[
     str,
@@ -49,8 +55,38 @@ CookieName = Annotated[
 ]
 Port = Annotated[int, Meta(ge=1, le=65_535)]
 Weight = Annotated[int, Meta(ge=0, le=256)]
-ConnectionLimit = Annotated[int, Meta(ge=-1, le=INT32_MAX)]
+ConnectionLimit = (
+    Annotated[int, Meta(ge=-1, le=INT32_MAX)]
+    | Annotated[str, Meta(pattern=r"^(-1|[0-9]{1,9})" + END, description="the number as text")]
+)
+"""Text too, because the stock command line sends it so."""
 TimeoutMilliseconds = Annotated[int, Meta(ge=0, le=MAX_TIMEOUT_MILLISECONDS)]
+PersistenceSeconds = (
+    Annotated[int, Meta(ge=0, le=INT32_MAX)]
+    | Annotated[str, Meta(pattern=r"^[0-9]{1,9}" + END, description="the number as text, as the stock CLI sends it")]
+)
+HstsSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
+ContainerRef = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+" + END,
+        description="A reference to a certificate container: 1 to 255 visible ASCII characters",
+    ),
+]
+ContainerRefs = Annotated[list[ContainerRef], Meta(max_length=MAX_SNI_CONTAINERS)]
+TlsCiphers = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=2048,
+        pattern=r"^[A-Za-z0-9_+.@=!-]+(:[A-Za-z0-9_+.@=!-]+)*" + END,
+        description="OpenSSL names of ciphers, separated by colons, at most 2048 characters",
+    ),
+]
+TlsVersions = Annotated[list[TlsVersion], Meta(max_length=len(get_args(TlsVersion)))]
+AlpnProtocols = Annotated[list[AlpnProtocol], Meta(max_length=len(get_args(AlpnProtocol)))]
 MonitorSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 MonitorRetries = Annotated[int, Meta(ge=1, le=10)]
 UrlPath = Annotated[
@@ -80,14 +116,3 @@ DomainName = Annotated[
         description="A host name",
     ),
 ]
-
-NotBuilt: TypeAlias = None
-"""An attribute whose feature is not built: only null is accepted."""
-EmptyList: TypeAlias = Annotated[list[Any], Meta(max_length=0)] | None
-"""The same for an attribute that is a list."""
-NotTrue: TypeAlias = Annotated[bool | None, Meta(extra_json_schema={"enum": [False, None]})]
-"""The same for a switch."""
-
-NotBuiltChange: TypeAlias = UnsetType | None
-EmptyListChange: TypeAlias = EmptyList | UnsetType
-NotTrueChange: TypeAlias = NotTrue | UnsetType

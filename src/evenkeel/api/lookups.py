@@ -65,12 +65,11 @@ async def _no_projects(services: Services, call: Call) -> Answer:
     raise Refusal(403, "There is no identity service here; project names are their ids.")
 
 
+LOOKUPS = tuple(operation for path in _KINDS for operation in (_listing(path), _showing(path)))
+"""What Neutron would answer, for every base that a client may take for Neutron's."""
+
 LOOKUP_ROUTES = (
-    RouteMap(
-        tag="Look-ups",
-        prefixes=("/v2", "/v2.0"),
-        operations=tuple(operation for path in _KINDS for operation in (_listing(path), _showing(path))),
-    ),
+    RouteMap(tag="Look-ups", prefixes=("/v2", "/v2.0"), operations=LOOKUPS),
     RouteMap(
         tag="Look-ups",
         prefixes=("", "/v3"),

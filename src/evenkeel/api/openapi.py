@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from evenkeel.api.answers import Answer, Fault, Problem, Unauthorized, encode
+from evenkeel.api.answers import Answer, Unauthorized, encode
 from evenkeel.api.context import Call, Services
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.routing import Operation, Parameter, RouteMap
@@ -31,7 +31,7 @@ _MEANINGS = {
     415: "The body is not JSON",
     429: "Too many requests of the project; Retry-After says when to come back",
     500: "Internal error; the request id finds it in the log",
-    501: "A feature that is not built, or that the provider cannot do",
+    501: "Something that the provider cannot do",
     503: "The database is out of reach; try again",
 }
 _COMMON_ERRORS = (400, 404, 406, 500, 503)
@@ -79,7 +79,8 @@ def document(routes: Iterable[RouteMap]) -> Document:
         "info": {
             "title": "Even Keel",
             "version": version("evenkeel"),
-            "description": "Octavia v2 at /v2/lbaas (also /v2.0/lbaas), operators' API at /evenkeel/v1.",
+            "description": "Octavia v2 at /v2/lbaas (also /v2.0/lbaas), LBaaS v2 and v1 in Neutron's style at "
+            "/neutron/v2.0, operators' API at /evenkeel/v1.",
         },
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": _SECURITY_SCHEMES},
@@ -87,9 +88,9 @@ def document(routes: Iterable[RouteMap]) -> Document:
 
 
 def _types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
-    found: dict[type[Any], None] = {Fault: None, Problem: None, Unauthorized: None}
-    for _, operation in shown:
-        for kind in (operation.body, operation.answer):
+    found: dict[type[Any], None] = {Unauthorized: None}
+    for route_map, operation in shown:
+        for kind in (*route_map.dialect.errors, operation.body, operation.answer):
             if kind is not None:
                 found[kind] = None
     return list(found)
@@ -111,7 +112,7 @@ def _operation(route_map: RouteMap, operation: Operation, schemas: dict[type[Any
         "operationId": _operation_id(route_map, operation),
         "tags": [route_map.tag],
         "summary": operation.summary,
-        "responses": dict(_responses(operation, schemas)),
+        "responses": dict(_responses(route_map, operation, schemas)),
     }
     if parameters := [*_path_parameters(operation.path), *map(_parameter, operation.parameters)]:
         shown["parameters"] = parameters
@@ -131,17 +132,17 @@ def _json(schema: Document) -> Document:
     return {"application/json": {"schema": schema}}
 
 
-def _responses(operation: Operation, schemas: dict[type[Any], Document]) -> Iterator[tuple[str, Document]]:
-    if not operation.unbuilt:
-        good: Document = {"description": operation.summary}
-        if operation.answer is not None:
-            good["content"] = _json(schemas[operation.answer])
-        yield str(operation.status), good
-    extra = (501,) if operation.unbuilt else operation.errors
+def _responses(
+    route_map: RouteMap, operation: Operation, schemas: dict[type[Any], Document]
+) -> Iterator[tuple[str, Document]]:
+    good: Document = {"description": operation.summary}
+    if operation.answer is not None:
+        good["content"] = _json(schemas[operation.answer])
+    yield str(operation.status), good
     body = _BODY_ERRORS if operation.body is not None else ()
     caller = () if operation.rule == PUBLIC else _CALLER_ERRORS
-    error = {"anyOf": [schemas[Fault], schemas[Problem]]}
-    for status in sorted({*_COMMON_ERRORS, *body, *caller, *extra}):
+    error = {"anyOf": [schemas[kind] for kind in route_map.dialect.errors]}
+    for status in sorted({*_COMMON_ERRORS, *body, *caller, *operation.errors}):
         shown = schemas[Unauthorized] if status == 401 else error
         yield str(status), {"description": _MEANINGS[status], "content": _json(shown)}
 

@@ -15,3 +15,7 @@ class ChangeSink(Protocol):
     async def accepted(self, change: Change) -> None:
         """Place or hint."""
         ...
+
+    async def failed_over(self, change: Change) -> None:
+        """Have another agent serve it, if there is one; else hint."""
+        ...

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from evenkeel.api.answers import Answer
+from evenkeel.api.dialect import OCTAVIA, Dialect
 from evenkeel.core.values import Value
 
 Handler = Callable[..., Awaitable[Answer]]
@@ -31,7 +32,7 @@ class Operation(Value):
     """Name of the policy rule that says who may; :data:`evenkeel.api.policy.names.PUBLIC`: everybody."""
     body: type[Any] | None = None
     answer: type[Any] | None = None
-    """None: no content, or (with ``unbuilt``) never a good answer."""
+    """None: no content."""
     status: int = 200
     parameters: Sequence[Parameter] = ()
     partial: type[Any] | None = None
@@ -40,8 +41,6 @@ class Operation(Value):
     """Any attribute may be a query parameter too."""
     errors: Sequence[int] = ()
     """Statuses it may answer beside the common ones."""
-    unbuilt: bool = False
-    """Always answers 501."""
     hidden: bool = False
     """Not in the OpenAPI document."""
 
@@ -52,3 +51,5 @@ class RouteMap(Value):
     tag: str
     prefixes: tuple[str, ...]
     operations: tuple[Operation, ...]
+    dialect: Dialect = OCTAVIA
+    """How bodies are read and errors told."""

@@ -12,7 +12,7 @@ from typing import Any
 from evenkeel.core.capabilities import EVERYTHING, Capabilities, refuse
 from evenkeel.core.control import ServedBy
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.model import LoadBalancer, one_family
 from evenkeel.core.ports import Store
 
 PROVIDERS_REMEMBERED_SECONDS = 2.0
@@ -60,7 +60,7 @@ class Serving:
             self._drivers_until = now + PROVIDERS_REMEMBERED_SECONDS
         if provider not in self._drivers:
             known = ", ".join(sorted(self._drivers)) or "none"
-            raise Invalid(f"Provider '{provider}' is not enabled. Enabled providers: {known}.")
+            raise Invalid(f"Provider '{provider}' is not enabled. Enabled providers: {known}.", code="provider_unknown")
         return self._drivers[provider]
 
     async def of(self, kind: type[Any], object_id: str, scope: str | None) -> Served:
@@ -81,7 +81,9 @@ class Serving:
             project_id=root.project_id,
             provider=root.provider,
             device_driver=device_driver,
-            vip_address=root.vip.address,
+            vip_address=None
+            if root.vip is None or root.root_pool_id is not None
+            else one_family(root.vip.address, (vip.address for vip in root.additional_vips)),
         )
         self._keep((LoadBalancer, root.id), found)
 

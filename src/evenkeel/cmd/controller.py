@@ -75,7 +75,9 @@ async def run(conf: cfg.ConfigOpts) -> None:
     stop = asyncio.Event()
     on_stop_signal(stop.set)
     stored = StoreOptions(
-        pending_deadline_seconds=conf.pending_deadline, default_quotas=quota_options.default_quotas(conf)
+        pending_deadline_seconds=conf.pending_deadline,
+        strict_immutability=conf.api.strict_immutability,
+        default_quotas=quota_options.default_quotas(conf),
     )
     store = open_store(conf.database.connection, stored)
     network = open_network(conf, store)

@@ -59,6 +59,11 @@ API = [
         default=False,
         help="Serve without authentication on an address that is not loopback. Anybody who reaches it is admin.",
     ),
+    cfg.BoolOpt(
+        "strict_immutability",
+        default=False,
+        help="Refuse writes to a load balancer that is not ACTIVE, and to all of it, with 409, as Octavia does.",
+    ),
     cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest request body taken, bytes."),
 ]
 

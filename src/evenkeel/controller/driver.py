@@ -3,6 +3,7 @@
 import structlog
 
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.port_changes import PortChanges
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core.control import Change
 
@@ -12,12 +13,16 @@ log = structlog.get_logger(__name__)
 class Driver:
     """Called after the commit. What it fails to do is found by the scheduler's tick or the agent's sync."""
 
-    def __init__(self, scheduler: Scheduler, hints: Hints) -> None:
+    def __init__(self, scheduler: Scheduler, hints: Hints, ports: PortChanges | None = None) -> None:
+        """``ports``: of a network in which VIPs have some."""
         self._scheduler = scheduler
         self._hints = hints
+        self._ports = ports
 
     async def accepted(self, change: Change) -> None:
         """Place the load balancer if it has no shard, else tell its owner. Never raises for a neighbour's sake."""
+        if change.tell_network and self._ports is not None:
+            self._ports.changed(change.load_balancer_id)
         if change.owner is not None:
             self._hints.work(change.owner, change.load_balancer_id)
         elif not change.placed and change.tree is not None:
@@ -26,3 +31,13 @@ class Driver:
                 await self._scheduler.place(root.id, change.environment, root.project_id)
             except Exception as error:  # the write is committed; the tenant must not be told otherwise
                 log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))
+
+    async def failed_over(self, change: Change) -> None:
+        """Have another agent serve it; where there is none, the one that does is to bring its device up to date."""
+        moving = False
+        try:
+            moving = change.owner is not None and await self._scheduler.move(change.load_balancer_id)
+        except Exception as error:  # what was accepted is done by whoever serves it
+            log.warning("failover without another agent", load_balancer=change.load_balancer_id, error=repr(error))
+        if not moving:
+            await self.accepted(change)

@@ -18,13 +18,15 @@ from evenkeel.core.placement import (
     GroupSnapshot,
     GroupView,
     Handover,
+    ShardView,
     assign_unserved,
     choose_group,
     choose_home,
+    plan_failover,
     plan_handback,
     plan_leaving,
 )
-from evenkeel.core.ports import Clock, OwnershipStore
+from evenkeel.core.ports import Clock, Store
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -39,7 +41,7 @@ class Scheduler:
     """Places load balancers and keeps every shard served."""
 
     def __init__(
-        self, store: OwnershipStore, hints: Hints, settings: ControllerSettings, rng: random.Random, clock: Clock
+        self, store: Store, hints: Hints, settings: ControllerSettings, rng: random.Random, clock: Clock
     ) -> None:
         self._store = store
         self._hints = hints
@@ -93,6 +95,24 @@ class Scheduler:
         if owner is not None:
             self._tell(owner, load_balancer_id)
         return "", False
+
+    async def move(self, load_balancer_id: str) -> bool:
+        """Have another agent serve its shard, for good; False: none can, or nobody does now."""
+        shard = await self._store.hosting(load_balancer_id)
+        if shard is None:
+            return False
+        group = await self._store.group_snapshot(
+            shard.environment, shard.group_number, settle_seconds=self._settings.settle_seconds
+        )
+        view = ShardView(
+            id=shard.id,
+            home=shard.home_agent_id,
+            acting=shard.acting_agent_id,
+            epoch=shard.epoch,
+            handover_to=shard.handover_to,
+        )
+        handover = plan_failover(group, view, self._tie)
+        return handover is not None and await self._start_handover(handover, rebind=True)
 
     def _tell(self, owner: ShardOwner, load_balancer_id: str) -> None:
         self._hints.assignments(owner)
@@ -161,11 +181,14 @@ class Scheduler:
                 log.info("shard assigned", shard=taker.shard_id, host=taker.host)
                 self._hints.assignments(taker)
 
-    async def _start_handover(self, move: Handover) -> None:
-        owner = await self._store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
-        if owner is not None:
-            log.info("handover asked for", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)
-            self._hints.assignments(owner)
+    async def _start_handover(self, move: Handover, *, rebind: bool = False) -> bool:
+        """False: the shard, or the agent, is not what it was when this was decided."""
+        owner = await self._store.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
+        if owner is None:
+            return False
+        log.info("handover asked for", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)
+        self._hints.assignments(owner)
+        return True
 
 
 def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:

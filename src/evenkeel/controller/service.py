@@ -12,6 +12,7 @@ import structlog
 from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.port_changes import PortChanges
 from evenkeel.controller.releases import Releases
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
@@ -50,7 +51,8 @@ class Controller:
         self._releases = None if network is None else Releases(store, network)
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self.driver = Driver(self._scheduler, self._hints)
+        self._ports = None if network is None else PortChanges(store, network)
+        self.driver = Driver(self._scheduler, self._hints, self._ports)
 
     async def start(self) -> None:
         """Begin. The store and the bus have been started."""
@@ -66,6 +68,8 @@ class Controller:
         if self._releases is not None:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, self._releases.look, "VIPs to be given back"))
+        if self._ports is not None:
+            loops.append(self._every(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
@@ -84,6 +88,10 @@ class Controller:
 
     async def _until_next_tick(self) -> None:
         await self._scheduler.pause(self._jittered(self._settings.schedule_interval_seconds))
+
+    async def _until_ports_are_due(self) -> None:
+        if self._ports is not None:
+            await self._ports.pause(self._jittered(self._settings.release_interval_seconds))
 
     def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
         return lambda: self._clock.sleep(self._jittered(seconds()))

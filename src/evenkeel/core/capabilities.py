@@ -26,7 +26,9 @@ from evenkeel.core.model import (
     LoadBalancerTree,
     Member,
     PersistenceType,
+    Pool,
     SessionPersistence,
+    Vip,
 )
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
@@ -34,16 +36,52 @@ from evenkeel.core.values import Value
 Attributes = Mapping[str, Any]
 
 INSERT_HEADERS = ("X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto")
+TLS_INSERT_HEADERS = (
+    "X-SSL-Client-Verify",
+    "X-SSL-Client-Has-Cert",
+    "X-SSL-Client-DN",
+    "X-SSL-Client-CN",
+    "X-SSL-Issuer",
+    "X-SSL-Client-SHA1",
+    "X-SSL-Client-Not-Before",
+    "X-SSL-Client-Not-After",
+)
+"""About the client's certificate: only where TLS ends at the listener."""
+REQUEST_SRIOV = "member.request_sriov"
+"""A member's ``vnic_type`` direct, by the name that requests have for it."""
+ADDITIONAL_VIPS = "loadbalancer.additional_vips"
 OPTIONS = (
+    ADDITIONAL_VIPS,
     "listener.allowed_cidrs",
     "listener.connection_limit",
     "listener.timeout_client_data",
     "listener.timeout_member_connect",
     "listener.timeout_member_data",
     "listener.timeout_tcp_inspect",
+    "listener.default_tls_container_ref",
+    "listener.sni_container_refs",
+    "listener.client_ca_tls_container_ref",
+    "listener.client_authentication",
+    "listener.client_crl_container_ref",
+    "listener.tls_ciphers",
+    "listener.tls_versions",
+    "listener.alpn_protocols",
+    "listener.hsts_max_age",
+    "listener.hsts_include_subdomains",
+    "listener.hsts_preload",
+    "pool.tls_enabled",
+    "pool.tls_container_ref",
+    "pool.ca_tls_container_ref",
+    "pool.crl_container_ref",
+    "pool.tls_ciphers",
+    "pool.tls_versions",
+    "pool.alpn_protocols",
+    "session_persistence.persistence_timeout",
+    "session_persistence.persistence_granularity",
     "member.backup",
     "member.monitor_address",
     "member.monitor_port",
+    REQUEST_SRIOV,
 )
 """Attributes that a device type may know with their default value only."""
 
@@ -52,10 +90,12 @@ def _defaults(kind: type[Any], prefix: str) -> dict[str, Any]:
     """Attribute -> default, of the options of one kind of object."""
     values = dict(zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False))
     names = [option.removeprefix(f"{prefix}.") for option in OPTIONS if option.startswith(f"{prefix}.")]
-    return {name: values[name] for name in names}
+    return {name: values[name] for name in names if name in values}
 
 
 LISTENER_DEFAULTS = _defaults(Listener, "listener")
+POOL_DEFAULTS = _defaults(Pool, "pool")
+PERSISTENCE_DEFAULTS = _defaults(SessionPersistence, "session_persistence")
 MEMBER_DEFAULTS = _defaults(Member, "member")
 """Attribute -> default, of the options of each kind."""
 
@@ -77,7 +117,7 @@ class Capabilities(Value):
     session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
     """Type of session persistence -> protocols of the listeners it works behind."""
     health_monitor_types: tuple[str, ...] = get_args(HealthMonitorType)
-    insert_headers: tuple[str, ...] = INSERT_HEADERS
+    insert_headers: tuple[str, ...] = INSERT_HEADERS + TLS_INSERT_HEADERS
     exclusive_headers: tuple[tuple[str, ...], ...] = ()
     """Sets of headers of which one listener can insert only one."""
     options: tuple[str, ...] = OPTIONS
@@ -117,6 +157,12 @@ def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attribu
         yield from _not_among(field, name, known or ())
 
 
+def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterator[str]:
+    """What of a load balancer is not possible, what is below it aside. ``more``: its additional VIPs."""
+    if more and ADDITIONAL_VIPS not in table.options:
+        yield f"additional_vips {_shown(tuple(vip.address or vip.subnet_id for vip in more))}. Allowed: none."
+
+
 def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """What of a listener is not possible."""
     yield from _not_among("protocol", attributes.get("protocol"), table.protocol_pairs)
@@ -131,11 +177,15 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     persistence: SessionPersistence | None = attributes.get("session_persistence")
     if persistence is not None:
         yield from _not_among("session_persistence type", persistence.type, table.session_persistence)
+        yield from _option_problems(table, "session_persistence", PERSISTENCE_DEFAULTS, asdict(persistence))
+    yield from _option_problems(table, "pool", POOL_DEFAULTS, attributes)
 
 
 def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """What of a member is not possible."""
-    return _option_problems(table, "member", MEMBER_DEFAULTS, attributes)
+    yield from _option_problems(table, "member", MEMBER_DEFAULTS, attributes)
+    if attributes.get("vnic_type") == "direct" and REQUEST_SRIOV not in table.options:
+        yield "request_sriov True. Allowed: False."
 
 
 def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
@@ -175,6 +225,7 @@ def pair_problems(
 
 def tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
     """What of a whole new load balancer is not possible."""
+    yield from load_balancer_problems(table, tree.load_balancer.additional_vips)
     pools = {pool.id: pool for pool in tree.pools}
     for pool in tree.pools:
         yield from pool_problems(table, asdict(pool))
@@ -202,6 +253,7 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
 
 def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iterator[str]:
     """What of a service definition is not possible: for renderers, that take definitions from any controller."""
+    yield from load_balancer_problems(table, service.additional_vips)
     for pool in service.pools:
         found = [*pool_problems(table, asdict(pool))]
         for member in pool.members:
@@ -223,7 +275,7 @@ def needs_check(attributes: Attributes) -> bool:
     for name, value in attributes.items():
         if name in RANGED or (name in _ALWAYS_CHECKED and value):
             return True
-        for defaults in (LISTENER_DEFAULTS, MEMBER_DEFAULTS):
+        for defaults in (LISTENER_DEFAULTS, POOL_DEFAULTS, MEMBER_DEFAULTS):
             if name in defaults and value != defaults[name]:
                 return True
     return False

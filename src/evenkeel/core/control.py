@@ -139,6 +139,8 @@ class Change(Value):
     """False: the load balancer has no shard yet; the scheduler must place it."""
     resources: tuple[Resource, ...] = ()
     """The objects the write was about, as they are now."""
+    tell_network: bool = False
+    """The VIP's port is to follow: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
     """Only for the create of a load balancer."""
 
@@ -201,7 +203,9 @@ class ServedBy(Value):
     provider: str
     """Name of its environment, which cannot be removed as long as the load balancer is there."""
     device_driver: str
-    vip_address: str
+    vip_address: str | None
+    """Of the one family that its clients have. None: of both; or it has no VIP, or one that comes and goes with the
+    listener of an LBaaS v1 pool."""
 
 
 class VipPlan(Value):
@@ -219,3 +223,7 @@ class VipPlan(Value):
     allocation_end: str = ""
     claim: VipClaim | None = None
     """Its port was taken outside the database, under this claim, which storing the load balancer is to hold."""
+    tell_network: bool = False
+    """The port is there and is still to be made as the load balancer wants it."""
+    additional: tuple["VipPlan", ...] = ()
+    """More addresses, on the same network and port."""

@@ -13,6 +13,8 @@ class DeviceFacts(Value):
     ha_type: HaType
     reschedule: RescheduleMode
     endpoints: tuple[str, ...]
+    carries_traffic: bool = True
+    """False: what it was given is not ONLINE for that."""
 
 
 class PartitionBatch(Value):

@@ -14,9 +14,15 @@ class EvenKeelError(Exception):
 
 
 class RequestError(EvenKeelError):
-    """The request is refused and nothing has changed. ``code`` is stable and for programs."""
+    """The request is refused and nothing has changed. ``code`` is stable and for programs: the kind of the refusal, or
+    which one of that kind it is, by which APIs that name their errors find the name."""
 
     code = "request_refused"
+
+    def __init__(self, text: str, *, code: str | None = None) -> None:
+        super().__init__(text)
+        if code is not None:
+            self.code = code
 
 
 class NotFound(RequestError):
@@ -53,7 +59,7 @@ class QuotaMet(RequestError):
 
 
 class Unsupported(RequestError):
-    """A feature that is not built, or that the environment's device type cannot do."""
+    """Something that the environment's device type, or its network service, cannot do."""
 
     code = "unsupported"
 

@@ -164,6 +164,8 @@ class ReportApplied(Message, tag="report_applied"):
     shard_id: str
     epoch: int
     outcomes: tuple[Applied, ...]
+    carries_traffic: bool = True
+    """False: what the device confirms is not ONLINE for that."""
 
 
 class ObservedStatus(Wire):

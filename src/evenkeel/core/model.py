@@ -4,35 +4,57 @@ Attribute names, defaults and meanings are those of the Octavia API v2 reference
 epoch by the database's clock. ``revision`` is the load balancer revision at which the object last changed.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Value, Wire
 
-ListenerProtocol = Literal["HTTP", "TCP", "HTTPS"]
-PoolProtocol = Literal["HTTP", "TCP", "HTTPS", "PROXY", "PROXYV2"]
+ListenerProtocol = Literal["HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"]
+PoolProtocol = Literal["HTTP", "TCP", "HTTPS", "PROXY", "PROXYV2", "UDP", "SCTP"]
 LbAlgorithm = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"]
-HealthMonitorType = Literal["HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"]
+HealthMonitorType = Literal["HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"]
 PersistenceType = Literal["SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"]
 L7PolicyAction = Literal["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL", "REDIRECT_PREFIX"]
 L7RuleType = Literal[
     "HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE", "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"
 ]
+VnicType = Literal["normal", "direct"]
+"""How a port is plugged in; ``direct``: a virtual function of the card (SR-IOV)."""
+ClientAuthentication = Literal["NONE", "OPTIONAL", "MANDATORY"]
+TlsVersion = Literal["SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
+AlpnProtocol = Literal["http/1.0", "http/1.1", "h2"]
 L7RuleCompareType = Literal["REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO"]
 
 POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
     "HTTP": frozenset({"HTTP", "PROXY", "PROXYV2"}),
     "TCP": frozenset({"HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"}),
     "HTTPS": frozenset({"HTTPS", "PROXY", "PROXYV2", "TCP"}),
+    "TERMINATED_HTTPS": frozenset({"HTTP", "PROXY", "PROXYV2"}),
+    "UDP": frozenset({"UDP"}),
+    "SCTP": frozenset({"SCTP"}),
+    "PROMETHEUS": frozenset(),
 }
 """Which pool protocols a listener protocol may send to (Octavia API reference, "Protocol Combinations")."""
 
-L7_PROTOCOLS = frozenset({"HTTP"})
+TLS_PROTOCOL = "TERMINATED_HTTPS"
+"""Of listeners where TLS ends: the only ones with certificates and what belongs to them."""
+DATAGRAM_PROTOCOLS = frozenset({"UDP", "SCTP"})
+"""Those that are no TCP; each has port numbers of its own."""
+CHILDLESS_PROTOCOL = "PROMETHEUS"
+"""Of listeners that answer by themselves, with figures about the load balancer; they have neither pools nor
+policies."""
+L7_PROTOCOLS = frozenset({"HTTP", TLS_PROTOCOL})
 """Protocols of listeners that see requests, so that L7 policies can judge them."""
 L7_POSITION_MAX = 2_147_483_647
 """As a position it means "the last one"."""
 L7_RULES_MAX = 50
 """Rules of one policy, as in Octavia."""
+
+
+def port_space(protocol: str) -> str:
+    """Whose port numbers a listener of the protocol takes: two listeners may have one number in different spaces."""
+    return protocol if protocol in DATAGRAM_PROTOCOLS else "TCP"
 
 
 class Vip(Wire):
@@ -44,12 +66,22 @@ class Vip(Wire):
     port_id: str
 
 
+def one_family(address: str | None, more: Iterable[str]) -> str | None:
+    """The address, unless others are of another family."""
+    six = ":" in (address or "")
+    return None if any((":" in other) != six for other in more) else address
+
+
 class SessionPersistence(Wire):
     """Which clients stay with their member."""
 
     type: PersistenceType
     cookie_name: str | None = None
     """The members' own cookie that APP_COOKIE follows; None for the other types."""
+    persistence_timeout: int | None = None
+    """Seconds without traffic after which a client may get another member; SOURCE_IP of UDP and SCTP only."""
+    persistence_granularity: str | None = None
+    """Netmask: clients that are equal under it stay together; SOURCE_IP of UDP and SCTP only."""
 
 
 class LoadBalancer(Value):
@@ -57,13 +89,25 @@ class LoadBalancer(Value):
 
     id: str
     project_id: str
-    vip: Vip
+    vip: Vip | None
+    """None: a pool of LBaaS v1 that has no VIP yet. Its device holds nothing of it."""
     provider: str
     """Name of the environment that serves it."""
+    additional_vips: tuple[Vip, ...] = ()
+    """More addresses of the same network, on the port of the VIP; at most one of each subnet."""
+    vip_qos_policy_id: str | None = None
+    """Policy of the network service for the VIP's port."""
+    vip_sg_ids: tuple[str, ...] = ()
+    """Security groups of the network service for the VIP's port; none: the network service's own rules."""
+    vip_vnic_type: VnicType = "normal"
     flavor_id: str | None = None
     availability_zone: str | None = None
     zone_group_number: int | None = None
     """The only device group it may be on, by its availability zone; None: any."""
+    root_pool_id: str | None = None
+    """The LBaaS v1 pool it was made for: it has a VIP only while it has a listener, and goes with that pool."""
+    vip_leaving_revision: int | None = None
+    """The revision that gives its VIP up; the address stays taken until the device has confirmed it."""
     name: str = ""
     description: str = ""
     admin_state_up: bool = True
@@ -106,6 +150,23 @@ class Listener(Value):
     timeout_tcp_inspect: int = 0
     allowed_cidrs: tuple[str, ...] = ()
     """Networks whose clients may connect, as normalised CIDRs of the VIP's family; none: every client may."""
+    default_tls_container_ref: str | None = None
+    """Where certificate and key are; of TERMINATED_HTTPS only, as all that follows about TLS and HSTS."""
+    sni_container_refs: tuple[str, ...] = ()
+    """More certificates, for clients that ask for the names in them."""
+    client_ca_tls_container_ref: str | None = None
+    client_authentication: ClientAuthentication = "NONE"
+    """Whether clients show a certificate of that CA."""
+    client_crl_container_ref: str | None = None
+    tls_ciphers: str | None = None
+    """Names of OpenSSL, separated by colons."""
+    tls_versions: tuple[TlsVersion, ...] = ()
+    alpn_protocols: tuple[AlpnProtocol, ...] = ()
+    """The preferred one first."""
+    hsts_max_age: int | None = None
+    """Seconds; None: the Strict-Transport-Security header is not sent."""
+    hsts_include_subdomains: bool = False
+    hsts_preload: bool = False
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -129,6 +190,17 @@ class Pool(Value):
     description: str = ""
     admin_state_up: bool = True
     session_persistence: SessionPersistence | None = None
+    subnet_id: str | None = None
+    """Where its members are, as LBaaS v1 has it."""
+    tls_enabled: bool = False
+    """Members are spoken to over TLS."""
+    tls_container_ref: str | None = None
+    """Where the certificate and key are that members are shown."""
+    ca_tls_container_ref: str | None = None
+    crl_container_ref: str | None = None
+    tls_ciphers: str | None = None
+    tls_versions: tuple[TlsVersion, ...] = ()
+    alpn_protocols: tuple[AlpnProtocol, ...] = ()
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -157,6 +229,8 @@ class Member(Value):
     subnet_id: str | None = None
     monitor_address: str | None = None
     monitor_port: int | None = None
+    vnic_type: VnicType = "normal"
+    """``direct`` where ``request_sriov`` was asked for."""
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.NO_MONITOR
@@ -184,6 +258,8 @@ class HealthMonitor(Value):
     expected_codes: str | None = None
     http_version: float | None = None
     domain_name: str | None = None
+    shared_monitor_id: str | None = None
+    """The shared monitor (of LBaaS v1) whose place in this pool it takes."""
     admin_state_up: bool = True
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
@@ -248,6 +324,19 @@ class L7Rule(Value):
     deleted: bool = False
     created_at: float = 0.0
     updated_at: float | None = None
+
+
+class NewPool(Value):
+    """A pool that comes with what sends to it."""
+
+    pool: Pool
+    members: tuple[Member, ...] = ()
+    monitor: HealthMonitor | None = None
+
+    @property
+    def parts(self) -> tuple[Pool | Member | HealthMonitor, ...]:
+        """The pool and what is in it."""
+        return (self.pool, *self.members, *(() if self.monitor is None else (self.monitor,)))
 
 
 Child = Listener | Pool | Member | HealthMonitor | L7Policy | L7Rule

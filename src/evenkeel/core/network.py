@@ -32,6 +32,37 @@ def lbaas_v1_port(vip_id: str) -> VipPort:
     return VipPort(name=f"vip-{vip_id}", device_owner="neutron:LOADBALANCER", device_id=vip_id)
 
 
+class WantedVip(Value):
+    """An additional address that a load balancer is to have."""
+
+    subnet_id: str
+    address: str | None = None
+    """None: any free one."""
+
+
+class PortOptions(Value):
+    """What the port of a VIP is to have besides its addresses."""
+
+    qos_policy_id: str | None = None
+    security_group_ids: tuple[str, ...] | None = ()
+    """Empty: what the network service gives to every port. None: those that the port has."""
+    vnic_type: str = "normal"
+    """Fixed when the port is made."""
+
+
+NO_OPTIONS = PortOptions()
+
+
+class DuePort(Value):
+    """A port that the network service is to be told about."""
+
+    load_balancer_id: str
+    revision: int
+    """Of the load balancer, by which its port was changed last."""
+    port_id: str
+    options: PortOptions
+
+
 class VipClaim(Value):
     """What may have been taken outside the database for one load balancer."""
 

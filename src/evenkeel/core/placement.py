@@ -302,6 +302,18 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     return waiting[: max(0, room)]
 
 
+def plan_failover(group: GroupSnapshot, shard: ShardView, tie: Tie[AgentView]) -> Handover | None:
+    """Where a served shard is to go because an operator says so: home if it is away, else to the fit agent with the
+    fewest shards. None: there is no other, it is moving already, or it may not move."""
+    if group.halted or group.reschedule is not RescheduleMode.CONTROL or shard.handover_to is not None:
+        return None
+    acting = next((agent for agent in group.agents if agent.id == shard.acting), None)
+    if acting is None or not acting.acts:
+        return None
+    chosen = _Loads(group.agents, tie).take(shard.home, other_than=acting.id)
+    return None if chosen is None else Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen)
+
+
 def wants_home(home: AgentView, failback: FailbackMode) -> bool:
     """Its shards are to come home now."""
     if failback is FailbackMode.NEVER or not home.settled:

@@ -45,11 +45,22 @@ from evenkeel.core.model import (
     ListenerStatistics,
     LoadBalancerTree,
     Member,
+    NewPool,
     Pool,
     Subnet,
 )
-from evenkeel.core.network import DueClaim, Segment, VipClaim, VipPort
+from evenkeel.core.network import (
+    NO_OPTIONS,
+    DueClaim,
+    DuePort,
+    PortOptions,
+    Segment,
+    VipClaim,
+    VipPort,
+    WantedVip,
+)
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
+from evenkeel.core.pool_rooted import PoolRootedStore
 from evenkeel.core.quota import Limits, ProjectQuotas, Quotas
 
 
@@ -190,6 +201,11 @@ LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups"]
 class Network(Protocol):
     """Where VIPs come from, and what the devices need to know of networks."""
 
+    @property
+    def has_ports(self) -> bool:
+        """VIPs have ports outside the database, which follow when their load balancers change."""
+        ...
+
     async def plan_vip(
         self,
         *,
@@ -200,8 +216,11 @@ class Network(Protocol):
         port_id: str | None,
         address: str | None,
         marked: VipPort | None = None,
+        additional: Sequence[WantedVip] = (),
+        options: PortOptions = NO_OPTIONS,
     ) -> VipPlan:
         """How the VIP is to be taken. ``marked``: what a port made for it says; None: what Octavia's say.
+        ``additional``: more addresses for the same port, of other subnets of the same network.
 
         Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
         :class:`NetworkUnavailable`. Whatever it raises, nothing stays taken.
@@ -217,6 +236,18 @@ class Network(Protocol):
         """Give back what :meth:`plan_vip` took outside the database; was there anything? Repeating it is harmless.
 
         Raises :class:`NetworkUnavailable`; :class:`Conflict` if this one is refused."""
+        ...
+
+    async def check_options(self, project_id: str, options: PortOptions) -> None:
+        """May a port of the project have these? Raises :class:`Invalid` or :class:`NotFound` naming what it may not,
+        :class:`NetworkUnavailable`."""
+        ...
+
+    async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
+        """Give the port what ``read`` says; nothing if that is None or the port is gone. A change to the port that
+        came in between is never undone: then ``read`` is asked again.
+
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` if they are refused."""
         ...
 
     async def segment(self, network_id: str, subnet_id: str) -> Segment:
@@ -245,15 +276,25 @@ class TenantStore(Protocol):
     object of another project is :class:`NotFound`. Constant number of queries whatever the size of the tree.
     """
 
-    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan) -> Change:
-        """Store a whole tree. Raises :class:`Conflict` for a VIP address in use or an id that exists, :class:`Invalid`
-        for a flavor or availability zone that is gone."""
+    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
+        """Store a whole tree; without a VIP if it is made for a pool of LBaaS v1. Raises :class:`Conflict` for a VIP
+        address in use or an id that exists, :class:`Invalid` for a flavor or availability zone that is gone."""
         ...
 
     async def update_load_balancer(
-        self, load_balancer_id: str, changes: Mapping[str, Any], *, project_id: str | None
+        self,
+        load_balancer_id: str,
+        changes: Mapping[str, Any],
+        *,
+        project_id: str | None,
+        tell_network: bool = False,
     ) -> Change:
-        """Change attributes of the root object."""
+        """Change attributes of the root object. ``tell_network``: its VIP's port is to follow, see
+        :class:`PortStore`."""
+        ...
+
+    async def fail_over_load_balancer(self, load_balancer_id: str, *, project_id: str | None) -> Change:
+        """Have its device brought up to date again: a revision that differs in nothing."""
         ...
 
     async def delete_load_balancer(self, load_balancer_id: str, *, cascade: bool, project_id: str | None) -> Change:
@@ -270,16 +311,20 @@ class TenantStore(Protocol):
         l7policies: Sequence[L7Policy] = (),
         l7rules: Sequence[L7Rule] = (),
         *,
+        new_pools: Sequence[NewPool] = (),
         project_id: str | None,
     ) -> Change:
-        """``row.load_balancer_id`` is given, the policies' positions are right. Same port on the load balancer:
-        :class:`Conflict`."""
+        """``row.load_balancer_id`` is given, the policies' positions are right. ``new_pools``: those that come with
+        it, which it and its policies name like any other. Same port on the load balancer: :class:`Conflict`."""
         ...
 
-    async def add_l7policy(self, row: L7Policy, rules: Sequence[L7Rule], *, project_id: str | None) -> Change:
+    async def add_l7policy(
+        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: str | None
+    ) -> Change:
         """``row.listener_id`` is given. It takes the place ``row.position``, or the one after the last if that is
-        less; those from there on move up. :class:`NotFound` for a pool that is not of the load balancer,
-        :class:`Invalid` for one of the wrong protocol."""
+        less; those from there on move up. ``new_pool``: the one it sends to, if it comes with it.
+        :class:`NotFound` for a pool that is not of the load balancer, :class:`Invalid` for one of the wrong
+        protocol."""
         ...
 
     async def add_l7rule(self, row: L7Rule, *, project_id: str | None) -> Change:
@@ -303,6 +348,10 @@ class TenantStore(Protocol):
     async def add_member(self, row: Member, *, project_id: str | None) -> Change:
         """``row.pool_id`` is given, ``row.load_balancer_id`` is filled in. Same address and port:
         :class:`Conflict`."""
+        ...
+
+    async def add_members(self, rows: Sequence[Member], *, project_id: str | None) -> Change:
+        """As :meth:`add_member`, for one or more of one pool: all are added or none."""
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
@@ -335,9 +384,13 @@ class TenantStore(Protocol):
         child_id: str,
         *,
         parent_id: str | None = None,
+        alone: bool = False,
         project_id: str | None,
     ) -> Change:
-        """Mark a child (and what is below it) deleted. A pool that an L7 policy sends to: :class:`Conflict`."""
+        """Mark a child (and what is below it) deleted. A pool that an L7 policy sends to: :class:`Conflict`.
+
+        ``alone``: a listener with L7 policies and a pool with a health monitor are a :class:`Conflict`, and L7
+        policies that send to the pool reject from then on."""
         ...
 
     async def get(
@@ -577,8 +630,11 @@ class OwnershipStore(Protocol):
         the new owners of those that succeeded."""
         ...
 
-    async def start_handover(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
-        """Ask the acting agent to release the shard to ``agent_id``. Returns the acting agent, who must be told."""
+    async def start_handover(
+        self, shard_id: str, seen_epoch: int, agent_id: str, *, rebind: bool = False
+    ) -> ShardOwner | None:
+        """Ask the acting agent to release the shard to ``agent_id``, which with ``rebind`` becomes its home too.
+        Returns the acting agent, who must be told."""
         ...
 
     # sweeper
@@ -615,6 +671,23 @@ class ClaimStore(Protocol):
     async def take_due_claims(self, *, limit: int, retry_seconds: float) -> tuple[DueClaim, ...]:
         """Claims that are due, longest first, each to one caller only: for all others it is due again after
         ``retry_seconds``, doubled with each attempt up to five minutes. One query if none is."""
+        ...
+
+
+class PortStore(Protocol):
+    """What the network service is still to be told of VIPs' ports. It is written down by the accepted change itself."""
+
+    async def port_of(self, load_balancer_id: str) -> DuePort | None:
+        """What the port is to have, as it is now; None: the load balancer is gone, or its port is as it should be."""
+        ...
+
+    async def port_set(self, port: DuePort) -> bool:
+        """The network service was told. False: it was changed again meanwhile, and is still to be told."""
+        ...
+
+    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[str, ...]:
+        """Load balancers whose ports are still to be changed, longest first, each to one caller only: for all others
+        it is due again after ``retry_seconds``, doubled with each attempt up to five minutes. One query if none is."""
         ...
 
 
@@ -667,7 +740,17 @@ class CatalogueStore(Protocol):
         ...
 
 
-class Store(TenantStore, OperatorStore, OwnershipStore, ClaimStore, QuotaStore, CatalogueStore, Protocol):
+class Store(
+    TenantStore,
+    PoolRootedStore,
+    OperatorStore,
+    OwnershipStore,
+    ClaimStore,
+    PortStore,
+    QuotaStore,
+    CatalogueStore,
+    Protocol,
+):
     """The database."""
 
     async def start(self) -> None:

@@ -5,6 +5,8 @@ render to the same device objects.
 """
 
 from evenkeel.core.model import (
+    AlpnProtocol,
+    ClientAuthentication,
     HealthMonitorType,
     L7PolicyAction,
     L7Rule,
@@ -15,7 +17,9 @@ from evenkeel.core.model import (
     LoadBalancerTree,
     PoolProtocol,
     SessionPersistence,
+    TlsVersion,
     Vip,
+    VnicType,
 )
 from evenkeel.core.values import Wire
 
@@ -32,6 +36,7 @@ class ServiceMember(Wire):
     monitor_address: str | None = None
     monitor_port: int | None = None
     name: str = ""
+    vnic_type: VnicType = "normal"
 
 
 class ServiceMonitor(Wire):
@@ -63,6 +68,13 @@ class ServicePool(Wire):
     members: tuple[ServiceMember, ...] = ()
     monitor: ServiceMonitor | None = None
     name: str = ""
+    tls_enabled: bool = False
+    tls_container_ref: str | None = None
+    ca_tls_container_ref: str | None = None
+    crl_container_ref: str | None = None
+    tls_ciphers: str | None = None
+    tls_versions: tuple[TlsVersion, ...] = ()
+    alpn_protocols: tuple[AlpnProtocol, ...] = ()
 
 
 class ServiceL7Rule(Wire):
@@ -109,6 +121,17 @@ class ServiceListener(Wire):
     """By position: the first one that matches decides."""
     name: str = ""
     description: str = ""
+    default_tls_container_ref: str | None = None
+    sni_container_refs: tuple[str, ...] = ()
+    client_ca_tls_container_ref: str | None = None
+    client_authentication: ClientAuthentication = "NONE"
+    client_crl_container_ref: str | None = None
+    tls_ciphers: str | None = None
+    tls_versions: tuple[TlsVersion, ...] = ()
+    alpn_protocols: tuple[AlpnProtocol, ...] = ()
+    hsts_max_age: int | None = None
+    hsts_include_subdomains: bool = False
+    hsts_preload: bool = False
 
 
 class ServiceDefinition(Wire):
@@ -123,17 +146,26 @@ class ServiceDefinition(Wire):
     deleted: bool = False
     listeners: tuple[ServiceListener, ...] = ()
     pools: tuple[ServicePool, ...] = ()
+    additional_vips: tuple[Vip, ...] = ()
+    """More addresses that every listener listens on."""
+
+
+NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
+"""In definitions of what the device must hold nothing of."""
 
 
 def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
-    """The service definition of a stored tree; rows marked deleted are left out."""
+    """The service definition of a stored tree; rows marked deleted are left out.
+
+    One without a VIP is for its device as one that was deleted: there is nothing it could listen on.
+    """
     root = tree.load_balancer
-    if root.deleted:
+    if root.deleted or root.vip is None or root.vip_leaving_revision is not None:
         return ServiceDefinition(
             load_balancer_id=root.id,
             project_id=root.project_id,
             revision=root.revision,
-            vip=root.vip,
+            vip=root.vip or NO_VIP,
             deleted=True,
         )
     live_pools = {pool.id for pool in tree.pools if not pool.deleted}
@@ -162,11 +194,23 @@ def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
                 l7policies=tuple(policies.get(row.id, ())),
                 name=row.name,
                 description=row.description,
+                default_tls_container_ref=row.default_tls_container_ref,
+                sni_container_refs=row.sni_container_refs,
+                client_ca_tls_container_ref=row.client_ca_tls_container_ref,
+                client_authentication=row.client_authentication,
+                client_crl_container_ref=row.client_crl_container_ref,
+                tls_ciphers=row.tls_ciphers,
+                tls_versions=row.tls_versions,
+                alpn_protocols=row.alpn_protocols,
+                hsts_max_age=row.hsts_max_age,
+                hsts_include_subdomains=row.hsts_include_subdomains,
+                hsts_preload=row.hsts_preload,
             )
             for row in tree.listeners
             if not row.deleted
         ),
         pools=_pools_of(tree),
+        additional_vips=root.additional_vips,
     )
 
 
@@ -221,6 +265,7 @@ def _pools_of(tree: LoadBalancerTree) -> tuple[ServicePool, ...]:
                     monitor_address=row.monitor_address,
                     monitor_port=row.monitor_port,
                     name=row.name,
+                    vnic_type=row.vnic_type,
                 )
             )
     monitors = {
@@ -252,6 +297,13 @@ def _pools_of(tree: LoadBalancerTree) -> tuple[ServicePool, ...]:
             members=tuple(members.get(row.id, ())),
             monitor=monitors.get(row.id),
             name=row.name,
+            tls_enabled=row.tls_enabled,
+            tls_container_ref=row.tls_container_ref,
+            ca_tls_container_ref=row.ca_tls_container_ref,
+            crl_container_ref=row.crl_container_ref,
+            tls_ciphers=row.tls_ciphers,
+            tls_versions=row.tls_versions,
+            alpn_protocols=row.alpn_protocols,
         )
         for row in tree.pools
         if not row.deleted

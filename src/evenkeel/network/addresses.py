@@ -1,6 +1,6 @@
 """Which subnet and which address a VIP may have: pure rules over the subnets that are known."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from evenkeel.core.errors import Invalid, NotFound
@@ -60,7 +60,25 @@ def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) 
     return next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])
 
 
-def parsed_address(address: str) -> Address:
+def check_subnets(subnets: Sequence[Subnet]) -> None:
+    """Of all addresses of one load balancer, in Octavia's words. Raises :class:`Invalid`."""
+    if len({subnet.id for subnet in subnets}) < len(subnets):
+        raise duplicate_subnet()
+    if len(networks := sorted({subnet.network_id for subnet in subnets})) > 1:
+        raise Invalid(
+            "Validation failure: additional_vips: All VIP subnets must belong to the same network. These are of "
+            f"{', '.join(networks)}."
+        )
+
+
+def duplicate_subnet() -> Invalid:
+    """Two addresses of one load balancer on one subnet."""
+    return Invalid(
+        "Validation failure: additional_vips: Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet."
+    )
+
+
+def parsed_address(address: str, field: str = "vip_address") -> Address:
     """The address. Raises :class:`Invalid`."""
     try:
         if "%" in address:
@@ -68,23 +86,25 @@ def parsed_address(address: str) -> Address:
         return ip_address(address)
     except ValueError as error:
         raise Invalid(
-            f"Invalid input for field/attribute vip_address. Value: '{address}'. "
-            "Value should be an IPv4 or IPv6 address."
+            f"Invalid input for field/attribute {field}. Value: '{address}'. Value should be an IPv4 or IPv6 address."
         ) from error
 
 
-def check_address(wanted: Address, subnet: Subnet) -> None:
+def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -> None:
     """Raises :class:`Invalid` if no VIP of the subnet can have that address."""
     network = ip_network(subnet.cidr)
+    code = "address_not_usable"
     if wanted not in network:
+        code = "address_outside"
         problem = f"is outside subnet {subnet.id}; allowed are addresses of {subnet.cidr}"
     elif subnet.gateway_ip and wanted == ip_address(subnet.gateway_ip):
+        code = "gateway_address"
         problem = f"is the gateway of subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
     elif network.prefixlen < network.max_prefixlen - 1 and wanted in reserved_addresses(network):
         problem = f"is reserved in subnet {subnet.id}; allowed are host addresses of {subnet.cidr}"
     else:
         return
-    raise Invalid(f"Invalid input for field/attribute vip_address. Value: '{wanted}'. The address {problem}.")
+    raise Invalid(f"Invalid input for field/attribute {field}. Value: '{wanted}'. The address {problem}.", code=code)
 
 
 def reserved_addresses(network: Net) -> tuple[Address, ...]:

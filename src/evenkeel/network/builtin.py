@@ -7,16 +7,18 @@ outside the database, so there is nothing to give back.
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from ipaddress import ip_network
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound, Unsupported
 from evenkeel.core.model import Subnet
-from evenkeel.core.network import Segment, VipClaim, VipPort
+from evenkeel.core.network import NO_OPTIONS, PortOptions, Segment, VipClaim, VipPort, WantedVip
 from evenkeel.core.ports import LookUp
-from evenkeel.network.addresses import Address, check_address, choose_subnet, parsed_address
+from evenkeel.network.addresses import Address, check_address, check_subnets, choose_subnet, parsed_address
 
 PORT_NAMESPACE = uuid.UUID("5c8b6f9e-2d5c-4c39-9a55-1f7b3a4f0c11")
 """Port ids are derived from load balancer ids: a repeated plan names the same port."""
@@ -48,6 +50,11 @@ class BuiltinNetwork:
         self._known: tuple[Subnet, ...] = ()
         self._read_at_seconds = -float("inf")
 
+    @property
+    def has_ports(self) -> bool:
+        """Ids of ports are names here, and nothing else."""
+        return False
+
     async def plan_vip(
         self,
         *,
@@ -58,6 +65,8 @@ class BuiltinNetwork:
         port_id: str | None,
         address: str | None,
         marked: VipPort | None = None,
+        additional: Sequence[WantedVip] = (),
+        options: PortOptions = NO_OPTIONS,
     ) -> VipPlan:
         """How the VIP is to be taken. Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming
         the field."""
@@ -67,14 +76,23 @@ class BuiltinNetwork:
         subnet = await self._find(project_id, subnet_id, network_id, wanted)
         if wanted is not None:
             check_address(wanted, subnet)
-        return VipPlan(
-            subnet_id=subnet.id,
-            network_id=subnet.network_id,
-            port_id=str(uuid.uuid5(PORT_NAMESPACE, load_balancer_id)),
-            address=None if wanted is None else str(wanted),
-            allocation_start=subnet.allocation_start,
-            allocation_end=subnet.allocation_end,
-        )
+        port = str(uuid.uuid5(PORT_NAMESPACE, load_balancer_id))
+        more = await self._find_more(project_id, subnet, additional)
+        return replace(_plan(subnet, wanted, port), additional=tuple(_plan(*each, port) for each in more))
+
+    async def _find_more(
+        self, project_id: str, first: Subnet, additional: Sequence[WantedVip]
+    ) -> list[tuple[Subnet, Address | None]]:
+        """The subnets and addresses of additional VIPs. Raises :class:`Invalid`, :class:`NotFound`."""
+        found: list[tuple[Subnet, Address | None]] = []
+        for each in additional:
+            wanted = None if each.address is None else parsed_address(each.address, "additional_vips.ip_address")
+            found.append((await self._find(project_id, each.subnet_id, None, wanted), wanted))
+        check_subnets([first, *(subnet for subnet, _ in found)])
+        for subnet, wanted in found:
+            if wanted is not None:
+                check_address(wanted, subnet, "additional_vips.ip_address")
+        return found
 
     async def abandon_vip(self, plan: VipPlan) -> None:
         """Nothing was taken outside the database."""
@@ -82,6 +100,12 @@ class BuiltinNetwork:
     async def release_vip(self, claim: VipClaim) -> bool:
         """Nothing was taken outside the database."""
         return False
+
+    async def check_options(self, project_id: str, options: PortOptions) -> None:
+        """There is nothing that could tell which policies and groups there are: any id is kept and shown."""
+
+    async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
+        """There is no port that could have any."""
 
     async def segment(self, network_id: str, subnet_id: str) -> Segment:
         """The pool's subnet: the devices are attached to it already. Raises :class:`NotFound`."""
@@ -95,7 +119,10 @@ class BuiltinNetwork:
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: str | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """Subnets and their networks; there is nothing else."""
+        """Subnets and their networks. Of QoS policies and security groups, of which nothing is known here, each that
+        is asked for by its id is there."""
+        if kind in ("policies", "security_groups"):
+            return _echoed(filters, project_id)
         if kind not in ("subnets", "networks"):
             return ()
         subnets = [row for row in await self._store.subnets() if project_id in (None, row.project_id or project_id)]
@@ -113,6 +140,26 @@ class BuiltinNetwork:
         self._known = await self._store.subnets()
         self._read_at_seconds = self._monotonic()
         return choose_subnet(self._known, project_id, subnet_id, network_id, wanted)
+
+
+def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
+    return VipPlan(
+        subnet_id=subnet.id,
+        network_id=subnet.network_id,
+        port_id=port_id,
+        address=None if wanted is None else str(wanted),
+        allocation_start=subnet.allocation_start,
+        allocation_end=subnet.allocation_end,
+    )
+
+
+def _echoed(filters: Mapping[str, str], project_id: str | None) -> tuple[dict[str, Any], ...]:
+    """What the stock command line asks for by id or name before it uses it: under either, it is called so."""
+    named = {filters[name] for name in ("id", "name") if name in filters}
+    if len(named) != 1:
+        return ()
+    (name,) = named
+    return ({"id": name, "name": name, "project_id": project_id or "", "tenant_id": project_id or ""},)
 
 
 def _shown(subnet: Subnet) -> dict[str, Any]:

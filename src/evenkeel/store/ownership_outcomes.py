@@ -25,6 +25,7 @@ class Standing(Value):
     operating_status: OperatingStatus
     status_reason: str = ""
     pending_deadline: float | None = None
+    vip_leaving_revision: int | None = None
 
 
 class Settlement(Value):
@@ -38,6 +39,8 @@ class Settlement(Value):
     """Children up to this revision are on the device."""
     failed: bool = False
     """Pending children failed with it."""
+    vip_left: bool = False
+    """The device let go of the VIP that was given up: its address is free."""
 
     @property
     def first(self) -> bool:
@@ -45,13 +48,14 @@ class Settlement(Value):
         return self.was.applied_revision == 0 and self.confirmed_revision is not None
 
 
-def settle(was: Standing, outcome: Applied) -> Settlement | None:
-    """The consequence of one outcome; None if it is old news or says nothing about this history."""
+def settle(was: Standing, outcome: Applied, *, carries_traffic: bool = True) -> Settlement | None:
+    """The consequence of one outcome; None if it is old news or says nothing about this history. ``carries_traffic``:
+    the device does, so what it holds is ONLINE until it is seen otherwise."""
     if outcome.revision > was.revision:
         return None
     if outcome.error:
         return _waiting(was, outcome) if outcome.waiting else _failed(was, outcome)
-    return _confirmed(was, outcome.revision)
+    return _confirmed(was, outcome.revision, carries_traffic)
 
 
 def _waiting(was: Standing, outcome: Applied) -> Settlement | None:
@@ -74,17 +78,20 @@ def _failed(was: Standing, outcome: Applied) -> Settlement | None:
     return None if now == was else Settlement(was=was, now=now, failed=True)
 
 
-def _confirmed(was: Standing, revision: int) -> Settlement | None:
+def _confirmed(was: Standing, revision: int, carries_traffic: bool) -> Settlement | None:
     if revision < was.applied_revision:
         return None
-    now = replace(was, applied_revision=revision, operating_status=_operating(was))
+    now = replace(was, applied_revision=revision, operating_status=_operating(was, carries_traffic))
+    vip_left = was.vip_leaving_revision is not None and revision >= was.vip_leaving_revision
+    if vip_left:
+        now = replace(now, vip_leaving_revision=None)
     if revision < was.revision:
         now = replace(now, provisioning_status=_behind(was.provisioning_status))
     elif was.deleted:
         return Settlement(was=was, now=was, removed=True)
     else:
         now = replace(now, provisioning_status=ProvisioningStatus.ACTIVE, status_reason="", pending_deadline=None)
-    return None if now == was else Settlement(was=was, now=now, confirmed_revision=revision)
+    return None if now == was else Settlement(was=was, now=now, confirmed_revision=revision, vip_left=vip_left)
 
 
 def _behind(status: ProvisioningStatus) -> ProvisioningStatus:
@@ -92,7 +99,7 @@ def _behind(status: ProvisioningStatus) -> ProvisioningStatus:
     return ProvisioningStatus.PENDING_UPDATE if status is ProvisioningStatus.PENDING_CREATE else status
 
 
-def _operating(was: Standing) -> OperatingStatus:
+def _operating(was: Standing, carries_traffic: bool) -> OperatingStatus:
     """A first guess at the first confirmation; from then on observation says."""
-    first = was.applied_revision == 0 and was.operating_status is OperatingStatus.OFFLINE
+    first = carries_traffic and was.applied_revision == 0 and was.operating_status is OperatingStatus.OFFLINE
     return OperatingStatus.ONLINE if first and was.admin_state_up else was.operating_status

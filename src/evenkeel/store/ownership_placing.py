@@ -74,9 +74,13 @@ class PlacingPart(Part):
         """See :meth:`evenkeel.core.ports.OwnershipStore.assign`."""
         return await self._db.write(lambda connection: _assign_all(connection, steps))
 
-    async def start_handover(self, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+    async def start_handover(
+        self, shard_id: str, seen_epoch: int, agent_id: str, *, rebind: bool = False
+    ) -> ShardOwner | None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.start_handover`."""
-        return await self._db.write(lambda connection: _start_handover(connection, shard_id, seen_epoch, agent_id))
+        return await self._db.write(
+            lambda connection: _start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
+        )
 
 
 # -- placing
@@ -246,7 +250,9 @@ def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
     )
 
 
-def _start_handover(connection: Connection, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+def _start_handover(
+    connection: Connection, shard_id: str, seen_epoch: int, agent_id: str, rebind: bool
+) -> ShardOwner | None:
     shard = _seen(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
         return None
@@ -260,7 +266,7 @@ def _start_handover(connection: Connection, shard_id: str, seen_epoch: int, agen
             _shard.c.handover_to.is_(None),
             _fit(agent_id),
         )
-        .values(handover_to=agent_id, handover_at=db_now())
+        .values(handover_to=agent_id, handover_at=db_now(), home_agent_id=agent_id if rebind else shard.home_agent_id)
     )
     if asked.rowcount == 0 or shard.acting_agent_id not in hosts:
         return None

@@ -38,6 +38,7 @@ from evenkeel.store.ownership_capacity import confirm, is_limited
 from evenkeel.store.ownership_outcomes import Settlement, Standing, settle
 from evenkeel.store.ownership_sql import batches
 from evenkeel.store.part import Part
+from evenkeel.store.vip_leaving import free_vips
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -79,8 +80,8 @@ def _record_applied(connection: Connection, report: ReportApplied) -> ReportRece
     if shard is None:
         return ReportReceipt(stale=True)
     for batch in batches(newest_outcomes(report.outcomes)):
-        settlements = _settlements(connection, report.shard_id, batch)
-        write_settlements(connection, settlements)
+        settlements = _settlements(connection, report, batch)
+        write_settlements(connection, settlements, carries_traffic=report.carries_traffic)
         if shard.limited and (made := [each.was.id for each in settlements if each.first]):
             confirm(connection, made)
         record_events(connection, [row for each in settlements for row in _events(each, shard.environment, report)])
@@ -97,11 +98,12 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
     return [newest[id_] for id_ in sorted(newest)]
 
 
-def _settlements(connection: Connection, shard_id: str, outcomes: Sequence[Applied]) -> list[Settlement]:
+def _settlements(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> list[Settlement]:
     by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
-    statement = standing_of().where(among(_root.c.id, by_id), _root.c.shard_id == shard_id)
+    statement = standing_of().where(among(_root.c.id, by_id), _root.c.shard_id == report.shard_id)
     standings = [standing(row) for row in connection.execute(statement)]
-    return [each for was in standings if (each := settle(was, by_id[was.id])) is not None]
+    settled = (settle(was, by_id[was.id], carries_traffic=report.carries_traffic) for was in standings)
+    return [each for each in settled if each is not None]
 
 
 def standing_of() -> Select[Any]:
@@ -144,8 +146,10 @@ def _events(settlement: Settlement, environment: str, report: ReportApplied) -> 
 # -- writing
 
 
-def write_settlements(connection: Connection, settlements: Sequence[Settlement]) -> None:
-    """Write what became of locked load balancers: at most 22 statements however many they are."""
+def write_settlements(
+    connection: Connection, settlements: Sequence[Settlement], *, carries_traffic: bool = True
+) -> None:
+    """Write what became of locked load balancers: at most 25 statements however many they are."""
     kept = [each for each in settlements if not each.removed]
     confirmed = [
         {"b_id": each.was.id, "b_revision": each.confirmed_revision}
@@ -155,10 +159,11 @@ def write_settlements(connection: Connection, settlements: Sequence[Settlement])
     failed = [{"b_id": each.was.id} for each in kept if each.failed]
     _execute(connection, _REMOVE, [{"b_id": each.was.id} for each in settlements if each.removed])
     _execute(connection, _CHANGE, [_change(each.now) for each in kept])
+    free_vips(connection, [each.was.id for each in settlements if each.vip_left])
     unsettled = _unsettled_children(connection, [each.was.id for each in kept])
     for table in CHILD_TABLES:
         if (table.name, False) in unsettled:
-            _execute(connection, _CONFIRM_CHILDREN[table.name], confirmed)
+            _execute(connection, _CONFIRM_CHILDREN[table.name, carries_traffic], confirmed)
         if (table.name, True) in unsettled:
             _execute(connection, _REMOVE_CHILDREN[table.name], confirmed)
         if unsettled & {(table.name, False), (table.name, True)}:
@@ -211,7 +216,7 @@ def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[
     return or_(*(column == value for value in values))
 
 
-def _first_operating_status(table: Table) -> ColumnElement[str]:
+def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElement[str]:
     """The first guess for a child that was never confirmed; what observation said before stays."""
     status, up = table.c.operating_status, table.c.admin_state_up
     if table in UNOBSERVED:
@@ -219,7 +224,7 @@ def _first_operating_status(table: Table) -> ColumnElement[str]:
     new = _one_of(table.c.provisioning_status, (ProvisioningStatus.PENDING_CREATE.value, ERROR))
     offline = status == OperatingStatus.OFFLINE.value
     if table is not schema.member:
-        return case((and_(new, offline, up), OperatingStatus.ONLINE.value), else_=status)
+        return case((and_(new, offline, up), OperatingStatus.ONLINE.value), else_=status) if carries_traffic else status
     unwatched = ~exists().where(
         schema.health_monitor.c.pool_id == table.c.pool_id, schema.health_monitor.c.deleted == false()
     )
@@ -231,7 +236,7 @@ def _first_operating_status(table: Table) -> ColumnElement[str]:
     )
 
 
-def _confirm_children(table: Table) -> Update:
+def _confirm_children(table: Table, carries_traffic: bool) -> Update:
     return (
         update(table)
         .where(
@@ -242,7 +247,8 @@ def _confirm_children(table: Table) -> Update:
         )
         # in this order, because MariaDB lets a later assignment see an earlier one
         .ordered_values(
-            (table.c.operating_status, _first_operating_status(table)), (table.c.provisioning_status, ACTIVE)
+            (table.c.operating_status, _first_operating_status(table, carries_traffic)),
+            (table.c.provisioning_status, ACTIVE),
         )
     )
 
@@ -263,6 +269,8 @@ def _fail_children(table: Table) -> Update:
     )
 
 
-_CONFIRM_CHILDREN = {table.name: _confirm_children(table) for table in CHILD_TABLES}
+_CONFIRM_CHILDREN = {
+    (table.name, traffic): _confirm_children(table, traffic) for table in CHILD_TABLES for traffic in (True, False)
+}
 _REMOVE_CHILDREN = {table.name: _remove_children(table) for table in CHILD_TABLES}
 _FAIL_CHILDREN = {table.name: _fail_children(table) for table in CHILD_TABLES}

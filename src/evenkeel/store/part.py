@@ -10,6 +10,8 @@ class StoreOptions(Value):
 
     pending_deadline_seconds: float = 300.0
     """A placed object that is PENDING for longer becomes ERROR (and is still retried)."""
+    strict_immutability: bool = False
+    """A load balancer that is not ACTIVE, and everything of it, takes no changes, as in Octavia."""
     default_quotas: Quotas = Quotas()
     """Of projects that have none of their own."""
 

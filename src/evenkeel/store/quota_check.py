@@ -92,9 +92,14 @@ def _counts(names: tuple[str, ...]) -> Select[Any]:
 
 
 def _count(table: Table) -> Any:
-    return (
-        select(func.count())
-        .select_from(table)
-        .where(table.c.project_id == bindparam("quota_project_id"), table.c.deleted == false())
-        .scalar_subquery()
-    )
+    own = table.c.project_id == bindparam("quota_project_id")
+    if table is schema.health_monitor:
+        # one that pools share counts once, whether any has it or not
+        shared = schema.shared_monitor
+        alone = select(func.count()).select_from(shared).where(shared.c.project_id == bindparam("quota_project_id"))
+        return _live_count(table, own, table.c.shared_monitor_id.is_(None)) + alone.scalar_subquery()
+    return _live_count(table, own)
+
+
+def _live_count(table: Table, *conditions: ColumnElement[bool]) -> Any:
+    return select(func.count()).select_from(table).where(*conditions, table.c.deleted == false()).scalar_subquery()

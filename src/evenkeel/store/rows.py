@@ -14,6 +14,8 @@ from sqlalchemy import Column, Table
 from evenkeel.core.control import Agent, Environment, Event, Shard
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import (
+    DATAGRAM_PROTOCOLS,
+    AlpnProtocol,
     HealthMonitor,
     L7Policy,
     L7Rule,
@@ -24,6 +26,7 @@ from evenkeel.core.model import (
     Resource,
     SessionPersistence,
     Subnet,
+    TlsVersion,
     Vip,
 )
 from evenkeel.core.statuses import FailbackMode, OperatingStatus, ProvisioningStatus
@@ -35,14 +38,18 @@ _PROVISIONING = {status.value: status for status in ProvisioningStatus}
 _OPERATING = {status.value: status for status in OperatingStatus}
 _texts = msgspec.json.Decoder(tuple[str, ...])
 _text_map = msgspec.json.Decoder(dict[str, str])
+_versions = msgspec.json.Decoder(tuple[TlsVersion, ...])
+_alpn = msgspec.json.Decoder(tuple[AlpnProtocol, ...])
 _persistence = msgspec.json.Decoder(SessionPersistence)
 _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
+_vips = msgspec.json.Decoder(tuple[Vip, ...])
 _serving = msgspec.json.Decoder(tuple[ShardEpoch, ...])
 _capacity = msgspec.json.Decoder(dict[str, CapacityFigure])
 
-JSON_FIELDS = frozenset({"tags", "insert_headers", "session_persistence", "allowed_cidrs"})
+_TLS_LISTS = ("sni_container_refs", "tls_versions", "alpn_protocols")
+_LISTS = frozenset({"tags", "allowed_cidrs", "additional_vips", "vip_sg_ids", *_TLS_LISTS})
+JSON_FIELDS = _LISTS | {"insert_headers", "session_persistence"}
 """Attributes kept as JSON text: no filter or order by them."""
-_LISTS = frozenset({"tags", "allowed_cidrs"})
 
 
 def _columns(table: Table, names: str) -> Columns:
@@ -56,24 +63,31 @@ _COMMONS = len(_COMMON.split())
 LOAD_BALANCER_COLUMNS = _columns(
     schema.load_balancer,
     _COMMON + " description provider vip_address vip_subnet_id vip_network_id vip_port_id applied_revision"
-    " status_reason operating_reason shard_id flavor_id availability_zone zone_group_number",
+    " status_reason operating_reason shard_id flavor_id availability_zone zone_group_number root_pool_id"
+    " vip_leaving_revision additional_vips vip_qos_policy_id vip_sg_ids vip_vnic_type",
 )
 LISTENER_COLUMNS = _columns(
     schema.listener,
     _COMMON + " load_balancer_id description protocol protocol_port connection_limit default_pool_id insert_headers"
-    " timeout_client_data timeout_member_connect timeout_member_data timeout_tcp_inspect allowed_cidrs",
+    " timeout_client_data timeout_member_connect timeout_member_data timeout_tcp_inspect allowed_cidrs"
+    " default_tls_container_ref sni_container_refs client_ca_tls_container_ref client_authentication"
+    " client_crl_container_ref tls_ciphers tls_versions alpn_protocols hsts_max_age hsts_include_subdomains"
+    " hsts_preload",
 )
 POOL_COLUMNS = _columns(
-    schema.pool, _COMMON + " load_balancer_id description protocol lb_algorithm session_persistence"
+    schema.pool,
+    _COMMON + " load_balancer_id description protocol lb_algorithm session_persistence subnet_id tls_enabled"
+    " tls_container_ref ca_tls_container_ref crl_container_ref tls_ciphers tls_versions alpn_protocols",
 )
 MEMBER_COLUMNS = _columns(
     schema.member,
-    _COMMON + " load_balancer_id pool_id address protocol_port weight backup subnet_id monitor_address monitor_port",
+    _COMMON + " load_balancer_id pool_id address protocol_port weight backup subnet_id monitor_address monitor_port"
+    " vnic_type",
 )
 HEALTH_MONITOR_COLUMNS = _columns(
     schema.health_monitor,
     _COMMON + " load_balancer_id pool_id type delay timeout max_retries max_retries_down http_method url_path"
-    " expected_codes http_version domain_name",
+    " expected_codes http_version domain_name shared_monitor_id",
 )
 L7POLICY_COLUMNS = _columns(
     schema.l7policy,
@@ -92,7 +106,8 @@ def load_balancer_of(
     """The load balancer of a row of ``LOAD_BALANCER_COLUMNS``."""
     id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
     description, provider, address, subnet, network, port, applied, reason, *rest = row[_COMMONS:]
-    operating_reason, shard, flavor, zone, zone_group = rest
+    operating_reason, shard, flavor, zone, zone_group, root_pool, leaving, *more = rest
+    more_vips, qos_policy, security_groups, vnic_type = more
     return LoadBalancer(
         id=id_,
         project_id=project,
@@ -107,7 +122,7 @@ def load_balancer_of(
         updated_at=updated,
         description=description,
         provider=provider,
-        vip=Vip(address=address, subnet_id=subnet, network_id=network, port_id=port),
+        vip=vip_of(address, subnet, network, port),
         applied_revision=applied,
         status_reason=reason,
         operating_reason=operating_reason,
@@ -115,15 +130,48 @@ def load_balancer_of(
         flavor_id=flavor,
         availability_zone=zone,
         zone_group_number=zone_group,
+        root_pool_id=root_pool,
+        vip_leaving_revision=leaving,
+        additional_vips=vips_of(more_vips),
+        vip_qos_policy_id=qos_policy,
+        vip_sg_ids=_text_list(security_groups),
+        vip_vnic_type=vnic_type,
         listener_ids=tuple(listener_ids),
         pool_ids=tuple(pool_ids),
     )
 
 
+NO_NETWORK = ""
+
+
+def vip_of(address: str, subnet_id: str, network_id: str, port_id: str) -> Vip | None:
+    """The VIP that columns say; see :func:`vip_columns`."""
+    if network_id == NO_NETWORK:
+        return None
+    return Vip(address=address, subnet_id=subnet_id, network_id=network_id, port_id=port_id)
+
+
+def vips_of(text: str) -> tuple[Vip, ...]:
+    """The additional VIPs that a column says."""
+    return () if text == "[]" else _vips.decode(text)
+
+
+def vip_columns(load_balancer_id: str, vip: Vip | None) -> dict[str, str]:
+    """No VIP is an address of no network that nobody else has, as (network, address) is unique."""
+    vip = vip or Vip(address=load_balancer_id, subnet_id="", network_id=NO_NETWORK, port_id="")
+    return {
+        "vip_address": vip.address,
+        "vip_subnet_id": vip.subnet_id,
+        "vip_network_id": vip.network_id,
+        "vip_port_id": vip.port_id,
+    }
+
+
 def listener_of(row: Sequence[Any], l7policy_ids: Iterable[str] = ()) -> Listener:
     """The listener of a row of ``LISTENER_COLUMNS``."""
     id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, description, protocol, port, limit, pool, headers, client, connect, data, inspect, cidrs = row[_COMMONS:]
+    lb, description, protocol, port, limit, pool, headers, client, connect, data, inspect, cidrs, *tls = row[_COMMONS:]
+    ref, sni_refs, ca_ref, authentication, crl_ref, ciphers, versions, alpn, max_age, subdomains, preload = tls
     return Listener(
         id=id_,
         project_id=project,
@@ -148,6 +196,17 @@ def listener_of(row: Sequence[Any], l7policy_ids: Iterable[str] = ()) -> Listene
         timeout_member_data=data,
         timeout_tcp_inspect=inspect,
         allowed_cidrs=_text_list(cidrs),
+        default_tls_container_ref=ref,
+        sni_container_refs=_text_list(sni_refs),
+        client_ca_tls_container_ref=ca_ref,
+        client_authentication=authentication,
+        client_crl_container_ref=crl_ref,
+        tls_ciphers=ciphers,
+        tls_versions=_tls_versions(versions),
+        alpn_protocols=_alpn_protocols(alpn),
+        hsts_max_age=max_age,
+        hsts_include_subdomains=subdomains,
+        hsts_preload=preload,
         l7policy_ids=tuple(l7policy_ids),
     )
 
@@ -160,7 +219,8 @@ def pool_of(
 ) -> Pool:
     """The pool of a row of ``POOL_COLUMNS``."""
     id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, description, protocol, algorithm, persistence = row[_COMMONS:]
+    lb, description, protocol, algorithm, persistence, subnet, tls_enabled, *tls = row[_COMMONS:]
+    ref, ca_ref, crl_ref, ciphers, versions, alpn = tls
     return Pool(
         id=id_,
         project_id=project,
@@ -178,6 +238,14 @@ def pool_of(
         protocol=protocol,
         lb_algorithm=algorithm,
         session_persistence=None if persistence is None else _persistence.decode(persistence),
+        subnet_id=subnet,
+        tls_enabled=tls_enabled,
+        tls_container_ref=ref,
+        ca_tls_container_ref=ca_ref,
+        crl_container_ref=crl_ref,
+        tls_ciphers=ciphers,
+        tls_versions=_tls_versions(versions),
+        alpn_protocols=_alpn_protocols(alpn),
         listener_ids=tuple(listener_ids),
         member_ids=tuple(member_ids),
         health_monitor_id=health_monitor_id,
@@ -187,7 +255,7 @@ def pool_of(
 def member_of(row: Sequence[Any]) -> Member:
     """The member of a row of ``MEMBER_COLUMNS``."""
     id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, pool, address, port, weight, backup, subnet, monitor_address, monitor_port = row[_COMMONS:]
+    lb, pool, address, port, weight, backup, subnet, monitor_address, monitor_port, vnic_type = row[_COMMONS:]
     return Member(
         id=id_,
         project_id=project,
@@ -209,13 +277,15 @@ def member_of(row: Sequence[Any]) -> Member:
         subnet_id=subnet,
         monitor_address=monitor_address,
         monitor_port=monitor_port,
+        vnic_type=vnic_type,
     )
 
 
 def health_monitor_of(row: Sequence[Any]) -> HealthMonitor:
     """The health monitor of a row of ``HEALTH_MONITOR_COLUMNS``."""
     id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, pool, type_, delay, timeout, retries, retries_down, method, path, codes, version, domain = row[_COMMONS:]
+    lb, pool, type_, delay, timeout, retries, retries_down, method, path, codes, *rest = row[_COMMONS:]
+    version, domain, shared = rest
     return HealthMonitor(
         id=id_,
         project_id=project,
@@ -240,6 +310,7 @@ def health_monitor_of(row: Sequence[Any]) -> HealthMonitor:
         expected_codes=codes,
         http_version=version,
         domain_name=domain,
+        shared_monitor_id=shared,
     )
 
 
@@ -299,6 +370,14 @@ def l7rule_of(row: Sequence[Any]) -> L7Rule:
 
 def _text_list(text: str) -> tuple[str, ...]:
     return () if text == "[]" else _texts.decode(text)
+
+
+def _tls_versions(text: str) -> tuple[TlsVersion, ...]:
+    return () if text == "[]" else _versions.decode(text)
+
+
+def _alpn_protocols(text: str) -> tuple[AlpnProtocol, ...]:
+    return () if text == "[]" else _alpn.decode(text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,17 +440,19 @@ def row_of(value: Resource) -> dict[str, Any]:
     """The whole row of a tenant object."""
     row = {name: _encoded(name, getattr(value, name)) for name in _FIELDS[type(value)]}
     if isinstance(value, LoadBalancer):
-        vip = value.vip
-        row.update(
-            vip_address=vip.address,
-            vip_subnet_id=vip.subnet_id,
-            vip_network_id=vip.network_id,
-            vip_port_id=vip.port_id,
-        )
+        row.update(vip_columns(value.id, value.vip))
     row["provisioning_status"] = value.provisioning_status.value
     row["operating_status"] = value.operating_status.value
-    row["live_key"] = value.id if value.deleted else ""
+    row["live_key"] = live_key_of(value)
     return row
+
+
+def live_key_of(value: Resource) -> str:
+    """What unique constraints tell rows apart by: deleted ones by their ids; of live listeners each protocol that is
+    no TCP, because it has port numbers of its own."""
+    if value.deleted:
+        return value.id
+    return value.protocol if isinstance(value, Listener) and value.protocol in DATAGRAM_PROTOCOLS else ""
 
 
 # -- what operators see

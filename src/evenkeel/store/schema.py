@@ -2,8 +2,8 @@
 
 * Times are ``Double`` seconds by the database's clock (:class:`evenkeel.store.clock.db_now`).
 * Tenant rows are never removed by a tenant's delete: ``deleted`` is set and the row goes when the device
-  confirmed. ``live_key`` is empty on a live row and the row's own id on a deleted one, so that unique constraints
-  bind live rows only and a successor may be made at once.
+  confirmed. ``live_key`` is the row's own id on a deleted row and the same on all live ones (but listeners of UDP and
+  SCTP have their protocol there), so that unique constraints bind live rows only and a successor may be made at once.
 * Sequences of strings and small maps are JSON text.
 """
 
@@ -237,6 +237,10 @@ load_balancer = Table(
     Column("vip_subnet_id", ID, nullable=False),
     Column("vip_network_id", ID, nullable=False),
     Column("vip_port_id", ID, nullable=False),
+    Column("additional_vips", Text, nullable=False, default="[]", server_default="[]"),  # JSON list of VIPs
+    Column("vip_qos_policy_id", ID),
+    Column("vip_sg_ids", Text, nullable=False, default="[]", server_default="[]"),
+    Column("vip_vnic_type", String(16), nullable=False, default="normal", server_default="normal"),
     Column("applied_revision", BigInteger, nullable=False),
     Column("status_reason", Text, nullable=False),
     Column("operating_reason", NAME, nullable=False, default="", server_default=""),  # why DEGRADED, for people
@@ -246,6 +250,8 @@ load_balancer = Table(
     Column("flavor_id", ID, ForeignKey("flavor.id"), index=True),
     Column("availability_zone", NAME, ForeignKey("availability_zone.name"), index=True),
     Column("zone_group_number", Integer),  # the only device group it may go to, by its zone; NULL: any
+    Column("root_pool_id", ID),  # made for this pool through LBaaS v1; NULL: made as a load balancer
+    Column("vip_leaving_revision", BigInteger),  # what gives the VIP up, and is not confirmed yet
     # no live_key: the address stays taken until the device has let go of it
     UniqueConstraint("vip_network_id", "vip_address"),
     # "what is to be done in this shard" is revision > applied_revision OR ERROR: see ix below and store/ownership
@@ -254,6 +260,26 @@ load_balancer = Table(
     Index("ix_load_balancer_created", "created_at", "id"),
     Index("ix_load_balancer_pending_deadline", "pending_deadline"),
     Index("ix_load_balancer_vip_port_id", "vip_port_id"),
+)
+
+vip_address = Table(  # every address that load balancers hold, so that no two hold the same: see store/vip_addresses
+    "vip_address",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("address", String(64), primary_key=True),
+    Column("network_id", ID, nullable=False),
+    Column("subnet_id", ID, nullable=False, index=True),
+    UniqueConstraint("network_id", "address"),
+)
+
+vip_port_change = Table(  # the network service is to be told what the VIP's port is to be: see store/vip_port_changes
+    "vip_port_change",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("revision", BigInteger, nullable=False),  # of the load balancer, as it was changed last
+    Column("security_groups", Boolean, nullable=False),  # they are among what changed
+    Column("due_at", Double, nullable=False, index=True),
+    Column("attempts", Integer, nullable=False),
 )
 
 
@@ -266,6 +292,15 @@ def _load_balancer_id() -> Column[object]:
     return Column(
         "load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), nullable=False, index=True
     )
+
+
+def _tls_columns() -> list[Column[object]]:
+    """How TLS is spoken, to clients or to members."""
+    return [
+        Column("tls_ciphers", Text),
+        Column("tls_versions", Text, nullable=False, default="[]", server_default="[]"),
+        Column("alpn_protocols", Text, nullable=False, default="[]", server_default="[]"),
+    ]
 
 
 listener = Table(
@@ -283,6 +318,16 @@ listener = Table(
     Column("timeout_member_data", Integer, nullable=False),
     Column("timeout_tcp_inspect", Integer, nullable=False),
     Column("allowed_cidrs", Text, nullable=False, default="[]", server_default="[]"),
+    Column("default_tls_container_ref", NAME),
+    Column("sni_container_refs", Text, nullable=False, default="[]", server_default="[]"),
+    Column("client_ca_tls_container_ref", NAME),
+    Column("client_authentication", String(16), nullable=False, default="NONE", server_default="NONE"),
+    Column("client_crl_container_ref", NAME),
+    *_tls_columns(),
+    Column("hsts_max_age", Integer),
+    Column("hsts_include_subdomains", Boolean, nullable=False, default=False, server_default=false()),
+    Column("hsts_preload", Boolean, nullable=False, default=False, server_default=false()),
+    # live_key tells ports of UDP and SCTP from those of TCP: see rows.live_key_of
     UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
     Index("ix_listener_project_created", "project_id", "created_at", "id"),
 )
@@ -295,6 +340,12 @@ pool = Table(
     Column("protocol", String(16), nullable=False),
     Column("lb_algorithm", String(32), nullable=False),
     Column("session_persistence", Text),
+    Column("subnet_id", ID),  # where its members are, as LBaaS v1 has it
+    Column("tls_enabled", Boolean, nullable=False, default=False, server_default=false()),
+    Column("tls_container_ref", NAME),
+    Column("ca_tls_container_ref", NAME),
+    Column("crl_container_ref", NAME),
+    *_tls_columns(),
     Index("ix_pool_project_created", "project_id", "created_at", "id"),
 )
 
@@ -310,6 +361,7 @@ member = Table(
     Column("subnet_id", ID),
     Column("monitor_address", String(64)),
     Column("monitor_port", Integer),
+    Column("vnic_type", String(16), nullable=False, default="normal", server_default="normal"),
     UniqueConstraint("pool_id", "address", "protocol_port", "live_key"),
     Index("ix_member_project_created", "project_id", "created_at", "id"),
 )
@@ -329,8 +381,29 @@ health_monitor = Table(
     Column("expected_codes", String(255)),
     Column("http_version", Double),
     Column("domain_name", NAME),
+    Column("shared_monitor_id", ID, index=True),  # the one of LBaaS v1 whose place in this pool it takes
     UniqueConstraint("pool_id", "live_key"),
     Index("ix_health_monitor_project_created", "project_id", "created_at", "id"),
+)
+
+shared_monitor = Table(  # a health monitor of LBaaS v1: it stands alone, and any number of pools use it
+    "shared_monitor",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", NAME, nullable=False),
+    Column("admin_state_up", Boolean, nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("delay", Integer, nullable=False),
+    Column("timeout", Integer, nullable=False),
+    Column("max_retries", Integer, nullable=False),
+    Column("http_method", String(16)),
+    Column("url_path", Text),
+    Column("expected_codes", String(255)),
+    # raised by every change and association: the lock that orders them
+    Column("revision", BigInteger, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double),
+    Index("ix_shared_monitor_project_created", "project_id", "created_at", "id"),
 )
 
 l7policy = Table(

@@ -8,12 +8,24 @@ from evenkeel.store.migrations import upgrade
 from evenkeel.store.operator import OperatorPart
 from evenkeel.store.ownership import OwnershipPart
 from evenkeel.store.part import StoreOptions
+from evenkeel.store.pool_rooted import PoolRootedPart
 from evenkeel.store.quotas import QuotaPart
 from evenkeel.store.tenant import TenantPart
+from evenkeel.store.vip_addresses import take_unwritten
 from evenkeel.store.vip_claims import VipClaimsPart
+from evenkeel.store.vip_port_changes import VipPortChangesPart
 
 
-class SqlStore(TenantPart, OperatorPart, OwnershipPart, VipClaimsPart, QuotaPart, CataloguePart):
+class SqlStore(
+    PoolRootedPart,
+    TenantPart,
+    OperatorPart,
+    OwnershipPart,
+    VipClaimsPart,
+    VipPortChangesPart,
+    QuotaPart,
+    CataloguePart,
+):
     """Implements :class:`evenkeel.core.ports.Store`. Use :func:`open_store`."""
 
     @property
@@ -24,6 +36,7 @@ class SqlStore(TenantPart, OperatorPart, OwnershipPart, VipClaimsPart, QuotaPart
     async def start(self) -> None:
         """Connect and bring the schema up to date. Raises :class:`StoreUnavailable`."""
         await self._db.write(upgrade)
+        await self._db.write(take_unwritten)
 
     async def ping(self) -> None:
         """Raises :class:`StoreUnavailable` unless the database answers."""

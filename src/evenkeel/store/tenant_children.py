@@ -6,7 +6,7 @@ forbids (port, address, second monitor) is left to the unique constraints.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, false, select, update
@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound, RequestError
-from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
+from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
 from evenkeel.store import schema
 from evenkeel.store.among import among
 from evenkeel.store.database import Op
@@ -28,12 +28,23 @@ from evenkeel.store.tenant_conflicts import (
     check_rule_count,
     child_conflict,
     duplicate_listener,
-    duplicate_member,
     duplicate_monitor,
+    members_taken,
     second_default_pool,
 )
-from evenkeel.store.tenant_lock import Locked, Target, change_of, immutable, lock, pending, read_any, touch_pool
+from evenkeel.store.tenant_lock import (
+    Locked,
+    Mutable,
+    Target,
+    change_of,
+    immutable,
+    lock,
+    pending,
+    read_any,
+    touch_pool,
+)
 from evenkeel.store.tenant_steps import as_new, insert_all
+from evenkeel.store.vip_leaving import check_has_vip
 
 InPool = TypeVar("InPool", Member, HealthMonitor)
 
@@ -47,22 +58,28 @@ class TenantChildren(Part):
         l7policies: Sequence[L7Policy] = (),
         l7rules: Sequence[L7Rule] = (),
         *,
+        new_pools: Sequence[NewPool] = (),
         project_id: str | None,
     ) -> Change:
         """See :meth:`evenkeel.core.ports.TenantStore.add_listener`."""
         target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
+        for new in new_pools:
+            check_members(new.members)
         for policy_id, count in Counter(rule.l7policy_id for rule in l7rules).items():
             check_rule_count(policy_id, count)
 
         def op(connection: Connection) -> Change:
             locked = self._lock(connection, target)
-            _check_pools(connection, row, l7policies, locked)
-            self._check_quota(connection, locked, row, *l7policies, *l7rules)
+            check_has_vip(locked)
+            _check_pools(connection, row, l7policies, new_pools, locked)
+            parts = [part for new in new_pools for part in new.parts]
+            self._check_quota(connection, locked, row, *l7policies, *l7rules, *parts)
             listener = replace(as_new(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies))
             insert_all(connection, schema.listener, [row_of(listener)])
             insert_all(connection, schema.l7policy, [row_of(as_new(policy, locked)) for policy in l7policies])
             insert_all(connection, schema.l7rule, [row_of(as_new(rule, locked)) for rule in l7rules])
-            return change_of(connection, locked.row, (listener,))
+            made = insert_pools(connection, [as_default(new, row) for new in new_pools], locked)
+            return change_of(connection, locked.row, (listener, *made))
 
         return await self._insert(op, duplicate_listener(row.protocol, row.protocol_port))
 
@@ -93,31 +110,40 @@ class TenantChildren(Part):
                 if row.load_balancer_id not in ("", locked.id):
                     raise NotFound(LISTENER.title, listener_id)
                 check_protocols(_give_pool(connection, listener_id, row.id, locked), row.protocol)
-            return _insert_pool(connection, row, members, monitor, listener_id, locked)
+            new = NewPool(pool=row, members=tuple(members), monitor=monitor)
+            if listener_id is not None:
+                new = replace(new, pool=replace(row, listener_ids=(listener_id,)))
+            return change_of(connection, locked.row, tuple(insert_pools(connection, [new], locked)))
 
         return await self._insert(op)
 
     async def add_member(self, row: Member, *, project_id: str | None) -> Change:
         """``row.pool_id`` is given, ``row.load_balancer_id`` is filled in. Same address and port:
         :class:`Conflict`."""
+        return await self.add_members((row,), project_id=project_id)
+
+    async def add_members(self, rows: Sequence[Member], *, project_id: str | None) -> Change:
+        """See :meth:`evenkeel.core.ports.TenantStore.add_members`."""
+        check_members(rows)
         return await self._insert(
-            lambda connection: self._add_to_pool(connection, row, project_id),
-            duplicate_member(row.address, row.protocol_port),
+            lambda connection: self._add_to_pool(connection, rows, project_id), members_taken(rows)
         )
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
         """``row.pool_id`` is given. A second monitor of the pool: :class:`Conflict`."""
         return await self._insert(
-            lambda connection: self._add_to_pool(connection, row, project_id), duplicate_monitor()
+            lambda connection: self._add_to_pool(connection, (row,), project_id), duplicate_monitor()
         )
 
-    def _add_to_pool(self, connection: Connection, row: InPool, project_id: str | None) -> Change:
-        locked = self._lock(connection, Target(POOL, row.pool_id, project_id))
-        touch_pool(connection, row.pool_id, locked)
-        self._check_quota(connection, locked, row)
-        stored = as_new(row, locked)
-        insert_all(connection, KINDS[type(row)].table, [row_of(stored)])
-        return change_of(connection, locked.row, (stored,))
+    def _add_to_pool(self, connection: Connection, rows: Sequence[InPool], project_id: str | None) -> Change:
+        """All are of one kind and pool."""
+        pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
+        locked = self._lock(connection, Target(POOL, pool_id, project_id))
+        touch_pool(connection, pool_id, locked)
+        self._check_quota(connection, locked, *rows)
+        stored = tuple(as_new(row, locked) for row in rows)
+        insert_all(connection, kind.table, [row_of(row) for row in stored])
+        return change_of(connection, locked.row, stored)
 
     def _check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
         """Raises :class:`QuotaMet` if the project may not have all of these."""
@@ -125,7 +151,9 @@ class TenantChildren(Part):
         check_quota(connection, locked.project_id, made(rows), defaults=defaults, has_quota=locked.has_quota)
 
     def _lock(self, connection: Connection, target: Target) -> Locked:
-        return lock(connection, target, deadline_seconds=self._options.pending_deadline_seconds)
+        options = self._options
+        mutable = Mutable.PART.when(options.strict_immutability)
+        return lock(connection, target, deadline_seconds=options.pending_deadline_seconds, mutable=mutable)
 
     async def _insert(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
         try:
@@ -134,43 +162,55 @@ class TenantChildren(Part):
             raise child_conflict(error, duplicate) from error
 
 
-def _insert_pool(
-    connection: Connection,
-    row: Pool,
-    members: Sequence[Member],
-    monitor: HealthMonitor | None,
-    listener_id: str | None,
-    locked: Locked,
-) -> Change:
-    stored_members = [as_new(replace(member, pool_id=row.id), locked) for member in members]
-    monitors = [] if monitor is None else [as_new(replace(monitor, pool_id=row.id), locked)]
-    pool = replace(
-        as_new(row, locked),
-        listener_ids=() if listener_id is None else (listener_id,),
-        member_ids=tuple(member.id for member in stored_members),
-        health_monitor_id=None if monitor is None else monitor.id,
-    )
-    insert_all(connection, schema.pool, [row_of(pool)])
-    insert_all(connection, schema.member, [row_of(member) for member in stored_members])
+def as_default(new: NewPool, listener: Listener) -> NewPool:
+    """The pool with the listener that comes with it, if that sends to it by default."""
+    if listener.default_pool_id != new.pool.id:
+        return new
+    return replace(new, pool=replace(new.pool, listener_ids=(listener.id,)))
+
+
+def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: Locked) -> list[Child]:
+    """Store new pools with what is in them, by one statement a table."""
+    members = [as_new(replace(row, pool_id=new.pool.id), locked) for new in new_pools for row in new.members]
+    monitors = [
+        as_new(replace(new.monitor, pool_id=new.pool.id), locked) for new in new_pools if new.monitor is not None
+    ]
+    pools = [
+        replace(
+            as_new(new.pool, locked),
+            member_ids=tuple(row.id for row in new.members),
+            health_monitor_id=None if new.monitor is None else new.monitor.id,
+        )
+        for new in new_pools
+    ]
+    insert_all(connection, schema.pool, [row_of(row) for row in pools])
+    insert_all(connection, schema.member, [row_of(row) for row in members])
     insert_all(connection, schema.health_monitor, [row_of(row) for row in monitors])
-    return change_of(connection, locked.row, (pool, *stored_members, *monitors))
+    return [*pools, *members, *monitors]
 
 
-def _check_pools(connection: Connection, row: Listener, policies: Sequence[L7Policy], locked: Locked) -> None:
+def _check_pools(
+    connection: Connection, row: Listener, policies: Sequence[L7Policy], new_pools: Sequence[NewPool], locked: Locked
+) -> None:
     """Raises :class:`NotFound` for a pool that is not of this load balancer, :class:`Invalid` for one that does not
     fit. At most one query."""
+    protocols = {new.pool.id: new.pool.protocol for new in new_pools}
     wanted = [pool_id for pool_id in (row.default_pool_id, *(each.redirect_pool_id for each in policies)) if pool_id]
-    if not wanted:
-        return
-    table = schema.pool
-    statement = select(table.c.id, table.c.protocol).where(
-        among(table.c.id, wanted), table.c.load_balancer_id == locked.id, table.c.deleted == false()
-    )
-    protocols = {found.id: found.protocol for found in connection.execute(statement)}
+    protocols |= _pool_protocols(connection, [pool_id for pool_id in wanted if pool_id not in protocols], locked)
     for pool_id in wanted:
         if pool_id not in protocols:
             raise NotFound(POOL.title, pool_id)
         check_protocols(row.protocol, protocols[pool_id])
+
+
+def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked) -> dict[str, Any]:
+    if not pool_ids:
+        return {}
+    table = schema.pool
+    statement = select(table.c.id, table.c.protocol).where(
+        among(table.c.id, pool_ids), table.c.load_balancer_id == locked.id, table.c.deleted == false()
+    )
+    return {found.id: found.protocol for found in connection.execute(statement)}
 
 
 def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:

@@ -1,19 +1,21 @@
 """What a write is refused for, in Octavia's words, and how a unique constraint that fired is told from another."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.errors import Conflict, Invalid, NotFound, RequestError
 from evenkeel.core.model import (
+    CHILDLESS_PROTOCOL,
     L7_RULES_MAX,
     POOL_PROTOCOLS_OF_LISTENER,
     Listener,
     LoadBalancer,
     LoadBalancerTree,
     Member,
+    port_space,
 )
 
 K = TypeVar("K", bound=Hashable)
@@ -22,23 +24,36 @@ K = TypeVar("K", bound=Hashable)
 def duplicate_listener(protocol: str, port: int) -> Conflict:
     """Two listeners of one load balancer on the same port."""
     return Conflict(
-        f"Another Listener on this Load Balancer is already using protocol {protocol} and protocol_port {port}"
+        f"Another Listener on this Load Balancer is already using protocol {protocol} and protocol_port {port}",
+        code="listener_port_taken",
     )
 
 
 def duplicate_member(address: str, port: int) -> Conflict:
     """Two members of one pool at the same address and port."""
-    return Conflict(f"Another member on this pool is already using ip {address} on protocol_port {port}")
+    return Conflict(
+        f"Another member on this pool is already using ip {address} on protocol_port {port}", code="member_exists"
+    )
+
+
+def members_taken(rows: Sequence[Member]) -> Conflict:
+    """New members, one at least of which is in the pool already."""
+    if len(rows) == 1:
+        return duplicate_member(rows[0].address, rows[0].protocol_port)
+    return Conflict(
+        f"Another member on this pool is already using one of these {len(rows)} addresses and ports",
+        code="member_exists",
+    )
 
 
 def duplicate_monitor() -> Conflict:
     """A second health monitor of a pool."""
-    return Conflict("This pool already has a health monitor")
+    return Conflict("This pool already has a health monitor", code="monitor_exists")
 
 
 def second_default_pool() -> Conflict:
     """A listener is given a pool although it has one."""
-    return Conflict("This listener already has a default pool")
+    return Conflict("This listener already has a default pool", code="default_pool_set")
 
 
 def duplicate_id() -> Conflict:
@@ -60,7 +75,12 @@ def gone_reference(error: IntegrityError, root: LoadBalancer) -> RequestError | 
 
 def pool_in_use(pool_id: str, policy_id: str) -> Conflict:
     """A pool that requests are sent to by a policy."""
-    return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}")
+    return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}", code="in_use")
+
+
+def in_use(title: str, object_id: str, by_title: str, by_id: str) -> Conflict:
+    """Something that is to be deleted and has something else below it, which goes first."""
+    return Conflict(f"{title} {object_id} is in use by {by_title} {by_id}", code="in_use")
 
 
 def too_many_rules(policy_id: str) -> Conflict:
@@ -74,12 +94,20 @@ def check_rule_count(policy_id: str, count: int) -> None:
         raise too_many_rules(policy_id)
 
 
+def childless() -> Invalid:
+    """A pool or policy of a listener that has none."""
+    return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
+
+
 def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
     """Raises :class:`Invalid` unless such a listener may send to such a pool."""
+    if listener_protocol == CHILDLESS_PROTOCOL:
+        raise childless()
     if pool_protocol not in POOL_PROTOCOLS_OF_LISTENER[listener_protocol]:
         raise Invalid(
             f"Validation failure: The pool protocol '{pool_protocol}' is invalid while the listener protocol is"
-            f" '{listener_protocol}'."
+            f" '{listener_protocol}'.",
+            code="protocol_mismatch",
         )
 
 
@@ -138,10 +166,12 @@ def _check_policies(tree: LoadBalancerTree) -> None:
 
 def check_ports(listeners: Iterable[Listener]) -> None:
     """Raises :class:`Conflict` for two listeners on one port."""
-    listeners = tuple(listeners)
-    if repeated := _repeated(listener.protocol_port for listener in listeners):
-        again = [listener for listener in listeners if listener.protocol_port in repeated]
-        raise duplicate_listener(again[-1].protocol, again[-1].protocol_port)
+    taken = {}
+    for listener in listeners:
+        place = (port_space(listener.protocol), listener.protocol_port)
+        if place in taken:
+            raise duplicate_listener(listener.protocol, listener.protocol_port)
+        taken[place] = listener
 
 
 def check_members(members: Iterable[Member]) -> None:

@@ -1,5 +1,7 @@
 """Making load balancers: the hottest write, so one query to look around, then one insert a table."""
 
+from collections.abc import Sequence
+from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
 
@@ -13,18 +15,19 @@ from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBal
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
-from evenkeel.store.among import among_given
 from evenkeel.store.clock import db_now
 from evenkeel.store.database import Database
 from evenkeel.store.ownership_capacity import UNLIMITED
 from evenkeel.store.part import Part, StoreOptions
 from evenkeel.store.quota_check import check_quota, has_quota, made
-from evenkeel.store.rows import KINDS, row_of
+from evenkeel.store.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplicate_id, gone_reference
 from evenkeel.store.tenant_lock import Locked
 from evenkeel.store.tenant_steps import as_new, insert_all
-from evenkeel.store.tenant_vip import any_free, candidates, normal_address
+from evenkeel.store.tenant_vip import any_free, candidates, normal_plan
+from evenkeel.store.vip_addresses import HELD, HELD_OF_SOME, take
 from evenkeel.store.vip_claims import hold
+from evenkeel.store.vip_port_changes import note
 
 VIP_ATTEMPTS = 32
 """How often an address that somebody else took first is replaced by another before giving up."""
@@ -39,7 +42,7 @@ class TenantCreate(Part):
         super().__init__(database, options)
         self._random = Random()
 
-    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan) -> Change:
+    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
         """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
 
         Raises :class:`Conflict` for a VIP address in use, a subnet without free addresses or an id that exists;
@@ -48,38 +51,53 @@ class TenantCreate(Part):
         if not tree.load_balancer.project_id:
             raise Invalid("project_id: a load balancer needs a project")
         check_tree(tree)
-        if vip.address is not None:
-            vip = replace(vip, address=normal_address(vip.address))
-        for _ in range(VIP_ATTEMPTS):
+        vip = None if vip is None else normal_plan(vip)
+        attempts = 0
+        while True:
             try:
                 return await self._db.write(
                     lambda connection: _create(connection, tree, vip, self._random, self._options)
                 )
             except IntegrityError as error:
-                if "vip_address" not in constraint_text(error):
+                if vip is None or "vip_address" not in constraint_text(error):
                     raise gone_reference(error, tree.load_balancer) or duplicate_id() from error
-                if vip.address is not None:
-                    raise _vip_in_use(vip) from error
-        raise _exhausted(vip)
+                await self.check_free(vip, error)
+                attempts += 1
+                if attempts == VIP_ATTEMPTS:
+                    raise exhausted(vip) from error
+
+    async def check_free(self, plan: VipPlan, error: IntegrityError) -> None:
+        """Raises :class:`Conflict` if an address that was asked for is taken; else another one may be tried."""
+        wanted = [each.address for each in (plan, *plan.additional) if each.address is not None]
+        if not wanted:
+            return
+        asked = {"network_id": plan.network_id, "some": wanted}
+        taken = set(await self._db.query(lambda connection: connection.scalars(HELD_OF_SOME, asked).all()))
+        for each in (plan, *plan.additional):
+            if each.address in taken:
+                raise _vip_in_use(each) from error
 
 
 def _create(
-    connection: Connection, tree: LoadBalancerTree, plan: VipPlan, random: Random, options: StoreOptions
+    connection: Connection, tree: LoadBalancerTree, plan: VipPlan | None, random: Random, options: StoreOptions
 ) -> Change:
     root = tree.load_balancer
-    some = candidates(plan, random) if plan.address is None else []
-    now, owner, shard_id, held, limited = _look_around(connection, root, plan, some)
+    plans = () if plan is None else (plan, *plan.additional)
+    some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
+    now, owner, shard_id, held, limited = _look_around(connection, root, plan, list(chain(*some.values())))
     rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.health_monitors, *tree.l7policies, *tree.l7rules)
     check_quota(connection, root.project_id, made(rows), defaults=options.default_quotas, has_quota=limited)
-    address = plan.address or _free_address(connection, plan, some, held, random)
-    vip = Vip(address=address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
-    stored = _as_new(tree, vip, shard_id, now)
+    vips = [_taken(connection, each, plans[0], some, held, random) for each in plans]
+    stored = _as_new(tree, vips, shard_id, now)
     row = row_of(stored.load_balancer) | {
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
     }
     insert_all(connection, _root, [row])
-    if plan.claim is not None:
+    take(connection, root.id, vips)
+    if plan is not None and plan.claim is not None:
         hold(connection, plan.claim, plan.port_id)
+    if plan is not None and plan.tell_network:
+        note(connection, root.id, 1, security_groups=bool(root.vip_sg_ids))
     below: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
     for values in (*below, stored.l7policies, stored.l7rules):
         if values:
@@ -91,13 +109,13 @@ def _create(
         owner=owner,
         placed=shard_id is not None,
         resources=(stored.load_balancer,),
+        tell_network=plan is not None and plan.tell_network,
         tree=stored,
     )
 
 
-_TAKEN = select(_root.c.vip_address).where(_root.c.vip_network_id == bindparam("network_id"))
-_TAKEN_OF_SOME = _TAKEN.where(among_given(_root.c.vip_address, "some")).subquery()
-_HELD = select(func.aggregate_strings(_TAKEN_OF_SOME.c.vip_address, ",")).scalar_subquery()
+_TAKEN_OF_SOME = HELD_OF_SOME.subquery()
+_HELD = select(func.aggregate_strings(_TAKEN_OF_SOME.c.address, ",")).scalar_subquery()
 
 
 def _around() -> Select[Any]:
@@ -145,13 +163,13 @@ class _Around(NamedTuple):
     """The project has limits of its own."""
 
 
-def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan, some: list[str]) -> _Around:
+def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]) -> _Around:
     """One query. Raises :class:`Invalid` if there is no such environment."""
     parameters: dict[str, Any] = {
         "provider": root.provider,
         "project_id": root.project_id,
         "zone_group_number": root.zone_group_number,
-        "network_id": plan.network_id,
+        "network_id": NO_NETWORK if plan is None else plan.network_id,
         "some": some,
     }
     row = connection.execute(_AROUND, parameters).first()
@@ -164,28 +182,44 @@ def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan, some
     return _Around(row.now, owner, row.id, held, row.has_quota)
 
 
-def _free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
+def _taken(
+    connection: Connection,
+    each: VipPlan,
+    plan: VipPlan,
+    some: dict[str, list[str]],
+    held: frozenset[str],
+    random: Random,
+) -> Vip:
+    """The VIP that one part of the plan comes to; all are on one port."""
+    address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
+    return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
+
+
+def free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
+    """One of ``some`` that is not ``held``, else any free one. Raises :class:`Conflict` if there is none."""
     for address in some:
         if address not in held:
             return address
-    free = any_free(plan, connection.scalars(_TAKEN, {"network_id": plan.network_id}), random)
+    free = any_free(plan, connection.scalars(HELD, {"network_id": plan.network_id}), random)
     if free is None:
-        raise _exhausted(plan)
+        raise exhausted(plan)
     return free
 
 
-def _exhausted(plan: VipPlan) -> Conflict:
-    return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.")
+def exhausted(plan: VipPlan) -> Conflict:
+    """All addresses are held."""
+    return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code="no_free_address")
 
 
 def _vip_in_use(plan: VipPlan) -> Conflict:
-    return Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.")
+    return Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.", code="address_taken")
 
 
-def _as_new(tree: LoadBalancerTree, vip: Vip, shard_id: str | None, now: float) -> LoadBalancerTree:
+def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: str | None, now: float) -> LoadBalancerTree:
     root = replace(
         tree.load_balancer,
-        vip=vip,
+        vip=vips[0] if vips else None,
+        additional_vips=tuple(vips[1:]),
         shard_id=shard_id,
         provisioning_status=ProvisioningStatus.PENDING_CREATE,
         status_reason="",

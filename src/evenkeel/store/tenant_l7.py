@@ -6,12 +6,12 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, false, func, select
 
 from evenkeel.core.control import Change
-from evenkeel.core.model import L7_RULES_MAX, L7Policy, L7Rule
+from evenkeel.core.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
 from evenkeel.store import schema
 from evenkeel.store.l7_positions import make_room
 from evenkeel.store.rows import L7POLICY, LISTENER, row_of
-from evenkeel.store.tenant_children import TenantChildren
-from evenkeel.store.tenant_conflicts import check_rule_count, too_many_rules
+from evenkeel.store.tenant_children import TenantChildren, insert_pools
+from evenkeel.store.tenant_conflicts import check_members, check_rule_count, too_many_rules
 from evenkeel.store.tenant_lock import Locked, Target, change_of, touch_listener, touch_policy
 from evenkeel.store.tenant_steps import as_new, insert_all
 from evenkeel.store.tenant_updates import check_target_pool
@@ -22,21 +22,27 @@ _rules = schema.l7rule
 class TenantL7(TenantChildren):
     """The part of :class:`evenkeel.core.ports.TenantStore` that adds L7 policies and rules."""
 
-    async def add_l7policy(self, row: L7Policy, rules: Sequence[L7Rule], *, project_id: str | None) -> Change:
+    async def add_l7policy(
+        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: str | None
+    ) -> Change:
         """See :meth:`evenkeel.core.ports.TenantStore.add_l7policy`."""
         check_rule_count(row.id, len(rules))
         target = Target(LISTENER, row.listener_id, project_id)
+        new_pools = [] if new_pool is None else [new_pool]
+        for new in new_pools:
+            check_members(new.members)
 
         def op(connection: Connection) -> Change:
             locked = self._lock(connection, target)
             touch_listener(connection, row.listener_id, locked)
+            self._check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
+            made = insert_pools(connection, new_pools, locked)
             if row.redirect_pool_id is not None:
                 check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
-            self._check_quota(connection, locked, row, *rules)
             policy, stored = _as_new(connection, row, rules, locked)
             insert_all(connection, schema.l7policy, [row_of(policy)])
             insert_all(connection, _rules, [row_of(rule) for rule in stored])
-            return change_of(connection, locked.row, (policy, *stored))
+            return change_of(connection, locked.row, (policy, *stored, *made))
 
         return await self._insert(op)
 

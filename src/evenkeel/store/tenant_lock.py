@@ -6,6 +6,7 @@ it and carry the revision it returned. What the same statement could not see bec
 child deleted meanwhile) shows in the next one: statements on children say ``deleted = false`` again.
 """
 
+from enum import Enum
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -38,6 +39,8 @@ from evenkeel.store.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind
 PENDING_CREATE = ProvisioningStatus.PENDING_CREATE.value
 PENDING_UPDATE = ProvisioningStatus.PENDING_UPDATE.value
 PENDING_DELETE = ProvisioningStatus.PENDING_DELETE.value
+ACTIVE = ProvisioningStatus.ACTIVE.value
+ERROR = ProvisioningStatus.ERROR.value
 
 Columns = tuple[ColumnElement[Any], ...]
 
@@ -67,6 +70,18 @@ class Locked(NamedTuple):
     """Its project has limits of its own."""
 
 
+class Mutable(Enum):
+    """What a write is, for it is only let in from some statuses where immutability is as strict as Octavia's."""
+
+    PART = "part"  # something below the load balancer: from ACTIVE
+    ITSELF = "itself"  # the load balancer: from ACTIVE
+    LEAVING = "leaving"  # its delete or failover: from ACTIVE or ERROR
+
+    def when(self, strict: bool) -> "Mutable | None":
+        """Itself where immutability is strict; None: every status will do."""
+        return self if strict else None
+
+
 class Target(NamedTuple):
     """The object that a write is about: it is, or belongs to, the load balancer to be locked."""
 
@@ -79,24 +94,34 @@ class Target(NamedTuple):
 
 
 def lock(
-    connection: Connection, target: Target, *, deadline_seconds: float, values: dict[str, Any] | None = None
+    connection: Connection,
+    target: Target,
+    *,
+    deadline_seconds: float,
+    values: dict[str, Any] | None = None,
+    mutable: Mutable | None = None,
 ) -> Locked:
     """Lock the load balancer of the target. One statement.
 
     ``values`` are set on the load balancer by the same statement. Raises :class:`NotFound` for the target, or
-    :class:`Conflict` if it or its load balancer is marked deleted.
+    :class:`Conflict` if it or its load balancer is marked deleted, or not in a status that ``mutable`` lets in.
     """
-    locked = try_lock(connection, target, deadline_seconds=deadline_seconds, values=values)
-    return locked or _refuse(connection, target)
+    locked = try_lock(connection, target, deadline_seconds=deadline_seconds, values=values, mutable=mutable)
+    return locked or refuse(connection, target, mutable)
 
 
 def try_lock(
-    connection: Connection, target: Target, *, deadline_seconds: float, values: dict[str, Any] | None = None
+    connection: Connection,
+    target: Target,
+    *,
+    deadline_seconds: float,
+    values: dict[str, Any] | None = None,
+    mutable: Mutable | None = None,
 ) -> Locked | None:
-    """As :func:`lock`, but None if there is no such live object."""
+    """As :func:`lock`, but None if there is no such live object, or none in such a status."""
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
-    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)))
+    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), mutable)
     parameters = {f"new_{name}": value for name, value in values.items()}
     row = statement.first(connection, parameters | _parameters(target) | {"deadline_seconds": deadline_seconds})
     if row is None:
@@ -109,9 +134,24 @@ def try_lock(
 
 
 @lru_cache(maxsize=SHAPES)
-def _raise_revision(kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...]) -> UpdateReturning:
+def _raise_revision(
+    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], mutable: Mutable | None
+) -> UpdateReturning:
+    given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
+    is_root = _is_root_of(kind, parented)
+    statement = update(_root).where(is_root, _root.c.deleted == false()).values(raised() | given)
+    if scoped:
+        statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
+    if mutable is not None:
+        # here and not before, so that nobody can come in between
+        statement = statement.where(_root.c.provisioning_status.in_(_FROM[mutable]))
+    return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), has_quota(_PROJECT), by=is_root)
+
+
+def raised() -> dict[str, Any]:
+    """What a write sets of the load balancer that it changes; parameter ``deadline_seconds``."""
     unplaced = _root.c.shard_id.is_(None)
-    values: dict[str, Any] = {
+    return {
         "revision": _root.c.revision + 1,
         "provisioning_status": case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
         # why it waits for a place stays true until it has one
@@ -119,12 +159,9 @@ def _raise_revision(kind: Kind, scoped: bool, parented: bool, names: tuple[str, 
         "pending_deadline": case((unplaced, null()), else_=db_now() + bindparam("deadline_seconds", type_=Double())),
         "updated_at": db_now(),
     }
-    given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
-    is_root = _is_root_of(kind, parented)
-    statement = update(_root).where(is_root, _root.c.deleted == false()).values(values | given)
-    if scoped:
-        statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
-    return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), has_quota(_PROJECT), by=is_root)
+
+
+_FROM = {Mutable.PART: (ACTIVE,), Mutable.ITSELF: (ACTIVE,), Mutable.LEAVING: (ACTIVE, ERROR)}
 
 
 def _is_root_of(kind: Kind, parented: bool) -> ColumnElement[bool]:
@@ -159,8 +196,13 @@ def storable(text: str) -> str:
     return "" if "\x00" in text else text
 
 
-def _refuse(connection: Connection, target: Target) -> NoReturn:
+def refuse(connection: Connection, target: Target, mutable: Mutable | None) -> NoReturn:
+    """Say why the lock was not to be had. Raises :class:`NotFound`, :class:`Conflict`."""
     row = read_any(connection, target)
+    if mutable in (Mutable.ITSELF, Mutable.LEAVING):
+        raise _wrong_state(target.id, row.provisioning_status)
+    if mutable is Mutable.PART:
+        raise immutable(LOAD_BALANCER, target.id if target.kind is LOAD_BALANCER else row.load_balancer_id)
     if target.kind is LOAD_BALANCER:
         raise immutable(LOAD_BALANCER, target.id)
     # a child of a load balancer that is being deleted is refused for its load balancer's sake
@@ -188,7 +230,12 @@ def _read(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[
 
 def immutable(kind: Kind, object_id: str) -> Conflict:
     """What a write on something marked deleted gets (Octavia's text)."""
-    return Conflict(f"{kind.title} {object_id} is immutable and cannot be updated.")
+    return Conflict(f"{kind.title} {object_id} is immutable and cannot be updated.", code="immutable")
+
+
+def _wrong_state(load_balancer_id: str, status: str) -> Conflict:
+    """What a write on a load balancer gets that is not in a status for it (Octavia's text)."""
+    return Conflict(f"Invalid state {status} of loadbalancer resource {load_balancer_id}", code="immutable")
 
 
 # -- parents

@@ -16,7 +16,7 @@ from evenkeel.store.part import Part
 from evenkeel.store.quota_check import check_quota
 from evenkeel.store.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.tenant_conflicts import check_members, child_conflict
-from evenkeel.store.tenant_lock import Locked, Target, change_of, lock, touch_pool
+from evenkeel.store.tenant_lock import Locked, Mutable, Target, change_of, lock, touch_pool
 from evenkeel.store.tenant_steps import as_new, insert_all, mark_deleted
 from evenkeel.store.tenant_updates import CHANGES
 
@@ -51,9 +51,10 @@ class TenantMembers(Part):
         check_members(members)
         target = Target(POOL, pool_id, project_id)
         deadline = self._options.pending_deadline_seconds
+        mutable = Mutable.PART.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = lock(connection, target, deadline_seconds=deadline)
+            locked = lock(connection, target, deadline_seconds=deadline, mutable=mutable)
             touch_pool(connection, pool_id, locked)
             plan = plan_members(_live(connection, pool_id), members, locked, additive_only=additive_only)
             self._check_growth(connection, plan, locked)

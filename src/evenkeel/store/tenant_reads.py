@@ -3,15 +3,15 @@
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, func, select
 
 from evenkeel.core.control import ListQuery, Page, ServedBy
 from evenkeel.core.errors import NotFound
-from evenkeel.core.model import ListenerStatistics, LoadBalancerTree
+from evenkeel.core.model import ListenerStatistics, LoadBalancerTree, one_family
 from evenkeel.store import schema
 from evenkeel.store.loading import load_trees
 from evenkeel.store.part import Part
-from evenkeel.store.rows import KINDS, L7POLICY, L7RULE, LOAD_BALANCER, POOL, Kind
+from evenkeel.store.rows import KINDS, L7POLICY, L7RULE, LOAD_BALANCER, POOL, Kind, vips_of
 from evenkeel.store.tenant_ids import build, whole_columns
 from evenkeel.store.tenant_listing import list_page
 from evenkeel.store.tenant_lock import Target, read_any, storable
@@ -33,7 +33,8 @@ def _served_by(kind: Kind) -> Select[Any]:
             root.c.project_id,
             root.c.provider,
             environment.c.device_driver,
-            root.c.vip_address,
+            case((root.c.root_pool_id.is_(None), root.c.vip_address)).label("vip_address"),
+            root.c.additional_vips,
         )
         .join(environment, environment.c.name == root.c.provider)
         .where(is_root)
@@ -57,7 +58,9 @@ class TenantReads(Part):
         row = await self._db.query(lambda connection: connection.execute(_served_by(stored), parameters).first())
         if row is None or project_id not in (None, row.project_id):
             raise NotFound(stored.title, object_id)
-        return ServedBy(**row._mapping)
+        known = dict(row._mapping)
+        more = [vip.address for vip in vips_of(known.pop("additional_vips"))]
+        return ServedBy(**known | {"vip_address": one_family(known["vip_address"], more)})
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
         """A page of objects; ``parent_id`` is the pool of members or the policy of rules.

@@ -3,19 +3,33 @@
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exists, false, select
 
 from evenkeel.core.control import Change
-from evenkeel.core.errors import Invalid
+from evenkeel.core.errors import Conflict, Invalid
 from evenkeel.store import schema
 from evenkeel.store.events import record_event
 from evenkeel.store.part import Part
 from evenkeel.store.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.tenant_ids import build_one
-from evenkeel.store.tenant_lock import PENDING_DELETE, Locked, Target, change_of, lock, read_any, try_lock
+from evenkeel.store.tenant_lock import (
+    PENDING_DELETE,
+    Locked,
+    Mutable,
+    Target,
+    change_of,
+    lock,
+    read_any,
+    refuse,
+    try_lock,
+)
 from evenkeel.store.tenant_steps import CHILD_KINDS, check_changes, mark_deleted
+from evenkeel.store.vip_port_changes import note
 
-LOAD_BALANCER_CHANGES = frozenset({"name", "description", "admin_state_up", "tags"})
+PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
+"""Those of the VIP's port."""
+LOAD_BALANCER_CHANGES = frozenset({"name", "description", "admin_state_up", "tags"}) | PORT_ATTRIBUTES
 """What an update may set; the rest is fixed when it is made."""
 
 _root = schema.load_balancer
@@ -25,16 +39,39 @@ class TenantRoots(Part):
     """The part of :class:`evenkeel.core.ports.TenantStore` that changes and deletes load balancers."""
 
     async def update_load_balancer(
-        self, load_balancer_id: str, changes: Mapping[str, Any], *, project_id: str | None
+        self,
+        load_balancer_id: str,
+        changes: Mapping[str, Any],
+        *,
+        project_id: str | None,
+        tell_network: bool = False,
     ) -> Change:
         """Change attributes of the root object. Raises :class:`Invalid` for one that cannot be changed."""
         check_changes(changes, LOAD_BALANCER_CHANGES)
         values = columns_of(changes)
         target = Target(LOAD_BALANCER, load_balancer_id, project_id)
         deadline = self._options.pending_deadline_seconds
+        mutable = Mutable.ITSELF.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = lock(connection, target, deadline_seconds=deadline, values=values)
+            locked = lock(connection, target, deadline_seconds=deadline, values=values, mutable=mutable)
+            if PORT_ATTRIBUTES & changes.keys() and locked.row.root_pool_id is not None:
+                raise _ports_of_vips(locked)
+            if tell_network:
+                note(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
+            change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+            return replace(change, tell_network=tell_network)
+
+        return await self._db.write(op)
+
+    async def fail_over_load_balancer(self, load_balancer_id: str, *, project_id: str | None) -> Change:
+        """See :meth:`evenkeel.core.ports.TenantStore.fail_over_load_balancer`."""
+        target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+        deadline = self._options.pending_deadline_seconds
+        mutable = Mutable.LEAVING.when(self._options.strict_immutability)
+
+        def op(connection: Connection) -> Change:
+            locked = lock(connection, target, deadline_seconds=deadline, mutable=mutable)
             return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
 
         return await self._db.write(op)
@@ -43,17 +80,20 @@ class TenantRoots(Part):
         """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
         target = Target(LOAD_BALANCER, load_balancer_id, project_id)
         deadline = self._options.pending_deadline_seconds
+        mutable = Mutable.LEAVING.when(self._options.strict_immutability)
         marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
         def op(connection: Connection) -> Change:
-            locked = try_lock(connection, target, deadline_seconds=deadline, values=marks)
+            locked = try_lock(connection, target, deadline_seconds=deadline, values=marks, mutable=mutable)
+            if locked is None and mutable is not None:
+                refuse(connection, target, mutable)
             if locked is None:
                 row = read_any(connection, target)
                 return change_of(connection, row, (build_one(connection, LOAD_BALANCER, row),))
-            if not cascade and _has_children(connection, load_balancer_id):
-                raise Invalid(f"Cannot delete Load Balancer {load_balancer_id} - it has children")
+            if not cascade and has_children(connection, load_balancer_id):
+                raise Invalid(f"Cannot delete Load Balancer {load_balancer_id} - it has children", code="has_children")
             if not locked.placed:
-                return _remove(connection, locked)
+                return remove_unplaced(connection, locked)
             if cascade:
                 for kind in CHILD_KINDS:
                     mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
@@ -62,7 +102,16 @@ class TenantRoots(Part):
         return await self._db.write(op)
 
 
-def _has_children(connection: Connection, load_balancer_id: str) -> bool:
+def _ports_of_vips(locked: Locked) -> Conflict:
+    names = " and ".join(sorted(PORT_ATTRIBUTES))
+    return Conflict(
+        f"{names} of Load Balancer {locked.id} cannot be changed: it was made for pool {locked.row.root_pool_id} of"
+        " LBaaS v1, whose vips bring ports of their own."
+    )
+
+
+def has_children(connection: Connection, load_balancer_id: str) -> bool:
+    """It has listeners or pools."""
     below = [
         exists().where(table.c.load_balancer_id == load_balancer_id, table.c.deleted == false())
         for table in (schema.listener, schema.pool)
@@ -70,7 +119,7 @@ def _has_children(connection: Connection, load_balancer_id: str) -> bool:
     return bool(connection.scalar(select(below[0] | below[1])))
 
 
-def _remove(connection: Connection, locked: Locked) -> Change:
+def remove_unplaced(connection: Connection, locked: Locked) -> Change:
     """Nothing of it is on any device: the row goes, and those below it with it."""
     change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
     connection.execute(delete(_root).where(_root.c.id == locked.id))

@@ -40,7 +40,7 @@ class TenantSubnets(Part):
         """Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
 
         def op(connection: Connection) -> None:
-            used = exists().where(schema.load_balancer.c.vip_subnet_id == subnet_id)
+            used = exists().where(schema.vip_address.c.subnet_id == subnet_id)
             if connection.scalar(select(used)):
                 raise Conflict(f"Subnet {subnet_id} is in use by a load balancer.")
             if connection.execute(delete(_table).where(_table.c.id == subnet_id)).rowcount == 0:

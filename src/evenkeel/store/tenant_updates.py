@@ -25,17 +25,20 @@ from evenkeel.store.rows import (
     Kind,
     columns_of,
 )
+from evenkeel.store.tenant_alone import prepare_alone
 from evenkeel.store.tenant_conflicts import check_protocols, pool_in_use
 from evenkeel.store.tenant_ids import build_one
 from evenkeel.store.tenant_lock import (
     SHAPES,
     Locked,
+    Mutable,
     Target,
     change_of,
     immutable,
     lock,
     pending,
     read_any,
+    refuse,
     touch_listener,
     touch_listeners,
     touch_policy,
@@ -43,6 +46,7 @@ from evenkeel.store.tenant_lock import (
     try_lock,
 )
 from evenkeel.store.tenant_steps import check_changes, mark_deleted
+from evenkeel.store.vip_leaving import give_up_vip
 
 ChildClass = type[Child]
 
@@ -61,9 +65,36 @@ CHANGES: dict[Kind, frozenset[str]] = {
             "timeout_member_data",
             "timeout_tcp_inspect",
             "allowed_cidrs",
+            "default_tls_container_ref",
+            "sni_container_refs",
+            "client_ca_tls_container_ref",
+            "client_authentication",
+            "client_crl_container_ref",
+            "tls_ciphers",
+            "tls_versions",
+            "alpn_protocols",
+            "hsts_max_age",
+            "hsts_include_subdomains",
+            "hsts_preload",
         }
     ),
-    POOL: frozenset({"name", "description", "admin_state_up", "tags", "lb_algorithm", "session_persistence"}),
+    POOL: frozenset(
+        {
+            "name",
+            "description",
+            "admin_state_up",
+            "tags",
+            "lb_algorithm",
+            "session_persistence",
+            "tls_enabled",
+            "tls_container_ref",
+            "ca_tls_container_ref",
+            "crl_container_ref",
+            "tls_ciphers",
+            "tls_versions",
+            "alpn_protocols",
+        }
+    ),
     MEMBER: frozenset({"name", "admin_state_up", "tags", "weight", "backup", "monitor_address", "monitor_port"}),
     HEALTH_MONITOR: frozenset(
         {
@@ -121,38 +152,53 @@ class TenantUpdates(Part):
         check_changes(changes, CHANGES[target.kind])
         values = columns_of(changes)
         deadline = self._options.pending_deadline_seconds
+        mutable = Mutable.PART.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = lock(connection, target, deadline_seconds=deadline)
+            locked = lock(connection, target, deadline_seconds=deadline, mutable=mutable)
             if changes.get("default_pool_id") is not None:
                 check_target_pool(connection, child_id, changes["default_pool_id"], locked)
             placed = _place(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
-            row = _update(connection, target.kind, child_id, values | placed, locked)
+            row = update_row(connection, target.kind, child_id, values | placed, locked)
             _touch_parents(connection, target.kind, row, locked)
             return change_of(connection, locked.row, (build_one(connection, target.kind, row),))
 
         return await self._db.write(op)
 
     async def delete_child(
-        self, kind: ChildClass, child_id: str, *, parent_id: str | None = None, project_id: str | None
+        self,
+        kind: ChildClass,
+        child_id: str,
+        *,
+        parent_id: str | None = None,
+        alone: bool = False,
+        project_id: str | None,
     ) -> Change:
-        """Mark a child (and what is below it) deleted. Repeating it is harmless.
+        """Mark a child (and what is below it) deleted; ``alone``: see
+        :meth:`evenkeel.core.ports.TenantStore.delete_child`. Repeating it is harmless.
 
         A listener leaves its pool behind. Rows of a load balancer that was never placed go at once.
         """
         target = Target(KINDS[kind], child_id, project_id, parent_id)
         deadline = self._options.pending_deadline_seconds
+        mutable = Mutable.PART.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = try_lock(connection, target, deadline_seconds=deadline)
+            locked = try_lock(connection, target, deadline_seconds=deadline, mutable=mutable)
+            if locked is None and mutable is not None:
+                refuse(connection, target, mutable)
             row = read_any(connection, target)
             if locked is None:
-                return _as_it_is(connection, target.kind, row)
-            if target.kind is POOL:
-                _check_unused(connection, child_id)
+                return as_it_is(connection, target.kind, row)
+            if alone:
+                prepare_alone(connection, target.kind, child_id, locked)
+            elif target.kind is POOL:
+                check_unused(connection, child_id)
             _touch_parents(connection, target.kind, row, locked, going=True)
             mark_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
             _remove_what_is_below(connection, target.kind, row, locked)
+            if target.kind is LISTENER:
+                give_up_vip(connection, locked)
             gone = build_one(connection, target.kind, read_any(connection, target))
             if not locked.placed:
                 connection.execute(delete(target.kind.table).where(target.kind.table.c.id == child_id))
@@ -195,7 +241,7 @@ def _place(connection: Connection, policy_id: str, changes: Mapping[str, Any], l
     return {} if wanted is None else {"position": move(connection, found.listener_id, found.position, wanted)}
 
 
-def _check_unused(connection: Connection, pool_id: str) -> None:
+def check_unused(connection: Connection, pool_id: str) -> None:
     """Raises :class:`Conflict` while an L7 policy sends to the pool."""
     table = schema.l7policy
     user = connection.scalar(
@@ -205,7 +251,8 @@ def _check_unused(connection: Connection, pool_id: str) -> None:
         raise pool_in_use(pool_id, user)
 
 
-def _update(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
+def update_row(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
+    """Set columns of a live child; its row then. Raises :class:`Conflict` if it was deleted before we had the lock."""
     parameters = {f"new_{name}": value for name, value in values.items()}
     parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
     row = _update_statement(kind, tuple(sorted(values))).first(connection, parameters)
@@ -236,7 +283,7 @@ def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked,
 
 def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: Locked) -> None:
     if kind is POOL:
-        _empty_pool(connection, row.id, locked)
+        empty_pool(connection, row.id, locked)
     elif kind is L7POLICY:
         mark_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id == row.id)
         close_gap(connection, row.listener_id, row.position)
@@ -246,7 +293,7 @@ def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: 
         mark_deleted(connection, L7POLICY, locked, L7POLICY.table.c.listener_id == row.id)
 
 
-def _empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
+def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
     """What is in a pool goes with it, and listeners send to it no more."""
     for kind in (MEMBER, HEALTH_MONITOR):
         mark_deleted(connection, kind, locked, kind.table.c.pool_id == pool_id)
@@ -258,7 +305,7 @@ def _empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
     )
 
 
-def _as_it_is(connection: Connection, kind: Kind, row: Any) -> Change:
-    """Deleted before: nothing changes."""
+def as_it_is(connection: Connection, kind: Kind, row: Any) -> Change:
+    """What a repeated delete comes to. Deleted before: nothing changes."""
     root = read_any(connection, Target(LOAD_BALANCER, row.load_balancer_id, None))
     return change_of(connection, root, (build_one(connection, kind, row),))

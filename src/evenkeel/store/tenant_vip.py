@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from random import Random
 
+from msgspec.structs import replace
+
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 
@@ -17,6 +19,12 @@ def normal_address(text: str) -> str:
         return str(ip_address(text))
     except ValueError:
         raise Invalid(f"vip_address: {text!r} is not an IP address") from None
+
+
+def normal_plan(plan: VipPlan) -> VipPlan:
+    """The plan with its addresses in the one way to write them. Raises :class:`Invalid`."""
+    wanted = None if plan.address is None else normal_address(plan.address)
+    return replace(plan, address=wanted, additional=tuple(normal_plan(each) for each in plan.additional))
 
 
 def candidates(plan: VipPlan, random: Random) -> list[str]:

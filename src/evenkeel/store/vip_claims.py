@@ -5,6 +5,7 @@ go by the database itself when that row is removed (a foreign key): no path of r
 and is due is looked up by an index, so a look costs by what is to be done.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.network import DueClaim, VipClaim
 from evenkeel.store import schema
+from evenkeel.store.among import among
 from evenkeel.store.clock import db_now
 from evenkeel.store.part import Part
 
@@ -105,14 +107,19 @@ def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[DueCl
     return tuple(taken)
 
 
-def hold(connection: Connection, claim: VipClaim, port_id: str) -> None:
-    """Part of the transaction that stores the load balancer. Raises :class:`NetworkUnavailable` if giving the VIP back
-    has begun: this create was given up."""
+def let_go(connection: Connection, load_balancer_ids: Iterable[str]) -> None:
+    """These load balancers go on without their VIPs: what they hold is due."""
+    connection.execute(update(_claim).where(among(_claim.c.held_by, load_balancer_ids)).values(held_by=None))
+
+
+def hold(connection: Connection, claim: VipClaim, port_id: str, *, by: str | None = None) -> None:
+    """Part of the transaction that stores the load balancer, or gives the VIP to the load balancer ``by``. Raises
+    :class:`NetworkUnavailable` if giving the VIP back has begun: this create was given up."""
     statement = (
         update(_claim)
         .where(_claim.c.load_balancer_id == claim.load_balancer_id, _UNHELD, _claim.c.attempts == 0)
         # due as soon as it is let go, also within the grace of the claim
-        .values(held_by=claim.load_balancer_id, port_id=port_id, due_at=AT_ONCE)
+        .values(held_by=by or claim.load_balancer_id, port_id=port_id, due_at=AT_ONCE)
     )
     if not connection.execute(statement).rowcount:
         raise NetworkUnavailable("the VIP's port is being given back, because storing the load balancer took too long")

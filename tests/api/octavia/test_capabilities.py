@@ -327,3 +327,50 @@ async def test_the_table_of_a_provider_is_shown(api: Client, provider: str) -> N
 
 async def test_the_table_of_no_provider_is_refused_by_name(api: Client) -> None:
     assert "nobody" in (await api.get("/providers/nobody/capabilities", 400))["faultstring"]
+
+
+OF_NOOP: dict[str, Case] = {
+    "TERMINATED_HTTPS": Case(
+        "listener",
+        {"protocol": "TERMINATED_HTTPS", "default_tls_container_ref": "ref", "protocol_port": 443},
+        "protocol TERMINATED_HTTPS",
+        changeable=False,
+    ),
+    "UDP": Case("listener", {"protocol": "UDP", "protocol_port": 53}, "protocol UDP", changeable=False),
+    "SCTP": Case("listener", {"protocol": "SCTP"}, "protocol SCTP", changeable=False),
+    "PROMETHEUS": Case("listener", {"protocol": "PROMETHEUS"}, "protocol PROMETHEUS", changeable=False),
+    "UDP pool": Case("pool", {"protocol": "UDP"}, "protocol UDP", changeable=False),
+    "tls_enabled": Case("pool", {"tls_enabled": True}, "tls_enabled True"),
+    "ca_tls_container_ref": Case("pool", {"ca_tls_container_ref": "x"}, "ca_tls_container_ref x"),
+    "tls_versions": Case("pool", {"tls_versions": ["TLSv1.3"]}, "tls_versions TLSv1.3"),
+    "request_sriov": Case("member", {"request_sriov": True}, "request_sriov True", changeable=False),
+}
+
+
+@pytest.mark.parametrize("provider", ["big", "hap"])
+@pytest.mark.parametrize("case", OF_NOOP.values(), ids=list(OF_NOOP))
+async def test_what_only_noop_can_do_is_refused_by_name(
+    api: Client, store: SqlStore, provider: str, case: Case
+) -> None:
+    there = await made(api, provider)
+    before = await rows(store)
+    path, body = creating(case, there)
+    if "protocol_port" not in body.get("listener", {"protocol_port": 1}):
+        body["listener"]["protocol_port"] = 81
+    asked = [("POST", path, body)]
+    if case.changeable:
+        asked.append(("PUT", *changing(case, there)))
+    if case.kind == "member":
+        asked.append(("PUT", path, {"members": [{"address": "10.20.0.78", "protocol_port": 80, **case.attributes}]}))
+    for method, where, wanted in asked:
+        answer = await api.call(method, where, 501, wanted)
+        assert case.words in answer["faultstring"] and "Allowed: " in answer["faultstring"]
+    new = {"loadbalancer_id": there.root, "protocol": "HTTP", "protocol_port": 81}
+    if case.kind == "pool" and case.changeable:
+        pool = {"protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", **case.attributes}
+        policy = {"action": "REDIRECT_TO_POOL", "redirect_pool": pool}
+        for more in ({"default_pool": pool}, {"l7policies": [policy]}):
+            answer = await api.post("/listeners", {"listener": new | more}, 501)
+            assert case.words in answer["faultstring"] or "l7policy action" in answer["faultstring"]
+    assert await rows(store) == before
+    await api.post(*creating(case, await made(api, "dev")))

@@ -95,7 +95,7 @@ async def test_policies_take_the_place_they_ask_for(api: Client, listener: dict[
         ({"position": 0}, 400, ["position", "0"]),
         ({"position": 2_147_483_648}, 400, ["position"]),
         ({"action": "REDIRECT_TO_POOL", "redirect_pool_id": UNKNOWN}, 404, ["Pool", UNKNOWN]),
-        ({"redirect_pool": {"name": "p"}}, 501, ["redirect_pool"]),
+        ({"redirect_pool": {"name": "p"}}, 400, ["protocol", "Mandatory"]),
         ({"project_id": "p2"}, 400, ["project_id", "p2"]),
         ({"rules": [{**RULE, "type": "PLANET"}]}, 400, ["type", "PLANET", "HOST_NAME"]),
         ({"rules": [RULE] * 51}, 400, ["rules", "50"]),
@@ -112,7 +112,7 @@ async def test_bad_policy_is_refused_naming_it(
 
 async def test_policies_need_a_listener_that_sees_requests(api: Client, root: dict[str, Any]) -> None:
     tcp = await api.listener(root["id"], protocol="TCP", protocol_port=81)
-    assert "protocol HTTP, not TCP" in await make(api, tcp["id"], 400)
+    assert "protocol HTTP, TERMINATED_HTTPS, not TCP" in await make(api, tcp["id"], 400)
     body = {
         "loadbalancer_id": root["id"],
         "protocol": "HTTPS",
@@ -250,7 +250,7 @@ async def test_a_whole_load_balancer_comes_with_its_policies(api: Client) -> Non
 @pytest.mark.parametrize(
     ("policy", "status", "words"),
     [
-        ({"action": "REDIRECT_TO_POOL", "redirect_pool_id": UNKNOWN}, 501, ["redirect_pool_id"]),
+        ({"action": "REDIRECT_TO_POOL", "redirect_pool_id": UNKNOWN}, 400, ["redirect_pool_id", "no pools yet"]),
         ({"action": "REDIRECT_TO_POOL", "redirect_pool": {"name": "nope"}}, 400, ["nope"]),
         (
             {"action": "REDIRECT_TO_POOL", "redirect_pool": {"protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}},

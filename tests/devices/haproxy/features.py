@@ -4,7 +4,7 @@ from typing import Any
 
 from evenkeel.core.model import SessionPersistence, Vip
 from evenkeel.core.service import ServiceDefinition, ServiceListener
-from tests.devices.services import listener, member, monitor, policy, pool, rule, service
+from tests.devices.services import listener, member, monitor, policy, pool, rule, service, vip
 
 
 def members(*changes: dict[str, Any]) -> Any:
@@ -54,6 +54,7 @@ def every_comparison() -> ServiceDefinition:
     return judged(policy(1, *rules, *files))
 
 
+IPV6 = {"address": "2001:DB8::0:2", "subnet_id": "s6", "network_id": "n", "port_id": "p"}
 FEATURES: dict[str, ServiceDefinition] = {
     "http": service(),
     "tcp": service(listeners=(tcp(),), pools=(pool(protocol="TCP", monitor=monitor(type="TCP")),)),
@@ -71,6 +72,7 @@ FEATURES: dict[str, ServiceDefinition] = {
             ),
         ),
     ),
+    "additional_vips": service(additional_vips=(vip(76), Vip(**IPV6))),
     "no_pool": service(listeners=(listener(default_pool_id=None),), pools=()),
     "unused_pools": service(listeners=(), pools=(pool(1), pool(2, protocol="TCP"))),
     "http_pool_behind_tcp": service(listeners=(tcp(),), pools=(pool(monitor=monitor(domain_name="www.example.com")),)),

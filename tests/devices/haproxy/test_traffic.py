@@ -13,7 +13,7 @@ from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
 from tests.devices.haproxy.features import one_pool, sticky, tcp
 from tests.devices.haproxy.rig import HaproxyRig
-from tests.devices.services import batch, listener, member, monitor, pool, service
+from tests.devices.services import batch, listener, member, monitor, pool, service, vip
 from tests.waiting import eventually
 
 LIMIT_SECONDS = 60.0
@@ -64,14 +64,16 @@ def members(servers: tuple[Server, ...], **changes: Any) -> Any:
     )
 
 
-async def ask(rig: HaproxyRig, *headers: str, port: int = 80) -> tuple[str, str]:
+async def ask(rig: HaproxyRig, *headers: str, port: int = 80, at: str = "10.1.0.2") -> tuple[str, str]:
     """Head and body of one answer on a connection of its own; nothing if it was refused."""
-    return await request(rig, "/", *headers, port=port)
+    return await request(rig, "/", *headers, port=port, at=at)
 
 
-async def request(rig: HaproxyRig, path: str, *headers: str, host: str = "test", port: int = 80) -> tuple[str, str]:
+async def request(
+    rig: HaproxyRig, path: str, *headers: str, host: str = "test", port: int = 80, at: str = "10.1.0.2"
+) -> tuple[str, str]:
     """As :func:`ask`, for a path."""
-    where = rig.box.moved("10.1.0.2", port)
+    where = rig.box.moved(at, port)
     writer = None
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
@@ -142,6 +144,22 @@ async def test_only_allowed_clients_get_in(rig: HaproxyRig, servers: tuple[Serve
     assert await bodies(rig, 3) == {""}
     await applied(rig, allowed("10.0.0.0/8", "127.0.0.0/8"))
     assert "" not in await bodies(rig, 3)
+
+
+async def test_every_address_of_a_load_balancer_answers_and_is_nobody_elses(
+    rig: HaproxyRig, servers: tuple[Server, ...]
+) -> None:
+    pools = (pool(members=members(servers), monitor=None),)
+    more = (vip(77), vip(78))
+    agent = await applied(rig, service(pools=pools, additional_vips=more))
+    for at in ("10.1.0.2", *(each.address for each in more)):
+        assert (await ask(rig, at=at))[1] in {server.name for server in servers}
+    assert await ask(rig, at="10.1.0.99") == ("", "")
+
+    outcome = await agent.apply(batch(service(2, vip=vip(78))))
+    assert [bool(one.error) for one in outcome.outcomes] == [True]
+    await applied(rig, service(pools=pools, additional_vips=more[:1]))
+    assert await ask(rig, at=more[1].address) == ("", "")
 
 
 async def test_members_are_told_about_the_client(rig: HaproxyRig, servers: tuple[Server, ...]) -> None:

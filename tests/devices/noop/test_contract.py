@@ -8,7 +8,7 @@ from evenkeel.core.ports import Device
 from evenkeel.devices.noop import NoopGroup, NoopMemory, open_group
 from evenkeel.devices.noop.memory import Partition
 from tests.devices.contract import DeviceContract
-from tests.devices.services import PROJECT, batch, service
+from tests.devices.services import PROJECT, batch, service, vip
 
 
 class NoopRig:
@@ -57,6 +57,19 @@ async def test_it_carries_no_traffic_and_reports_none() -> None:
     await group.apply(batch(service()))
     seen = await group.observe()
     assert not seen.statuses and not seen.statistics and seen.devices
+
+
+async def test_it_says_that_what_it_holds_is_not_online_for_that() -> None:
+    assert not open_group({}, environment="dev", host="h").facts.carries_traffic
+
+
+async def test_additional_vips_are_held_as_the_vip_is() -> None:
+    group = NoopGroup(NoopMemory())
+    assert not (await group.apply(batch(service(1, additional_vips=(vip(77),))))).outcomes[0].error
+    for other in (service(2, vip=vip(77)), service(2, additional_vips=(vip(1),))):
+        (outcome,) = (await group.apply(batch(other))).outcomes
+        assert "is held by lb-1" in outcome.error
+    assert not (await group.apply(batch(service(1), service(2, vip=vip(77))))).outcomes[1].error
 
 
 def test_options_are_refused_by_name() -> None:

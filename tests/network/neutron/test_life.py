@@ -109,6 +109,59 @@ async def test_a_create_that_is_refused_after_its_port_was_made_leaves_none(
     assert addresses() == []
 
 
+LB = "/neutron/v2.0/lb"
+
+
+async def new_pool(site: Site, world: World) -> Any:
+    wanted = {
+        "subnet_id": world.subnet_id,
+        "protocol": "HTTP",
+        "lb_method": "ROUND_ROBIN",
+        "tenant_id": world.project_id,
+    }
+    return (await site.api.post(f"{LB}/pools", {"pool": wanted}))["pool"]
+
+
+def vip_of(pool: Any, world: World, **more: Any) -> dict[str, Any]:
+    wanted = {"subnet_id": world.subnet_id, "protocol": "HTTP", "protocol_port": 80, "pool_id": pool["id"]}
+    return {"vip": {**wanted, **more}}
+
+
+async def test_the_port_of_a_vip_of_lbaas_v1_lives_as_long_as_the_vip(
+    site: Site, world: World, neutron: Connection, addresses: Any
+) -> None:
+    pool = await new_pool(site, world)
+    assert addresses() == []
+    for _ in range(2):
+        vip = (await site.api.post(f"{LB}/vips", vip_of(pool, world, address="10.77.0.40")))["vip"]
+
+        port = neutron.network.get_port(vip["port_id"])
+        marks = (port.name, port.device_owner, port.device_id, port.project_id)
+        assert marks == (f"vip-{vip['id']}", "neutron:LOADBALANCER", vip["id"], world.project_id)
+        assert addresses() == ["10.77.0.40"]
+        await site.releases.look()
+        assert addresses() == ["10.77.0.40"]
+        await site.api.delete(f"{LB}/vips/{vip['id']}")
+        await site.api.get(f"{LB}/vips/{vip['id']}", 404)
+        await site.releases.look()
+        assert addresses() == []
+    await site.api.delete(f"{LB}/pools/{pool['id']}")
+
+
+async def test_a_vip_of_lbaas_v1_that_is_refused_leaves_no_port(site: Site, world: World, addresses: Any) -> None:
+    pool = await new_pool(site, world)
+    await site.api.post(f"{LB}/vips", vip_of(pool, world, address="10.77.0.41"))
+
+    refused = await site.api.post(f"{LB}/vips", vip_of(pool, world, protocol_port=81), 409)
+    assert refused["NeutronError"]["type"] == "VipExists"
+    for address, kind in (("10.77.0.1", "IpAddressInUse"), ("10.77.0.41", "IpAddressInUse")):
+        other = await new_pool(site, world)
+        refused = await site.api.post(f"{LB}/vips", vip_of(other, world, address=address), 409)
+        assert refused["NeutronError"]["type"] == kind
+    await site.releases.look()
+    assert addresses() == ["10.77.0.41"]
+
+
 async def test_a_controller_that_died_between_port_and_commit_leaves_none(
     site: Site, store: SqlStore, world: World, neutron_url: str, addresses: Any
 ) -> None:

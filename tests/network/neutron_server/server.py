@@ -13,7 +13,7 @@ from tests.services.process import Server
 _CONF = """\
 [DEFAULT]
 core_plugin = ml2
-service_plugins = router
+service_plugins = router,qos
 auth_strategy = noauth
 api_paste_config = {venv}/etc/neutron/api-paste.ini
 transport_url = fake://
@@ -38,7 +38,7 @@ _ML2 = """\
 type_drivers = flat,vlan,vxlan,local
 project_network_types = vxlan
 mechanism_drivers = openvswitch
-extension_drivers = port_security
+extension_drivers = port_security,qos
 [ml2_type_vlan]
 network_vlan_ranges = physnet1:100:199
 [ml2_type_vxlan]

@@ -7,19 +7,21 @@ from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia import requests
 from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener
-from evenkeel.api.octavia.places import NewId, Place, check_project, is_up, tags_of
+from evenkeel.api.octavia.places import NewId, Place, check_project, each_once, is_up, tags_of, vnic_type_of
 from evenkeel.api.octavia.rules import (
     HTTP_MONITORS,
     check_listener,
     check_listener_ports,
     check_members,
     check_monitor,
+    check_monitored,
     check_pair,
     check_pool,
+    checked_address,
     checked_cidrs,
     member_address,
-    refuse_true,
 )
+from evenkeel.api.octavia.tls_rules import refuse_empty_lists, settled_tls
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import (
@@ -29,10 +31,12 @@ from evenkeel.core.model import (
     LoadBalancer,
     LoadBalancerTree,
     Member,
+    NewPool,
     Pool,
     PoolProtocol,
     SessionPersistence,
     Vip,
+    one_family,
 )
 from evenkeel.core.statuses import OperatingStatus
 
@@ -44,26 +48,30 @@ class ListenerRows(NamedTuple):
     policies: list[PolicyRows]
 
 
-class PoolRows(NamedTuple):
-    """A new pool with what is below it."""
-
-    pool: Pool
-    members: tuple[Member, ...]
-    monitor: HealthMonitor | None
-
-
 def persistence_of(body: requests.Persistence | None) -> SessionPersistence | None:
     """The core value of a session persistence."""
-    return None if body is None else SessionPersistence(type=body.type, cookie_name=body.cookie_name)
+    if body is None:
+        return None
+    seconds, mask = body.persistence_timeout, body.persistence_granularity
+    return SessionPersistence(
+        type=body.type,
+        cookie_name=body.cookie_name,
+        persistence_timeout=None if seconds is None else int(seconds),
+        persistence_granularity=None if mask is None else checked_address("persistence_granularity", mask),
+    )
 
 
 def listener_row(
-    body: requests.ListenerParts, place: Place, *, listener_id: str, default_pool_id: str | None, vip_address: str
+    body: requests.ListenerParts,
+    place: Place,
+    *,
+    listener_id: str,
+    default_pool_id: str | None,
+    vip_address: str | None,
 ) -> Listener:
     """A checked listener of a load balancer with that VIP, or any address of its family."""
     check_project(body, place)
-    refuse_true(body, "hsts_include_subdomains", "hsts_preload")
-    row = Listener(
+    asked = Listener(
         id=listener_id,
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
@@ -72,7 +80,7 @@ def listener_row(
         name=body.name or "",
         description=body.description or "",
         admin_state_up=is_up(body.admin_state_up),
-        connection_limit=-1 if body.connection_limit is None else body.connection_limit,
+        connection_limit=-1 if body.connection_limit is None else int(body.connection_limit),
         default_pool_id=default_pool_id,
         insert_headers=body.insert_headers.as_dict() if body.insert_headers else {},
         timeout_client_data=50_000 if body.timeout_client_data is None else body.timeout_client_data,
@@ -80,8 +88,21 @@ def listener_row(
         timeout_member_data=50_000 if body.timeout_member_data is None else body.timeout_member_data,
         timeout_tcp_inspect=body.timeout_tcp_inspect or 0,
         allowed_cidrs=checked_cidrs(body.allowed_cidrs or (), vip_address),
+        default_tls_container_ref=body.default_tls_container_ref,
+        sni_container_refs=each_once(body.sni_container_refs),
+        client_ca_tls_container_ref=body.client_ca_tls_container_ref,
+        client_authentication=body.client_authentication or "NONE",
+        client_crl_container_ref=body.client_crl_container_ref,
+        tls_ciphers=body.tls_ciphers,
+        tls_versions=each_once(body.tls_versions),
+        alpn_protocols=each_once(body.alpn_protocols),
+        hsts_max_age=body.hsts_max_age,
+        hsts_include_subdomains=body.hsts_include_subdomains or False,
+        hsts_preload=body.hsts_preload or False,
         tags=tags_of(body.tags),
     )
+    refuse_empty_lists(body, asked)
+    row = settled_tls(asked)
     check_listener(row, row.insert_headers)
     return row
 
@@ -89,7 +110,6 @@ def listener_row(
 def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
     """A checked member."""
     check_project(body, place)
-    refuse_true(body, "request_sriov")
     monitored_at = body.monitor_address
     return Member(
         id=new_id(),
@@ -105,6 +125,7 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
         subnet_id=body.subnet_id,
         monitor_address=None if monitored_at is None else member_address("monitor_address", monitored_at),
         monitor_port=body.monitor_port,
+        vnic_type=vnic_type_of(body.request_sriov),
         tags=tags_of(body.tags),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
     )
@@ -133,17 +154,16 @@ def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: st
         admin_state_up=is_up(body.admin_state_up),
         tags=tags_of(body.tags),
     )
-    check_monitor(row)
+    check_monitor(row, checks_may_overlap=body.CHECKS_MAY_OVERLAP)
     return row
 
 
 def pool_rows(
     body: requests.PoolParts, protocol: PoolProtocol, lb_algorithm: LbAlgorithm, place: Place, *, new_id: NewId
-) -> PoolRows:
+) -> NewPool:
     """A checked pool with its members and monitor."""
     check_project(body, place)
-    refuse_true(body, "tls_enabled")
-    pool = Pool(
+    asked = Pool(
         id=new_id(),
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
@@ -153,17 +173,28 @@ def pool_rows(
         description=body.description or "",
         admin_state_up=is_up(body.admin_state_up),
         session_persistence=persistence_of(body.session_persistence),
+        tls_enabled=body.tls_enabled or False,
+        tls_container_ref=body.tls_container_ref,
+        ca_tls_container_ref=body.ca_tls_container_ref,
+        crl_container_ref=body.crl_container_ref,
+        tls_ciphers=body.tls_ciphers,
+        tls_versions=each_once(body.tls_versions),
+        alpn_protocols=each_once(body.alpn_protocols),
         tags=tags_of(body.tags),
     )
+    refuse_empty_lists(body, asked)
+    pool = settled_tls(asked)
     check_pool(pool)
     wanted = body.healthmonitor
+    if wanted is not None:
+        check_monitored(protocol, wanted.type)
     members = tuple(
         member_row(item, place, pool_id=pool.id, new_id=new_id, monitored=wanted is not None)
         for item in body.members or ()
     )
     check_members(members)
     monitor = None if wanted is None else monitor_row(wanted, place, pool_id=pool.id, new_id=new_id)
-    return PoolRows(pool, members, monitor)
+    return NewPool(pool=pool, members=members, monitor=monitor)
 
 
 def tree_of(
@@ -171,7 +202,8 @@ def tree_of(
 ) -> LoadBalancerTree:
     """The whole new load balancer. The VIP's address is empty where the store is to choose it."""
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
-    made = _listeners(body.listeners or (), pools, place, vip.address or vip.allocation_start, new_id)
+    near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
+    made = _listeners(body.listeners or (), pools, place, one_family(near, more), new_id)
     root = LoadBalancer(
         id=place.load_balancer_id,
         project_id=place.project_id,
@@ -181,6 +213,12 @@ def tree_of(
         description=body.description or "",
         admin_state_up=is_up(body.admin_state_up),
         tags=tags_of(body.tags),
+        additional_vips=tuple(
+            Vip(address=more.address or "", subnet_id=more.subnet_id, network_id=more.network_id, port_id=vip.port_id)
+            for more in vip.additional
+        ),
+        vip_qos_policy_id=body.vip_qos_policy_id,
+        vip_sg_ids=each_once(body.vip_sg_ids),
     )
     return LoadBalancerTree(
         load_balancer=root,
@@ -194,12 +232,17 @@ def tree_of(
 
 
 def _listeners(
-    bodies: Sequence[requests.NestedListener], pools: list[PoolRows], place: Place, vip_address: str, new_id: NewId
+    bodies: Sequence[requests.NestedListener],
+    pools: list[NewPool],
+    place: Place,
+    vip_address: str | None,
+    new_id: NewId,
 ) -> tuple[ListenerRows, ...]:
     """The listeners; pools made for them and their policies are appended to ``pools``."""
     named = list(pools)
     listeners: list[ListenerRows] = []
     for body in bodies:
+        _refuse_id("default_pool_id", body.default_pool_id, "default_pool")
         pool = None
         if body.default_pool is not None:
             pool = _default_pool(body.default_pool, named, pools, place, new_id)
@@ -214,8 +257,8 @@ def _listeners(
 def _nested_policies(
     body: requests.NestedListener,
     listener: Listener,
-    named: list[PoolRows],
-    pools: list[PoolRows],
+    named: list[NewPool],
+    pools: list[NewPool],
     place: Place,
     new_id: NewId,
 ) -> list[PolicyRows]:
@@ -223,6 +266,7 @@ def _nested_policies(
     made = []
     for item in body.l7policies or ():
         check_l7_listener(listener.protocol)
+        _refuse_id("redirect_pool_id", item.redirect_pool_id, "redirect_pool")
         pool = None
         if item.redirect_pool is not None:
             pool = _default_pool(item.redirect_pool, named, pools, place, new_id)
@@ -232,11 +276,19 @@ def _nested_policies(
     return in_order(made)
 
 
+def _refuse_id(field: str, pool_id: str | None, instead: str) -> None:
+    if pool_id is not None:
+        raise Invalid(
+            f"Validation failure: {field} {pool_id}: a new load balancer has no pools yet. Give {instead} instead: a "
+            "whole pool, or the name alone of one of pools."
+        )
+
+
 _REFERENCE_FIELDS = frozenset(requests.DefaultPool.__struct_fields__) - {"name"}
 
 
 def _default_pool(
-    body: requests.DefaultPool, named: list[PoolRows], pools: list[PoolRows], place: Place, new_id: NewId
+    body: requests.DefaultPool, named: list[NewPool], pools: list[NewPool], place: Place, new_id: NewId
 ) -> Pool:
     if body.protocol is not None and body.lb_algorithm is not None:
         pools.append(pool_rows(body, body.protocol, body.lb_algorithm, place, new_id=new_id))

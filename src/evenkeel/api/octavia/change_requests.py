@@ -1,10 +1,9 @@
 """What clients may send to change things, as types: an absent attribute is left alone, null means the default.
 
-What is not listed cannot be changed. Attributes of features that are not built stand here as in
-:mod:`evenkeel.api.octavia.requests`.
+What is not listed cannot be changed.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -12,28 +11,32 @@ from evenkeel.api.bodies import Request
 from evenkeel.api.fields import (
     MAX_MEMBERS,
     Address,
+    AlpnProtocols,
     Cidrs,
     ConnectionLimit,
+    ContainerRef,
+    ContainerRefs,
     DomainName,
-    EmptyListChange,
     ExpectedCodes,
+    HstsSeconds,
     HttpMethod,
     HttpVersion,
     MonitorRetries,
     MonitorSeconds,
-    NotBuiltChange,
-    NotTrueChange,
     ObjectId,
     Port,
     ProjectId,
+    SecurityGroups,
     Tags,
     Text,
     TimeoutMilliseconds,
+    TlsCiphers,
+    TlsVersions,
     UrlPath,
     Weight,
 )
-from evenkeel.api.octavia.requests import InsertHeaders, NoClientAuthentication, Persistence
-from evenkeel.core.model import LbAlgorithm
+from evenkeel.api.octavia.requests import InsertHeaders, Persistence
+from evenkeel.core.model import ClientAuthentication, LbAlgorithm
 
 
 class MemberBatchItem(Request):
@@ -51,7 +54,7 @@ class MemberBatchItem(Request):
     tags: Tags | UnsetType | None = UNSET
     project_id: ProjectId | UnsetType | None = UNSET
     tenant_id: ProjectId | UnsetType | None = UNSET
-    request_sriov: NotTrueChange = UNSET
+    request_sriov: bool | UnsetType | None = UNSET
 
 
 class MemberChange(Request):
@@ -68,6 +71,9 @@ class MemberChange(Request):
 
 class HealthMonitorChange(Request):
     """What can be changed of a health monitor."""
+
+    CHECKS_MAY_OVERLAP: ClassVar[bool] = False
+    """See :class:`evenkeel.api.octavia.pool_requests.NestedHealthMonitor`."""
 
     name: Text | UnsetType | None = UNSET
     delay: MonitorSeconds | UnsetType = UNSET
@@ -92,13 +98,13 @@ class PoolChange(Request):
     lb_algorithm: LbAlgorithm | UnsetType = UNSET
     session_persistence: Persistence | UnsetType | None = UNSET
     tags: Tags | UnsetType | None = UNSET
-    tls_container_ref: NotBuiltChange = UNSET
-    ca_tls_container_ref: NotBuiltChange = UNSET
-    crl_container_ref: NotBuiltChange = UNSET
-    tls_enabled: NotTrueChange = UNSET
-    tls_ciphers: NotBuiltChange = UNSET
-    tls_versions: EmptyListChange = UNSET
-    alpn_protocols: EmptyListChange = UNSET
+    tls_enabled: bool | UnsetType | None = UNSET
+    tls_container_ref: ContainerRef | UnsetType | None = UNSET
+    ca_tls_container_ref: ContainerRef | UnsetType | None = UNSET
+    crl_container_ref: ContainerRef | UnsetType | None = UNSET
+    tls_ciphers: TlsCiphers | UnsetType | None = UNSET
+    tls_versions: TlsVersions | UnsetType | None = UNSET
+    alpn_protocols: AlpnProtocols | UnsetType | None = UNSET
 
 
 class ListenerChange(Request):
@@ -115,18 +121,18 @@ class ListenerChange(Request):
     timeout_member_data: TimeoutMilliseconds | UnsetType | None = UNSET
     timeout_tcp_inspect: TimeoutMilliseconds | UnsetType | None = UNSET
     tags: Tags | UnsetType | None = UNSET
-    default_tls_container_ref: NotBuiltChange = UNSET
-    sni_container_refs: EmptyListChange = UNSET
-    client_ca_tls_container_ref: NotBuiltChange = UNSET
-    client_authentication: NoClientAuthentication | UnsetType | None = UNSET
-    client_crl_container_ref: NotBuiltChange = UNSET
     allowed_cidrs: Cidrs | UnsetType | None = UNSET
-    tls_ciphers: NotBuiltChange = UNSET
-    tls_versions: EmptyListChange = UNSET
-    alpn_protocols: EmptyListChange = UNSET
-    hsts_max_age: NotBuiltChange = UNSET
-    hsts_include_subdomains: NotTrueChange = UNSET
-    hsts_preload: NotTrueChange = UNSET
+    default_tls_container_ref: ContainerRef | UnsetType | None = UNSET
+    sni_container_refs: ContainerRefs | UnsetType | None = UNSET
+    client_ca_tls_container_ref: ContainerRef | UnsetType | None = UNSET
+    client_authentication: ClientAuthentication | UnsetType | None = UNSET
+    client_crl_container_ref: ContainerRef | UnsetType | None = UNSET
+    tls_ciphers: TlsCiphers | UnsetType | None = UNSET
+    tls_versions: TlsVersions | UnsetType | None = UNSET
+    alpn_protocols: AlpnProtocols | UnsetType | None = UNSET
+    hsts_max_age: HstsSeconds | UnsetType | None = UNSET
+    hsts_include_subdomains: bool | UnsetType | None = UNSET
+    hsts_preload: bool | UnsetType | None = UNSET
 
 
 class LoadBalancerChange(Request):
@@ -136,8 +142,8 @@ class LoadBalancerChange(Request):
     description: Text | UnsetType | None = UNSET
     admin_state_up: bool | UnsetType | None = UNSET
     tags: Tags | UnsetType | None = UNSET
-    vip_qos_policy_id: NotBuiltChange = UNSET
-    vip_sg_ids: EmptyListChange = UNSET
+    vip_qos_policy_id: ObjectId | UnsetType | None = UNSET
+    vip_sg_ids: SecurityGroups | UnsetType | None = UNSET
 
 
 class LoadBalancerChangeBody(Request):

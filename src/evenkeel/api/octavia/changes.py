@@ -7,22 +7,22 @@ from msgspec import UNSET, structs
 
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import persistence_of
-from evenkeel.api.octavia.places import NewId, Place, check_project, tags_of
+from evenkeel.api.octavia.places import NewId, Place, check_project, each_once, tags_of, vnic_type_of
 from evenkeel.api.octavia.rules import (
     HTTP_ATTRIBUTES,
     HTTP_MONITORS,
     check_members,
     check_monitor,
     member_address,
-    refuse_true,
 )
+from evenkeel.api.octavia.tls_rules import LISTENER_TLS, POOL_TLS
 from evenkeel.core.model import HealthMonitor, Member
 from evenkeel.core.statuses import OperatingStatus
 
 Changes = dict[str, Any]
 
 _COMMON: Changes = {"name": "", "admin_state_up": True, "tags": ()}
-LOAD_BALANCER_DEFAULTS: Changes = {**_COMMON, "description": ""}
+LOAD_BALANCER_DEFAULTS: Changes = {**_COMMON, "description": "", "vip_qos_policy_id": None, "vip_sg_ids": ()}
 LISTENER_DEFAULTS: Changes = {
     **_COMMON,
     "description": "",
@@ -34,8 +34,15 @@ LISTENER_DEFAULTS: Changes = {
     "timeout_member_data": 50_000,
     "timeout_tcp_inspect": 0,
     "allowed_cidrs": (),
+    **LISTENER_TLS,
 }
-POOL_DEFAULTS: Changes = {**_COMMON, "description": "", "lb_algorithm": None, "session_persistence": None}
+POOL_DEFAULTS: Changes = {
+    **_COMMON,
+    "description": "",
+    "lb_algorithm": None,
+    "session_persistence": None,
+    **POOL_TLS,
+}
 MEMBER_DEFAULTS: Changes = {
     **_COMMON,
     "weight": 1,
@@ -60,7 +67,7 @@ _HTTP_DEFAULTS: Changes = {"http_method": "GET", "url_path": "/", "expected_code
 
 
 def given(body: Any, defaults: Mapping[str, Any]) -> Changes:
-    """The attributes the body gives, null replaced by the default; those without a default here are not built."""
+    """The attributes the body gives, null replaced by the default."""
     changes: Changes = {}
     for name, default in defaults.items():
         value = getattr(body, name, UNSET)
@@ -73,15 +80,20 @@ def given(body: Any, defaults: Mapping[str, Any]) -> Changes:
 
 def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
     """What is to change of a load balancer."""
-    return given(body, LOAD_BALANCER_DEFAULTS)
+    changes = given(body, LOAD_BALANCER_DEFAULTS)
+    if "vip_sg_ids" in changes:
+        changes["vip_sg_ids"] = each_once(changes["vip_sg_ids"])
+    return changes
 
 
 def listener_changes(body: change_requests.ListenerChange) -> Changes:
     """What is to change of a listener; ``allowed_cidrs`` as given, for the VIP tells which are right."""
-    refuse_true(body, "hsts_include_subdomains", "hsts_preload")
     changes = given(body, LISTENER_DEFAULTS)
-    if "allowed_cidrs" in changes:
-        changes["allowed_cidrs"] = tuple(changes["allowed_cidrs"])
+    for name in ("allowed_cidrs", "sni_container_refs", "tls_versions", "alpn_protocols"):
+        if name in changes:
+            changes[name] = each_once(changes[name])
+    if "connection_limit" in changes:
+        changes["connection_limit"] = int(changes["connection_limit"])
     if isinstance(body.insert_headers, requests.InsertHeaders):
         changes["insert_headers"] = body.insert_headers.as_dict()
     return changes
@@ -89,8 +101,10 @@ def listener_changes(body: change_requests.ListenerChange) -> Changes:
 
 def pool_changes(body: change_requests.PoolChange) -> Changes:
     """What is to change of a pool."""
-    refuse_true(body, "tls_enabled")
     changes = given(body, POOL_DEFAULTS)
+    for name in ("tls_versions", "alpn_protocols"):
+        if name in changes:
+            changes[name] = each_once(changes[name])
     if isinstance(body.session_persistence, requests.Persistence):
         changes["session_persistence"] = persistence_of(body.session_persistence)
     return changes
@@ -111,7 +125,9 @@ def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMo
         for name in HTTP_ATTRIBUTES:
             if name in changes and changes[name] is None:
                 changes[name] = _HTTP_DEFAULTS.get(name)
-    check_monitor(structs.replace(current, **changes))
+    # one that LBaaS v2 let overlap may do so as long as nobody says otherwise
+    kept = not changes.keys() & {"delay", "timeout"}
+    check_monitor(structs.replace(current, **changes), checks_may_overlap=body.CHECKS_MAY_OVERLAP or kept)
     return changes
 
 
@@ -129,8 +145,6 @@ def batch_rows(
     rows = []
     for item in items:
         check_project(item, place)
-        if item.request_sriov is not UNSET:
-            refuse_true(item, "request_sriov")
         address = member_address("address", item.address)
         row = here.get((address, item.protocol_port)) or Member(
             id=new_id(),
@@ -139,6 +153,7 @@ def batch_rows(
             project_id=place.project_id,
             address=address,
             protocol_port=item.protocol_port,
+            vnic_type=vnic_type_of(item.request_sriov is True),
             operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         )
         rows.append(structs.replace(row, **member_changes(item)))

@@ -7,7 +7,7 @@ from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia.requests import LoadBalancerNew
 from evenkeel.core.catalogue import AvailabilityZone, Flavor, Offer, metadata, zone_group_of
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import LoadBalancerTree
+from evenkeel.core.model import LoadBalancerTree, VnicType
 from evenkeel.core.values import Value
 
 
@@ -18,6 +18,7 @@ class Choice(Value):
     flavor_id: str | None = None
     availability_zone: str | None = None
     zone_group_number: int | None = None
+    vnic_type: VnicType = "normal"
 
     def applied(self, tree: LoadBalancerTree) -> LoadBalancerTree:
         """The new load balancer with what was chosen."""
@@ -28,6 +29,7 @@ class Choice(Value):
             flavor_id=self.flavor_id,
             availability_zone=self.availability_zone,
             zone_group_number=self.zone_group_number,
+            vip_vnic_type=self.vnic_type,
         )
         return replace(tree, load_balancer=root)
 
@@ -46,7 +48,7 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> Choice:
     if flavor is not None and flavor.provider_name != provider:
         raise Invalid(f"Flavor '{wanted.flavor_id}' is not compatible with provider '{provider}'")
     if wanted.availability_zone is None:
-        return Choice(provider=provider, flavor_id=wanted.flavor_id)
+        return Choice(provider=provider, flavor_id=wanted.flavor_id, vnic_type=_vnic_type(flavor))
     name = wanted.availability_zone
     zone = _enabled("availability_zone", name, await services.store.offer(AvailabilityZone, name))
     if zone.provider_name != provider:
@@ -55,14 +57,22 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> Choice:
         provider=provider,
         flavor_id=wanted.flavor_id,
         availability_zone=name,
+        vnic_type=_vnic_type(flavor),
         zone_group_number=zone_group_of(metadata("availability_zone_data", zone.data)),
     )
+
+
+def _vnic_type(flavor: Offer | None) -> VnicType:
+    """As in Octavia, ``sriov_vip`` of the flavor decides it."""
+    if flavor is None:
+        return "normal"
+    return "direct" if metadata("flavor_data", flavor.data).get("sriov_vip") is True else "normal"
 
 
 def _enabled(option: str, value: str, offer: Offer | None) -> Offer:
     if offer is None:
         called = "flavor_id" if option == "flavor" else "availability zone"
-        raise Invalid(f"Validation failure: Invalid {called}. Value: '{value}'.")
+        raise Invalid(f"Validation failure: Invalid {called}. Value: '{value}'.", code=f"{option}_unknown")
     if not offer.enabled:
         raise Invalid(f"The selected {option} is not allowed in this deployment: {value}")
     return offer

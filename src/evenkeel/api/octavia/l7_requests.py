@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.bodies import Request
-from evenkeel.api.fields import END, NotBuilt, ObjectId, ProjectId, Tags, Text
+from evenkeel.api.fields import END, ObjectId, ProjectId, Tags, Text
+from evenkeel.api.octavia.pool_requests import NestedPool
 from evenkeel.core.model import L7_POSITION_MAX, L7_RULES_MAX, L7PolicyAction, L7RuleCompareType, L7RuleType
 
 MAX_L7POLICIES = 200
@@ -75,18 +76,17 @@ class L7PolicyParts(Request):
     tenant_id: ProjectId | None = None
 
 
-class ListenerL7Policy(L7PolicyParts):
-    """An L7 policy inside a new listener."""
+class L7PolicyWithPool(L7PolicyParts):
+    """An L7 policy inside a new listener. ``redirect_pool``: a new pool that comes with it."""
 
     redirect_pool_id: ObjectId | None = None
-    redirect_pool: NotBuilt = None
+    redirect_pool: NestedPool | None = None
 
 
-class L7PolicyNew(L7PolicyParts, kw_only=True):
+class L7PolicyNew(L7PolicyWithPool, kw_only=True):
     """What a listener is to do with some requests."""
 
     listener_id: ObjectId
-    redirect_pool_id: ObjectId | None = None
 
 
 class L7PolicyNewBody(Request):

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from evenkeel.api.errors import shorten, unknown_input
+from evenkeel.api.octavia.rules import childless
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import L7_PROTOCOLS, L7Policy, L7Rule
+from evenkeel.core.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7Policy, L7Rule
 
 TARGETS = {
     "REDIRECT_TO_POOL": "redirect_pool_id",
@@ -32,6 +33,8 @@ _DN_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 def check_l7_listener(protocol: str) -> None:
     """Only a listener that sees requests can have policies."""
+    if protocol == CHILDLESS_PROTOCOL:
+        raise childless()
     if protocol not in L7_PROTOCOLS:
         allowed = ", ".join(sorted(L7_PROTOCOLS))
         raise Invalid(
@@ -71,7 +74,7 @@ def _check_url(field: str, url: str) -> None:
 def check_rule(rule: L7Rule) -> None:
     """Key, compare type and value must fit the type."""
     if rule.type in KEYED and rule.key is None:
-        raise _parsing(f"L7 rule type {rule.type} requires a key")
+        raise _parsing(f"L7 rule type {rule.type} requires a key", code="l7rule_key_missing")
     if rule.type not in KEYED and rule.key is not None:
         raise _parsing(f"L7 rule type {rule.type} does not use the key field; it is '{shorten(rule.key)}'")
     _CHECKS[rule.type](rule)
@@ -129,7 +132,8 @@ _CHECKS: dict[str, Callable[[L7Rule], None]] = {
 def _check_compare_type(rule: L7Rule, *allowed: str) -> None:
     if rule.compare_type not in allowed:
         raise _parsing(
-            f"invalid comparison type for rule type: {rule.type} takes {' or '.join(allowed)}, not {rule.compare_type}"
+            f"invalid comparison type for rule type: {rule.type} takes {' or '.join(allowed)}, not {rule.compare_type}",
+            code="l7rule_compare_type",
         )
 
 
@@ -139,12 +143,12 @@ def _check_regex(text: str) -> None:
             warnings.simplefilter("ignore")  # of what may mean something else one day
             re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
-        raise _parsing(f"value '{shorten(text)}' is no regular expression: {error}") from error
+        raise _parsing(f"value '{shorten(text)}' is no regular expression: {error}", code="l7rule_regex") from error
 
 
 def _value(rule: L7Rule, allowed: str) -> Invalid:
     return _parsing(f"value '{shorten(rule.value)}' of rule type {rule.type}. Allowed: {allowed}")
 
 
-def _parsing(text: str) -> Invalid:
-    return Invalid(f"Error parsing L7Rule: {text}.")
+def _parsing(text: str, *, code: str | None = None) -> Invalid:
+    return Invalid(f"Error parsing L7Rule: {text}.", code=code)

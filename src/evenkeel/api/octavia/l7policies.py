@@ -6,9 +6,9 @@ from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia import l7_requests
 from evenkeel.api.octavia.changes import Changes
-from evenkeel.api.octavia.l7_build import PolicyRows, policy_rows, rule_row
+from evenkeel.api.octavia.l7_build import PolicyRows, rule_row
 from evenkeel.api.octavia.l7_changes import policy_changes, rule_changes
-from evenkeel.api.octavia.listeners import check_policy_possible
+from evenkeel.api.octavia.listeners import check_policy_possible, new_policy
 from evenkeel.api.octavia.places import Place
 from evenkeel.api.octavia.resources import L7POLICIES, L7RULES, changed, object_id, one, written
 from evenkeel.core.capabilities import l7rule_problems
@@ -17,30 +17,36 @@ from evenkeel.core.model import L7Policy, L7Rule, Listener, LoadBalancer
 
 async def create(services: Services, call: Call, body: l7_requests.L7PolicyNewBody) -> Answer:
     """201."""
-    wanted, scope = body.l7policy, call.caller.scope
+    return one(L7POLICIES, await make_l7policy(services, call, body.l7policy), 201)
+
+
+async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7PolicyNew) -> L7Policy:
+    """Make an L7 policy with its rules; the policy as it is then."""
+    scope = call.caller.scope
     listener: Listener = await services.store.get(Listener, wanted.listener_id, project_id=scope)
     served = await services.serving.of(LoadBalancer, listener.load_balancer_id, scope)
-    rows = policy_rows(
-        wanted,
-        Place(listener.load_balancer_id, listener.project_id),
-        listener_id=listener.id,
-        redirect_pool_id=wanted.redirect_pool_id,
-        new_id=services.new_id,
-    )
-    await check_policy_possible(services, served, rows, listener.protocol)
-    accepted = await services.store.add_l7policy(rows.policy, rows.rules, project_id=scope)
+    place = Place(listener.load_balancer_id, listener.project_id)
+    rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id)
+    await check_policy_possible(services, served, rows, listener.protocol, new_pool)
+    accepted = await services.store.add_l7policy(rows.policy, rows.rules, new_pool=new_pool, project_id=scope)
     await services.accepted(accepted)
-    return one(L7POLICIES, await written(services, call, L7POLICIES, accepted, rows.policy.id), 201)
+    made: L7Policy = await written(services, call, L7POLICIES, accepted, rows.policy.id)
+    return made
 
 
 async def change(services: Services, call: Call, body: l7_requests.L7PolicyChangeBody) -> Answer:
-    """200. The result is checked as a whole, so the policy is read first."""
-    policy_id = object_id(call, L7POLICIES.title)
+    """200."""
+    return one(L7POLICIES, await change_l7policy(services, call, object_id(call, L7POLICIES.title), body.l7policy))
+
+
+async def change_l7policy(services: Services, call: Call, policy_id: str, body: l7_requests.L7PolicyChange) -> L7Policy:
+    """Change an L7 policy; the policy as it is then. The result is checked as a whole, so it is read first."""
     current: L7Policy = await services.store.get(L7Policy, policy_id, project_id=call.caller.scope)
-    changes = policy_changes(body.l7policy, current)
+    changes = policy_changes(body, current)
     if "action" in changes:
         await _check_possible(services, call, current, changes)
-    return await changed(services, call, L7POLICIES, policy_id, changes, None)
+    row: L7Policy = await changed(services, call, L7POLICIES, policy_id, changes, None)
+    return row
 
 
 async def _check_possible(services: Services, call: Call, current: L7Policy, changes: Changes) -> None:
@@ -58,23 +64,37 @@ async def _policy(services: Services, call: Call) -> L7Policy:
 
 async def create_rule(services: Services, call: Call, body: l7_requests.L7RuleNewBody) -> Answer:
     """201."""
-    policy, scope = await _policy(services, call), call.caller.scope
+    return one(L7RULES, await make_l7rule(services, call, await _policy(services, call), body.rule), 201)
+
+
+async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: l7_requests.L7RuleNew) -> L7Rule:
+    """Add a rule to the policy; the rule as it is then."""
+    scope = call.caller.scope
     place = Place(policy.load_balancer_id, policy.project_id)
-    row = rule_row(body.rule, place, policy_id=policy.id, new_id=services.new_id)
+    row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)
     served = await services.serving.of(LoadBalancer, policy.load_balancer_id, scope)
     served.refuse(l7rule_problems(served.table, asdict(row)))
     accepted = await services.store.add_l7rule(row, project_id=scope)
     await services.accepted(accepted)
-    return one(L7RULES, await written(services, call, L7RULES, accepted, row.id, policy.id), 201)
+    made: L7Rule = await written(services, call, L7RULES, accepted, row.id, policy.id)
+    return made
 
 
 async def change_rule(services: Services, call: Call, body: l7_requests.L7RuleChangeBody) -> Answer:
-    """200. The result is checked as a whole, so the rule is read first."""
+    """200."""
     policy_id = object_id(call, L7POLICIES.title, "l7policy_id")
-    rule_id, scope = object_id(call, L7RULES.title), call.caller.scope
+    return one(L7RULES, await change_l7rule(services, call, policy_id, object_id(call, L7RULES.title), body.rule))
+
+
+async def change_l7rule(
+    services: Services, call: Call, policy_id: str, rule_id: str, body: l7_requests.L7RuleChange
+) -> L7Rule:
+    """Change a rule of the policy; the rule as it is then. The result is checked as a whole, so it is read first."""
+    scope = call.caller.scope
     current: L7Rule = await services.store.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)
-    changes = rule_changes(body.rule, current)
+    changes = rule_changes(body, current)
     if "type" in changes:
         served = await services.serving.of(LoadBalancer, current.load_balancer_id, scope)
         served.refuse(l7rule_problems(served.table, changes))
-    return await changed(services, call, L7RULES, rule_id, changes, policy_id)
+    row: L7Rule = await changed(services, call, L7RULES, rule_id, changes, policy_id)
+    return row

@@ -1,18 +1,22 @@
 """Listeners: create, change, statistics. Listing, showing and deleting are as for every kind."""
 
-from msgspec.structs import asdict
+from collections.abc import Collection
+
+from msgspec.structs import asdict, replace
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.octavia import change_requests, requests
-from evenkeel.api.octavia.build import listener_row
+from evenkeel.api.octavia import change_requests, l7_requests, requests
+from evenkeel.api.octavia.build import listener_row, pool_rows
 from evenkeel.api.octavia.changes import Changes, listener_changes
 from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener
-from evenkeel.api.octavia.places import Place
+from evenkeel.api.octavia.places import NewId, Place
+from evenkeel.api.octavia.pools import check_new_pool
 from evenkeel.api.octavia.resources import LISTENERS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_listener, check_pair, checked_cidrs
 from evenkeel.api.octavia.showing import statistics_view
+from evenkeel.api.octavia.tls_rules import LISTENER_TLS, refuse_empty_lists, settled_tls
 from evenkeel.api.serving import Served
 from evenkeel.core.capabilities import (
     l7policy_problems,
@@ -21,88 +25,172 @@ from evenkeel.core.capabilities import (
     needs_check,
     pair_problems,
 )
-from evenkeel.core.errors import NotFound
-from evenkeel.core.model import Listener, LoadBalancer, Pool
+from evenkeel.core.control import ListQuery
+from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.model import Listener, LoadBalancer, NewPool, Pool
 
 
 async def create(services: Services, call: Call, body: requests.ListenerNewBody) -> Answer:
     """201."""
-    wanted = body.listener
+    return one(LISTENERS, await make_listener(services, call, body.listener), 201)
+
+
+async def make_listener(services: Services, call: Call, wanted: requests.ListenerNew) -> Listener:
+    """Make a listener; the listener as it is then."""
     scope = call.caller.scope
     served = await services.serving.of(LoadBalancer, wanted.loadbalancer_id, scope)
-    if wanted.default_pool_id is not None:
-        await check_target_pool(services, served, wanted.default_pool_id, wanted.protocol)
     place = Place(served.by.load_balancer_id, served.by.project_id)
+    new_pools: list[NewPool] = []
     row = listener_row(
         wanted,
         place,
         listener_id=services.new_id(),
-        default_pool_id=wanted.default_pool_id,
+        default_pool_id=await _default_pool(services, served, wanted, place, new_pools),
         vip_address=served.by.vip_address,
     )
     served.refuse(listener_problems(served.table, asdict(row)))
-    policies = await _policies(services, served, wanted, row.id, place)
+    policies = await _policies(services, served, wanted, row.id, place, new_pools)
     accepted = await services.store.add_listener(
         row,
         [policy for policy, _ in policies],
         [rule for _, rules in policies for rule in rules],
+        new_pools=new_pools,
         project_id=scope,
     )
     await services.accepted(accepted)
-    return one(LISTENERS, await written(services, call, LISTENERS, accepted, row.id), 201)
+    made: Listener = await written(services, call, LISTENERS, accepted, row.id)
+    return made
+
+
+async def _default_pool(
+    services: Services, served: Served, wanted: requests.ListenerNew, place: Place, new_pools: list[NewPool]
+) -> str | None:
+    """Id of the pool the new listener is to send to, checked; one that comes with it is appended to ``new_pools``."""
+    if wanted.default_pool is not None:
+        if wanted.default_pool_id is not None:
+            raise both_given("default_pool", "default_pool_id")
+        body = wanted.default_pool
+        new_pools.append(pool_rows(body, body.protocol, body.lb_algorithm, place, new_id=services.new_id))
+        check_new_pool(served, new_pools[-1], wanted.protocol)
+        return new_pools[-1].pool.id
+    if wanted.default_pool_id is not None:
+        await check_target_pools(services, served, [wanted.default_pool_id], wanted.protocol)
+    return wanted.default_pool_id
 
 
 async def _policies(
-    services: Services, served: Served, wanted: requests.ListenerNew, listener_id: str, place: Place
+    services: Services,
+    served: Served,
+    wanted: requests.ListenerNew,
+    listener_id: str,
+    place: Place,
+    new_pools: list[NewPool],
 ) -> list[PolicyRows]:
-    """The L7 policies of the new listener, possible where it is served, in their order."""
-    made = []
+    """The L7 policies of the new listener, possible where it is served, in their order; pools that come with them are
+    appended to ``new_pools``."""
+    made: list[PolicyRows] = []
+    targets: list[str] = []
     for body in wanted.l7policies or ():
-        pool_id = body.redirect_pool_id
-        rows = policy_rows(body, place, listener_id=listener_id, redirect_pool_id=pool_id, new_id=services.new_id)
-        await check_policy_possible(services, served, rows, wanted.protocol)
+        rows, new_pool = new_policy(body, place, listener_id=listener_id, new_id=services.new_id)
+        targets += _targets(served, rows, wanted.protocol, new_pool)
+        new_pools += [] if new_pool is None else [new_pool]
         made.append(rows)
+    await check_target_pools(services, served, targets, wanted.protocol)
     return in_order(made)
 
 
-async def check_policy_possible(services: Services, served: Served, rows: PolicyRows, protocol: str) -> None:
-    """Raises unless a listener of that protocol can have the policy where it is served."""
+def new_policy(
+    body: l7_requests.L7PolicyWithPool, place: Place, *, listener_id: str, new_id: NewId
+) -> tuple[PolicyRows, NewPool | None]:
+    """A checked L7 policy with its rules, and the pool that comes with it."""
+    pool_id, new_pool = body.redirect_pool_id, None
+    if (pool := body.redirect_pool) is not None:
+        if pool_id is not None:
+            raise both_given("redirect_pool", "redirect_pool_id")
+        if body.action != "REDIRECT_TO_POOL":
+            raise Invalid(
+                f"Invalid L7 Policy arguments: redirect_pool needs action REDIRECT_TO_POOL, not {body.action}."
+            )
+        new_pool = pool_rows(pool, pool.protocol, pool.lb_algorithm, place, new_id=new_id)
+        pool_id = new_pool.pool.id
+    rows = policy_rows(body, place, listener_id=listener_id, redirect_pool_id=pool_id, new_id=new_id)
+    return rows, new_pool
+
+
+def both_given(one: str, other: str) -> Invalid:
+    """Two ways to say the same."""
+    return Invalid(f"Validation failure: {one} and {other} cannot be given at the same time.")
+
+
+async def check_policy_possible(
+    services: Services, served: Served, rows: PolicyRows, protocol: str, new_pool: NewPool | None = None
+) -> None:
+    """Raises unless a listener of that protocol can have the policy where it is served, with the pool that comes with
+    it."""
+    await check_target_pools(services, served, _targets(served, rows, protocol, new_pool), protocol)
+
+
+def _targets(served: Served, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
+    """Which pool is still to be looked at, after all else about a policy that could be wrong."""
     served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
     for rule in rows.rules:
         served.refuse(l7rule_problems(served.table, asdict(rule)))
     check_l7_listener(protocol)
-    if rows.policy.redirect_pool_id is not None:
-        await check_target_pool(services, served, rows.policy.redirect_pool_id, protocol)
+    if new_pool is not None:
+        check_new_pool(served, new_pool, protocol)
+        return []
+    return [] if rows.policy.redirect_pool_id is None else [rows.policy.redirect_pool_id]
 
 
-async def check_target_pool(services: Services, served: Served, pool_id: str, protocol: str) -> None:
-    """Raises unless a listener of that protocol may send to the pool, which must be of the same load balancer."""
-    pool: Pool = await services.store.get(Pool, pool_id, project_id=None)
-    if pool.load_balancer_id != served.by.load_balancer_id:
-        raise NotFound("Pool", pool_id)
-    check_pair(protocol, pool.protocol)
-    served.refuse(pair_problems(served.table, protocol, pool.protocol, pool.session_persistence))
+async def check_target_pools(services: Services, served: Served, pool_ids: Collection[str], protocol: str) -> None:
+    """Raises unless a listener of that protocol may send to all the pools, which must be of the same load balancer.
+    One query."""
+    if not pool_ids:
+        return
+    wanted = {"id": tuple(pool_ids), "load_balancer_id": (served.by.load_balancer_id,)}
+    page = await services.store.list(Pool, ListQuery(filters=wanted))
+    found = {pool.id: pool for pool in page.items}
+    for pool_id in pool_ids:
+        if (pool := found.get(pool_id)) is None:
+            raise NotFound("Pool", pool_id)
+        check_pair(protocol, pool.protocol)
+        served.refuse(pair_problems(served.table, protocol, pool.protocol, pool.session_persistence))
 
 
 async def change(services: Services, call: Call, body: change_requests.ListenerChangeBody) -> Answer:
     """200."""
-    listener_id = object_id(call, LISTENERS.title)
-    changes = listener_changes(body.listener)
-    if needs_check(changes):
-        await _check_changes(services, call, listener_id, changes)
-    return await changed(services, call, LISTENERS, listener_id, changes, None)
+    return one(LISTENERS, await change_listener(services, call, object_id(call, LISTENERS.title), body.listener))
 
 
-async def _check_changes(services: Services, call: Call, listener_id: str, changes: Changes) -> None:
-    """Some need the listener as it is; all must be possible where it is served. CIDRs take their normal form."""
+async def change_listener(
+    services: Services, call: Call, listener_id: str, body: change_requests.ListenerChange
+) -> Listener:
+    """Change a listener; the listener as it is then."""
+    changes = listener_changes(body)
+    if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
+        await _check_changes(services, call, listener_id, body, changes)
+    row: Listener = await changed(services, call, LISTENERS, listener_id, changes, None)
+    return row
+
+
+async def _check_changes(
+    services: Services, call: Call, listener_id: str, body: change_requests.ListenerChange, changes: Changes
+) -> None:
+    """Some need the listener as it is; all must be possible where it is served. CIDRs take their normal form, and what
+    belongs to TLS is changed as a whole."""
+    about_tls = changes.keys() & LISTENER_TLS.keys()
     served = await services.serving.of(Listener, listener_id, call.caller.scope)
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
-    if changes.get("insert_headers") or changes.get("default_pool_id"):
+    if about_tls or changes.get("insert_headers") or changes.get("default_pool_id"):
         current: Listener = await services.store.get(Listener, listener_id, project_id=call.caller.scope)
-        check_listener(current, changes.get("insert_headers", {}))
+        after = settled_tls(replace(current, **changes))
+        refuse_empty_lists(body, after)
+        check_listener(after, changes.get("insert_headers", {}))
+        if about_tls:
+            changes.update({name: getattr(after, name) for name in LISTENER_TLS})
         if pool_id := changes.get("default_pool_id"):
-            await check_target_pool(services, served, pool_id, current.protocol)
+            await check_target_pools(services, served, [pool_id], current.protocol)
     served.refuse(listener_problems(served.table, changes))
 
 

@@ -1,5 +1,7 @@
 """Load balancers: create (alone or fully populated), show, list, change, delete, statuses, statistics."""
 
+from collections.abc import Callable
+
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
 from evenkeel.api.errors import Forbidden
@@ -9,18 +11,24 @@ from evenkeel.api.octavia.changes import load_balancer_changes
 from evenkeel.api.octavia.choosing import chosen_place
 from evenkeel.api.octavia.places import Place, project_of
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id, one, written
-from evenkeel.api.octavia.rules import checked_address
 from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import graph_view, status_tree
+from evenkeel.api.octavia.vips import check_options, plan_vip
 from evenkeel.core.capabilities import refuse, tree_problems
-from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.model import LoadBalancer
+from evenkeel.core.model import LoadBalancer, LoadBalancerTree
+from evenkeel.core.network import VipPort, octavia_port
 
 
 async def create(services: Services, call: Call, body: requests.LoadBalancerNewBody) -> Answer:
     """201 with the whole graph."""
-    wanted = body.loadbalancer
+    return json_answer({"loadbalancer": graph_view(await make_load_balancer(services, call, body.loadbalancer))}, 201)
+
+
+async def make_load_balancer(
+    services: Services, call: Call, wanted: requests.LoadBalancerNew, mark: Callable[[str], VipPort] = octavia_port
+) -> LoadBalancerTree:
+    """Make a load balancer with all that is asked for below it; what it is then. ``mark``: what the VIP's port says
+    of its owner, by the load balancer's id."""
     project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
     if call.caller.scope not in (None, project_id):
         raise Forbidden
@@ -28,7 +36,8 @@ async def create(services: Services, call: Call, body: requests.LoadBalancerNewB
     provider = choice.provider
     device_driver = await services.serving.device_driver_of(provider)
     place = Place(services.new_id(), project_id)
-    vip = await _plan_vip(services, wanted, place)
+    marked = mark(place.load_balancer_id)
+    vip = await plan_vip(services, wanted, place, marked=marked, vnic_type=choice.vnic_type)
     try:
         tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
         refuse(provider, tree_problems(services.serving.table_of(device_driver), tree))
@@ -42,46 +51,54 @@ async def create(services: Services, call: Call, body: requests.LoadBalancerNewB
     else:
         stored = change.tree
     services.serving.remember(stored.load_balancer, device_driver)
-    return json_answer({"loadbalancer": graph_view(stored)}, 201)
-
-
-async def _plan_vip(services: Services, wanted: requests.LoadBalancerNew, place: Place) -> VipPlan:
-    address = wanted.vip_address
-    try:
-        return await services.network.plan_vip(
-            project_id=place.project_id,
-            load_balancer_id=place.load_balancer_id,
-            subnet_id=wanted.vip_subnet_id,
-            network_id=wanted.vip_network_id,
-            port_id=wanted.vip_port_id,
-            address=None if address is None else checked_address("vip_address", address),
-        )
-    except NotFound as error:
-        # a part of the body names it, not the path: Octavia answers 400
-        raise Invalid(str(error)) from error
+    return stored
 
 
 async def change(services: Services, call: Call, body: change_requests.LoadBalancerChangeBody) -> Answer:
     """200 with the changed load balancer."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    changes = load_balancer_changes(body.loadbalancer)
+    return one(LOAD_BALANCERS, await change_load_balancer(services, call, load_balancer_id, body.loadbalancer))
+
+
+async def change_load_balancer(
+    services: Services, call: Call, load_balancer_id: str, body: change_requests.LoadBalancerChange
+) -> LoadBalancer:
+    """Change a load balancer; the load balancer as it is then."""
+    changes = load_balancer_changes(body)
     scope = call.caller.scope
     if not changes:
-        return one(LOAD_BALANCERS, await services.store.get(LoadBalancer, load_balancer_id, project_id=scope))
-    accepted = await services.store.update_load_balancer(load_balancer_id, changes, project_id=scope)
+        current: LoadBalancer = await services.store.get(LoadBalancer, load_balancer_id, project_id=scope)
+        return current
+    tell_network = await check_options(services, load_balancer_id, scope, changes)
+    accepted = await services.store.update_load_balancer(
+        load_balancer_id, changes, project_id=scope, tell_network=tell_network
+    )
     await services.accepted(accepted)
-    return one(LOAD_BALANCERS, await written(services, call, LOAD_BALANCERS, accepted, load_balancer_id))
+    row: LoadBalancer = await written(services, call, LOAD_BALANCERS, accepted, load_balancer_id)
+    return row
 
 
 async def delete(services: Services, call: Call) -> Answer:
     """204; with children only if ``cascade``."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    cascade = call.flag("cascade")
+    await remove_load_balancer(services, call, load_balancer_id, cascade=call.flag("cascade"))
+    return Answer(204)
+
+
+async def remove_load_balancer(services: Services, call: Call, load_balancer_id: str, *, cascade: bool) -> None:
+    """Delete a load balancer; with children only if ``cascade``."""
     accepted = await services.store.delete_load_balancer(
         load_balancer_id, cascade=cascade, project_id=call.caller.scope
     )
     await services.accepted(accepted)
-    return Answer(204)
+
+
+async def failover(services: Services, call: Call) -> Answer:
+    """202; another agent is to serve it, or its device is brought up to date again."""
+    load_balancer_id = object_id(call, LOAD_BALANCERS.title)
+    accepted = await services.store.fail_over_load_balancer(load_balancer_id, project_id=call.caller.scope)
+    await services.failed_over(accepted)
+    return Answer(202)
 
 
 async def status(services: Services, call: Call) -> Answer:

@@ -20,9 +20,13 @@ async def _pool(services: Services, call: Call) -> Pool:
 
 async def create(services: Services, call: Call, body: requests.MemberNewBody) -> Answer:
     """201."""
-    pool = await _pool(services, call)
+    return one(MEMBERS, await make_member(services, call, await _pool(services, call), body.member), 201)
+
+
+async def make_member(services: Services, call: Call, pool: Pool, wanted: requests.MemberNew) -> Member:
+    """Add a member to the pool; the member as it is then."""
     row = member_row(
-        body.member,
+        wanted,
         Place(pool.load_balancer_id, pool.project_id),
         pool_id=pool.id,
         new_id=services.new_id,
@@ -32,18 +36,26 @@ async def create(services: Services, call: Call, body: requests.MemberNewBody) -
     served.refuse(member_problems(served.table, asdict(row)))
     accepted = await services.store.add_member(row, project_id=call.caller.scope)
     await services.accepted(accepted)
-    return one(MEMBERS, await written(services, call, MEMBERS, accepted, row.id, pool.id), 201)
+    made: Member = await written(services, call, MEMBERS, accepted, row.id, pool.id)
+    return made
 
 
 async def change(services: Services, call: Call, body: change_requests.MemberChangeBody) -> Answer:
     """200."""
     pool_id = object_id(call, POOLS.title, "pool_id")
-    member_id = object_id(call, MEMBERS.title)
-    changes = member_changes(body.member)
+    return one(MEMBERS, await change_member(services, call, pool_id, object_id(call, MEMBERS.title), body.member))
+
+
+async def change_member(
+    services: Services, call: Call, pool_id: str, member_id: str, body: change_requests.MemberChange
+) -> Member:
+    """Change a member of the pool; the member as it is then."""
+    changes = member_changes(body)
     if needs_check(changes):
         served = await services.serving.of(Member, member_id, call.caller.scope)
         served.refuse(member_problems(served.table, changes))
-    return await changed(services, call, MEMBERS, member_id, changes, pool_id)
+    row: Member = await changed(services, call, MEMBERS, member_id, changes, pool_id)
+    return row
 
 
 async def replace(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:

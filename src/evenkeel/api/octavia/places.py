@@ -1,13 +1,15 @@
 """What all create requests have in common: where the new object belongs, and the attributes that everything has."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import UnsetType
 
 from evenkeel.api.errors import unknown_input
+from evenkeel.core.model import VnicType
 
 NewId = Callable[[], str]
+T = TypeVar("T", bound=str)
 
 
 class Place(NamedTuple):
@@ -43,11 +45,21 @@ def check_project(body: HasProject, place: Place) -> None:
         raise unknown_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
 
 
+def each_once(values: Iterable[T] | None) -> tuple[T, ...]:
+    """The values, each once, in the order given."""
+    return tuple(dict.fromkeys(values)) if values else ()
+
+
 def tags_of(tags: Iterable[str] | None) -> tuple[str, ...]:
     """The tags, each once, in the order given."""
-    return tuple(dict.fromkeys(tags)) if tags else ()
+    return each_once(tags)
 
 
 def is_up(admin_state_up: bool | None) -> bool:
     """Up, unless told otherwise."""
     return admin_state_up is not False
+
+
+def vnic_type_of(request_sriov: bool | None) -> VnicType:
+    """What a member's port is to be, by what the request calls it."""
+    return "direct" if request_sriov else "normal"

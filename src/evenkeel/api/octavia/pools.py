@@ -7,11 +7,12 @@ from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia import change_requests, requests
-from evenkeel.api.octavia.build import PoolRows, monitor_row, pool_rows
-from evenkeel.api.octavia.changes import monitor_changes, pool_changes
+from evenkeel.api.octavia.build import monitor_row, pool_rows
+from evenkeel.api.octavia.changes import Changes, monitor_changes, pool_changes
 from evenkeel.api.octavia.places import Place
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, object_id, one, written
-from evenkeel.api.octavia.rules import check_pair, check_pool
+from evenkeel.api.octavia.rules import check_monitored, check_pair, check_pool
+from evenkeel.api.octavia.tls_rules import POOL_TLS, refuse_empty_lists, settled_tls
 from evenkeel.api.serving import Served
 from evenkeel.core.capabilities import (
     member_problems,
@@ -22,21 +23,26 @@ from evenkeel.core.capabilities import (
 )
 from evenkeel.core.control import ListQuery
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Pool, SessionPersistence
+from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, NewPool, Pool, SessionPersistence
 
 
 async def create(services: Services, call: Call, body: requests.PoolNewBody) -> Answer:
     """201."""
-    wanted = body.pool
+    return one(POOLS, await make_pool(services, call, body.pool), 201)
+
+
+async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) -> Pool:
+    """Make a pool with what is in it; the pool as it is then."""
     served, listener = await _place_of(services, call, wanted)
     place = Place(served.by.load_balancer_id, served.by.project_id)
     rows = pool_rows(wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id)
-    _check_possible(served, rows, listener)
+    check_new_pool(served, rows, None if listener is None else listener.protocol)
     accepted = await services.store.add_pool(
         rows.pool, rows.members, rows.monitor, listener_id=wanted.listener_id, project_id=call.caller.scope
     )
     await services.accepted(accepted)
-    return one(POOLS, await written(services, call, POOLS, accepted, rows.pool.id), 201)
+    made: Pool = await written(services, call, POOLS, accepted, rows.pool.id)
+    return made
 
 
 async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) -> tuple[Served, Listener | None]:
@@ -57,64 +63,101 @@ async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) ->
     return await services.serving.of(LoadBalancer, wanted.loadbalancer_id, scope), None
 
 
-def _check_possible(served: Served, rows: PoolRows, listener: Listener | None) -> None:
-    """Raises :class:`Unsupported`."""
-    pool = rows.pool
+def check_new_pool(served: Served, new: NewPool, listener_protocol: str | None) -> None:
+    """Raises unless the pool can be made, behind a listener of that protocol if there is one."""
+    pool = new.pool
     served.refuse(pool_problems(served.table, asdict(pool)))
-    if listener is not None:
-        served.refuse(pair_problems(served.table, listener.protocol, pool.protocol, pool.session_persistence))
-    for member in rows.members:
+    if listener_protocol is not None:
+        check_pair(listener_protocol, pool.protocol)
+        served.refuse(pair_problems(served.table, listener_protocol, pool.protocol, pool.session_persistence))
+    for member in new.members:
         served.refuse(member_problems(served.table, asdict(member)))
-    if rows.monitor is not None:
-        served.refuse(monitor_problems(served.table, asdict(rows.monitor)))
+    if new.monitor is not None:
+        served.refuse(monitor_problems(served.table, asdict(new.monitor)))
 
 
 async def change(services: Services, call: Call, body: change_requests.PoolChangeBody) -> Answer:
     """200."""
-    pool_id = object_id(call, POOLS.title)
-    changes = pool_changes(body.pool)
-    if needs_check(changes):
+    return one(POOLS, await change_pool(services, call, object_id(call, POOLS.title), body.pool))
+
+
+async def change_pool(services: Services, call: Call, pool_id: str, body: change_requests.PoolChange) -> Pool:
+    """Change a pool; the pool as it is then."""
+    changes = pool_changes(body)
+    if needs_check(changes) or changes.keys() & POOL_TLS.keys():
         served = await services.serving.of(Pool, pool_id, call.caller.scope)
-        if persistence := changes.get("session_persistence"):
-            await _check_persistence(services, call, served, pool_id, persistence)
+        await _check_changes(services, call, served, pool_id, body, changes)
         served.refuse(pool_problems(served.table, changes))
-    return await changed(services, call, POOLS, pool_id, changes, None)
+    row: Pool = await changed(services, call, POOLS, pool_id, changes, None)
+    return row
 
 
-async def _check_persistence(
-    services: Services, call: Call, served: Served, pool_id: str, persistence: SessionPersistence
+async def _check_changes(
+    services: Services,
+    call: Call,
+    served: Served,
+    pool_id: str,
+    body: change_requests.PoolChange,
+    changes: Changes,
 ) -> None:
-    """It must fit the pool and, where it does not work behind every listener, those that send to it."""
+    """Some need the pool as it is. What belongs to TLS is changed as a whole."""
+    about_tls = changes.keys() & POOL_TLS.keys()
+    if not about_tls and not changes.get("session_persistence"):
+        return
     pool: Pool = await services.store.get(Pool, pool_id, project_id=call.caller.scope)
-    check_pool(structs.replace(pool, session_persistence=persistence))
+    after = settled_tls(structs.replace(pool, **changes))
+    refuse_empty_lists(body, after)
+    check_pool(after)
+    if about_tls:
+        changes.update({name: getattr(after, name) for name in POOL_TLS})
+    if changes.get("session_persistence"):
+        await _check_persistence(services, served, pool, changes["session_persistence"])
+
+
+async def _check_persistence(services: Services, served: Served, pool: Pool, persistence: SessionPersistence) -> None:
+    """Where it does not work behind every listener, it must do so behind those that send to the pool."""
     behind = served.table.session_persistence.get(persistence.type, ())
     if not pool.listener_ids or set(behind) >= served.table.protocol_pairs.keys():
         return
-    page = await services.store.list(Listener, ListQuery(filters={"default_pool_id": (pool_id,)}))
+    page = await services.store.list(Listener, ListQuery(filters={"default_pool_id": (pool.id,)}))
     for listener in page.items:
         served.refuse(pair_problems(served.table, listener.protocol, pool.protocol, persistence))
 
 
 async def create_monitor(services: Services, call: Call, body: requests.HealthMonitorNewBody) -> Answer:
     """201."""
-    wanted = body.healthmonitor
+    return one(HEALTH_MONITORS, await make_health_monitor(services, call, body.healthmonitor), 201)
+
+
+async def make_health_monitor(services: Services, call: Call, wanted: requests.HealthMonitorNew) -> HealthMonitor:
+    """Make a pool's health monitor; the monitor as it is then."""
     scope = call.caller.scope
     pool: Pool = await services.store.get(Pool, wanted.pool_id, project_id=scope)
     place = Place(pool.load_balancer_id, pool.project_id)
+    check_monitored(pool.protocol, wanted.type)
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
     served = await services.serving.of(LoadBalancer, pool.load_balancer_id, scope)
     served.refuse(monitor_problems(served.table, asdict(row)))
     accepted = await services.store.add_health_monitor(row, project_id=scope)
     await services.accepted(accepted)
-    return one(HEALTH_MONITORS, await written(services, call, HEALTH_MONITORS, accepted, row.id), 201)
+    made: HealthMonitor = await written(services, call, HEALTH_MONITORS, accepted, row.id)
+    return made
 
 
 async def change_monitor(services: Services, call: Call, body: change_requests.HealthMonitorChangeBody) -> Answer:
-    """200. The result is checked as a whole, so the monitor is read first."""
+    """200."""
     monitor_id = object_id(call, HEALTH_MONITORS.title)
+    return one(HEALTH_MONITORS, await change_health_monitor(services, call, monitor_id, body.healthmonitor))
+
+
+async def change_health_monitor(
+    services: Services, call: Call, monitor_id: str, body: change_requests.HealthMonitorChange
+) -> HealthMonitor:
+    """Change a health monitor; the monitor as it is then. The result is checked as a whole, so it is read first."""
     current: HealthMonitor = await services.store.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
-    changes = monitor_changes(body.healthmonitor, current)
+    changes = monitor_changes(body, current)
     if needs_check(changes):
         served = await services.serving.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
         served.refuse(monitor_problems(served.table, changes))
-    return await changed(services, call, HEALTH_MONITORS, monitor_id, changes, None)
+    row: HealthMonitor = await changed(services, call, HEALTH_MONITORS, monitor_id, changes, None)
+    return row

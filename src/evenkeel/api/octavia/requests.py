@@ -1,8 +1,4 @@
-"""What clients may send to make things, as types. Attribute names and bounds are Octavia's; null means the default.
-
-An attribute whose feature is not built stands here too, so that its null or empty default is accepted, as clients
-send it, and anything else is refused by name.
-"""
+"""What clients may send to make things, as types. Attribute names and bounds are Octavia's; null means the default."""
 
 from typing import Annotated, Literal
 
@@ -10,39 +6,53 @@ from msgspec import Meta
 
 from evenkeel.api.bodies import Request
 from evenkeel.api.fields import (
+    MAX_ADDITIONAL_VIPS,
     MAX_LISTENERS,
-    MAX_MEMBERS,
     MAX_POOLS,
     Address,
+    AlpnProtocols,
     Cidrs,
     ConnectionLimit,
-    CookieName,
-    DomainName,
-    EmptyList,
-    ExpectedCodes,
-    HttpMethod,
-    HttpVersion,
-    MonitorRetries,
-    MonitorSeconds,
-    NotBuilt,
-    NotTrue,
+    ContainerRef,
+    ContainerRefs,
+    HstsSeconds,
     ObjectId,
     Port,
     ProjectId,
     ProviderName,
+    SecurityGroups,
     Tags,
     Text,
     TimeoutMilliseconds,
-    UrlPath,
-    Weight,
+    TlsCiphers,
+    TlsVersions,
 )
-from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, L7PolicyParts, ListenerL7Policy
-from evenkeel.core.model import HealthMonitorType, LbAlgorithm, ListenerProtocol, PersistenceType, PoolProtocol
+from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, L7PolicyParts, L7PolicyWithPool
+from evenkeel.api.octavia.pool_requests import DefaultPool as DefaultPool
+from evenkeel.api.octavia.pool_requests import HealthMonitorNew as HealthMonitorNew
+from evenkeel.api.octavia.pool_requests import MemberNew as MemberNew
+from evenkeel.api.octavia.pool_requests import NestedHealthMonitor as NestedHealthMonitor
+from evenkeel.api.octavia.pool_requests import NestedPool as NestedPool
+from evenkeel.api.octavia.pool_requests import Persistence as Persistence
+from evenkeel.api.octavia.pool_requests import PoolNew as PoolNew
+from evenkeel.api.octavia.pool_requests import PoolParts as PoolParts
+from evenkeel.core.model import ClientAuthentication, ListenerProtocol
 
-NoClientAuthentication = Literal["NONE"]
 Switch = Literal["true", "false"]
 
-_HEADERS = {"x_for": "X-Forwarded-For", "x_port": "X-Forwarded-Port", "x_proto": "X-Forwarded-Proto"}
+_HEADERS = {
+    "x_for": "X-Forwarded-For",
+    "x_port": "X-Forwarded-Port",
+    "x_proto": "X-Forwarded-Proto",
+    "x_verify": "X-SSL-Client-Verify",
+    "x_has_cert": "X-SSL-Client-Has-Cert",
+    "x_dn": "X-SSL-Client-DN",
+    "x_cn": "X-SSL-Client-CN",
+    "x_issuer": "X-SSL-Issuer",
+    "x_sha1": "X-SSL-Client-SHA1",
+    "x_not_before": "X-SSL-Client-Not-Before",
+    "x_not_after": "X-SSL-Client-Not-After",
+}
 
 
 class InsertHeaders(Request, rename=_HEADERS):
@@ -51,115 +61,19 @@ class InsertHeaders(Request, rename=_HEADERS):
     x_for: Switch | None = None
     x_port: Switch | None = None
     x_proto: Switch | None = None
+    x_verify: Switch | None = None
+    x_has_cert: Switch | None = None
+    x_dn: Switch | None = None
+    x_cn: Switch | None = None
+    x_issuer: Switch | None = None
+    x_sha1: Switch | None = None
+    x_not_before: Switch | None = None
+    x_not_after: Switch | None = None
 
     def as_dict(self) -> dict[str, str]:
         """The headers by name, those not given left out."""
         values = {header: getattr(self, name) for name, header in _HEADERS.items()}
         return {header: value for header, value in values.items() if value is not None}
-
-
-class Persistence(Request):
-    """Which clients stay with their member."""
-
-    type: PersistenceType
-    cookie_name: CookieName | None = None
-    persistence_timeout: NotBuilt = None
-    persistence_granularity: NotBuilt = None
-
-
-# -- members
-
-
-class MemberNew(Request):
-    """One server of a pool."""
-
-    address: Address
-    protocol_port: Port
-    name: Text | None = None
-    admin_state_up: bool | None = None
-    weight: Weight | None = None
-    backup: bool | None = None
-    subnet_id: ObjectId | None = None
-    monitor_address: Address | None = None
-    monitor_port: Port | None = None
-    tags: Tags | None = None
-    project_id: ProjectId | None = None
-    tenant_id: ProjectId | None = None
-    request_sriov: NotTrue = None
-
-
-# -- health monitors
-
-
-class NestedHealthMonitor(Request):
-    """A health monitor inside a new pool. Times in seconds."""
-
-    type: HealthMonitorType
-    delay: MonitorSeconds
-    timeout: MonitorSeconds
-    max_retries: MonitorRetries
-    max_retries_down: MonitorRetries | None = None
-    name: Text | None = None
-    http_method: HttpMethod | None = None
-    url_path: UrlPath | None = None
-    expected_codes: ExpectedCodes | None = None
-    http_version: HttpVersion | None = None
-    domain_name: DomainName | None = None
-    admin_state_up: bool | None = None
-    tags: Tags | None = None
-    project_id: ProjectId | None = None
-    tenant_id: ProjectId | None = None
-
-
-class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
-    """How the members of a pool are to be checked."""
-
-    pool_id: ObjectId
-
-
-# -- pools
-
-
-class PoolParts(Request):
-    """What every new pool may have."""
-
-    name: Text | None = None
-    description: Text | None = None
-    admin_state_up: bool | None = None
-    session_persistence: Persistence | None = None
-    healthmonitor: NestedHealthMonitor | None = None
-    members: Annotated[list[MemberNew], Meta(max_length=MAX_MEMBERS)] | None = None
-    tags: Tags | None = None
-    project_id: ProjectId | None = None
-    tenant_id: ProjectId | None = None
-    tls_container_ref: NotBuilt = None
-    ca_tls_container_ref: NotBuilt = None
-    crl_container_ref: NotBuilt = None
-    tls_enabled: NotTrue = None
-    tls_ciphers: NotBuilt = None
-    tls_versions: EmptyList = None
-    alpn_protocols: EmptyList = None
-
-
-class NestedPool(PoolParts, kw_only=True):
-    """A pool inside a new load balancer."""
-
-    protocol: PoolProtocol
-    lb_algorithm: LbAlgorithm
-
-
-class DefaultPool(PoolParts):
-    """A new pool, or by ``name`` alone one of the load balancer's new ``pools``."""
-
-    protocol: PoolProtocol | None = None
-    lb_algorithm: LbAlgorithm | None = None
-
-
-class PoolNew(NestedPool):
-    """A pool of a load balancer, or the default pool of a listener."""
-
-    loadbalancer_id: ObjectId | None = None
-    listener_id: ObjectId | None = None
 
 
 # -- listeners
@@ -182,32 +96,32 @@ class ListenerParts(Request):
     tags: Tags | None = None
     project_id: ProjectId | None = None
     tenant_id: ProjectId | None = None
-    default_tls_container_ref: NotBuilt = None
-    sni_container_refs: EmptyList = None
-    client_ca_tls_container_ref: NotBuilt = None
-    client_authentication: NoClientAuthentication | None = None
-    client_crl_container_ref: NotBuilt = None
     allowed_cidrs: Cidrs | None = None
-    tls_ciphers: NotBuilt = None
-    tls_versions: EmptyList = None
-    alpn_protocols: EmptyList = None
-    hsts_max_age: NotBuilt = None
-    hsts_include_subdomains: NotTrue = None
-    hsts_preload: NotTrue = None
+    default_tls_container_ref: ContainerRef | None = None
+    sni_container_refs: ContainerRefs | None = None
+    client_ca_tls_container_ref: ContainerRef | None = None
+    client_authentication: ClientAuthentication | None = None
+    client_crl_container_ref: ContainerRef | None = None
+    tls_ciphers: TlsCiphers | None = None
+    tls_versions: TlsVersions | None = None
+    alpn_protocols: AlpnProtocols | None = None
+    hsts_max_age: HstsSeconds | None = None
+    hsts_include_subdomains: bool | None = None
+    hsts_preload: bool | None = None
 
 
 class NestedL7Policy(L7PolicyParts):
     """An L7 policy of a listener inside a new load balancer."""
 
     redirect_pool: DefaultPool | None = None
-    redirect_pool_id: NotBuilt = None
+    redirect_pool_id: ObjectId | None = None
 
 
 class NestedListener(ListenerParts):
     """A listener inside a new load balancer."""
 
     default_pool: DefaultPool | None = None
-    default_pool_id: NotBuilt = None
+    default_pool_id: ObjectId | None = None
     l7policies: Annotated[list[NestedL7Policy], Meta(max_length=MAX_L7POLICIES)] | None = None
 
 
@@ -216,11 +130,19 @@ class ListenerNew(ListenerParts, kw_only=True):
 
     loadbalancer_id: ObjectId
     default_pool_id: ObjectId | None = None
-    default_pool: NotBuilt = None
-    l7policies: Annotated[list[ListenerL7Policy], Meta(max_length=MAX_L7POLICIES)] | None = None
+    default_pool: NestedPool | None = None
+    l7policies: Annotated[list[L7PolicyWithPool], Meta(max_length=MAX_L7POLICIES)] | None = None
 
 
 # -- load balancers
+
+
+class AdditionalVip(Request):
+    """One more address of a load balancer. ``port_id``: that of the VIP, which all addresses share."""
+
+    subnet_id: ObjectId
+    ip_address: Address | None = None
+    port_id: ObjectId | None = None
 
 
 class LoadBalancerNew(Request):
@@ -239,9 +161,9 @@ class LoadBalancerNew(Request):
     tags: Tags | None = None
     listeners: Annotated[list[NestedListener], Meta(max_length=MAX_LISTENERS)] | None = None
     pools: Annotated[list[NestedPool], Meta(max_length=MAX_POOLS)] | None = None
-    additional_vips: EmptyList = None
-    vip_qos_policy_id: NotBuilt = None
-    vip_sg_ids: EmptyList = None
+    additional_vips: Annotated[list[AdditionalVip], Meta(max_length=MAX_ADDITIONAL_VIPS)] | None = None
+    vip_qos_policy_id: ObjectId | None = None
+    vip_sg_ids: SecurityGroups | None = None
     flavor_id: ObjectId | None = None
     availability_zone: Text | None = None
 

@@ -59,6 +59,8 @@ LOAD_BALANCERS = Resource(
             "vip_port_id": as_text,
             "flavor_id": optional(as_text),
             "availability_zone": optional(as_text),
+            "vip_qos_policy_id": optional(as_text),
+            "vip_vnic_type": as_text,
         }
     ),
     view=showing.load_balancer_view,
@@ -80,6 +82,14 @@ LISTENERS = Resource(
             "timeout_member_connect": as_integer,
             "timeout_member_data": as_integer,
             "timeout_tcp_inspect": as_integer,
+            "default_tls_container_ref": optional(as_text),
+            "client_ca_tls_container_ref": optional(as_text),
+            "client_authentication": as_text,
+            "client_crl_container_ref": optional(as_text),
+            "tls_ciphers": optional(as_text),
+            "hsts_max_age": optional(as_integer),
+            "hsts_include_subdomains": as_bool,
+            "hsts_preload": as_bool,
         },
         aliases=_CHILD_ALIASES,
     ),
@@ -91,7 +101,17 @@ POOLS = Resource(
     name="pool",
     plural="pools",
     filters=Filters(
-        parsers={**_CHILD, "description": as_text, "protocol": as_text, "lb_algorithm": as_text},
+        parsers={
+            **_CHILD,
+            "description": as_text,
+            "protocol": as_text,
+            "lb_algorithm": as_text,
+            "tls_enabled": as_bool,
+            "tls_container_ref": optional(as_text),
+            "ca_tls_container_ref": optional(as_text),
+            "crl_container_ref": optional(as_text),
+            "tls_ciphers": optional(as_text),
+        },
         aliases=_CHILD_ALIASES,
     ),
     view=showing.pool_view,
@@ -111,6 +131,7 @@ MEMBERS = Resource(
             "subnet_id": optional(as_text),
             "monitor_address": optional(as_text),
             "monitor_port": optional(as_integer),
+            "vnic_type": as_text,
         }
     ),
     view=showing.member_view,
@@ -241,28 +262,30 @@ def delete(resource: Resource, parent: str = "") -> Handler:
     """The handler that deletes one object below a load balancer."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        change = await services.store.delete_child(
-            resource.kind,
-            object_id(call, resource.title),
-            parent_id=parent_of(call, parent),
-            project_id=call.caller.scope,
-        )
-        await services.accepted(change)
+        await remove(services, call, resource, object_id(call, resource.title), parent_of(call, parent))
         return Answer(204)
 
     return handle
 
 
+async def remove(services: Services, call: Call, resource: Resource, object_id: str, parent_id: str | None) -> None:
+    """Delete a child."""
+    change = await services.store.delete_child(
+        resource.kind, object_id, parent_id=parent_id, project_id=call.caller.scope
+    )
+    await services.accepted(change)
+
+
 async def changed(
     services: Services, call: Call, resource: Resource, object_id: str, changes: dict[str, Any], parent_id: str | None
-) -> Answer:
-    """Write changes to a child and answer with it; nothing to change writes nothing."""
+) -> Any:
+    """Write changes to a child; the child as it is then. Nothing to change writes nothing."""
     scope = call.caller.scope
     if not changes:
-        return one(resource, await services.store.get(resource.kind, object_id, parent_id=parent_id, project_id=scope))
+        return await services.store.get(resource.kind, object_id, parent_id=parent_id, project_id=scope)
     change = await services.store.update_child(resource.kind, object_id, changes, parent_id=parent_id, project_id=scope)
     await services.accepted(change)
-    return one(resource, await written(services, call, resource, change, object_id, parent_id))
+    return await written(services, call, resource, change, object_id, parent_id)
 
 
 async def written(

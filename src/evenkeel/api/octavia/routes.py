@@ -13,9 +13,9 @@ from evenkeel.api.octavia import (
     providers,
     requests,
     trees,
-    unbuilt,
     views,
 )
+from evenkeel.api.octavia.amphorae import AMPHORA_ROUTES
 from evenkeel.api.octavia.catalogue_routes import CATALOGUE_ROUTES, QUOTA_ROUTES
 from evenkeel.api.octavia.l7_routes import L7_ROUTES
 from evenkeel.api.octavia.linking import Link, wrapped
@@ -58,6 +58,15 @@ LOAD_BALANCER_ROUTES = (
         rule=octavia("loadbalancer", "delete"),
         status=204,
         parameters=(CASCADE,),
+        errors=WRITE_ERRORS,
+    ),
+    Operation(
+        method="PUT",
+        path="/loadbalancers/{id}/failover",
+        handle=loadbalancers.failover,
+        summary="Have a load balancer served by another agent",
+        rule=octavia("loadbalancer", "put_failover"),
+        status=202,
         errors=WRITE_ERRORS,
     ),
     *(
@@ -270,8 +279,7 @@ OCTAVIA_ROUTES = (
             *PROVIDER_ROUTES,
             *QUOTA_ROUTES,
             *CATALOGUE_ROUTES,
-            *unbuilt.LBAAS,
         ),
     ),
-    RouteMap(tag="Octavia v2", prefixes=("/v2/octavia", "/v2.0/octavia"), operations=unbuilt.OCTAVIA),
+    RouteMap(tag="Octavia v2", prefixes=("/v2/octavia", "/v2.0/octavia"), operations=AMPHORA_ROUTES),
 )

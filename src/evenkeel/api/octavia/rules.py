@@ -9,20 +9,25 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from evenkeel.api.errors import unknown_input
-from evenkeel.api.explain import unsupported
-from evenkeel.api.features import UNBUILT_ATTRIBUTES
+from evenkeel.api.octavia.tls_rules import check_listener_tls, check_pool_tls
+from evenkeel.core.capabilities import TLS_INSERT_HEADERS
 from evenkeel.core.errors import Conflict, Invalid
-from evenkeel.core.model import POOL_PROTOCOLS_OF_LISTENER, HealthMonitor, Listener, Member, Pool, SessionPersistence
+from evenkeel.core.model import (
+    CHILDLESS_PROTOCOL,
+    DATAGRAM_PROTOCOLS,
+    L7_PROTOCOLS,
+    POOL_PROTOCOLS_OF_LISTENER,
+    TLS_PROTOCOL,
+    HealthMonitor,
+    Listener,
+    Member,
+    Pool,
+    SessionPersistence,
+    port_space,
+)
 
 HTTP_MONITORS = ("HTTP", "HTTPS")
 HTTP_ATTRIBUTES = ("http_method", "url_path", "expected_codes", "http_version", "domain_name")
-
-
-def refuse_true(request: Any, *switches: str) -> None:
-    """Switches of features that are not built must be off."""
-    for name in switches:
-        if getattr(request, name) is True:
-            raise unsupported(name, UNBUILT_ATTRIBUTES[name])
 
 
 @lru_cache(maxsize=4096)
@@ -54,8 +59,9 @@ def member_address(field: str, value: str) -> str:
 _CIDR_RULE = "Value should be an IPv4 or IPv6 network as CIDR."
 
 
-def checked_cidrs(cidrs: Iterable[str], vip_address: str) -> tuple[str, ...]:
-    """The networks in their normal form, each once. All must be of the VIP's family, or nobody could connect."""
+def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, ...]:
+    """The networks in their normal form, each once. All must be of the VIP's family, or nobody could connect; None: it
+    is not known for longer than a moment."""
     found: dict[str, None] = {}
     for value in cidrs:
         try:
@@ -64,7 +70,7 @@ def checked_cidrs(cidrs: Iterable[str], vip_address: str) -> tuple[str, ...]:
             raise unknown_input("allowed_cidrs", value, _CIDR_RULE) from error
         if "%" in value:
             raise unknown_input("allowed_cidrs", value, _CIDR_RULE)
-        if network.version != (version := ip_address(vip_address).version):
+        if vip_address is not None and network.version != (version := ip_address(vip_address).version):
             raise unknown_input("allowed_cidrs", value, f"Value should be IPv{version}, as VIP {vip_address} is.")
         found[str(network)] = None
     return tuple(found)
@@ -75,51 +81,124 @@ def check_persistence(persistence: SessionPersistence) -> None:
     if persistence.type == "APP_COOKIE" and persistence.cookie_name is None:
         raise Invalid(
             'Validation failure: Field "cookie_name" must be specified when using the "APP_COOKIE" session '
-            "persistence type."
+            "persistence type.",
+            code="session_persistence",
         )
     if persistence.type != "APP_COOKIE" and persistence.cookie_name is not None:
         raise Invalid(
             'Validation failure: Field "cookie_name" can only be specified with session persistence of type '
-            f'"APP_COOKIE", not "{persistence.type}".'
+            f'"APP_COOKIE", not "{persistence.type}".',
+            code="session_persistence",
         )
 
 
 def check_pool(pool: Pool) -> None:
-    """Session persistence must fit the protocol."""
+    """Session persistence must fit the protocol, and TLS be told whole."""
+    check_pool_tls(pool)
     persistence = pool.session_persistence
     if persistence is None:
         return
     check_persistence(persistence)
+    _check_datagram_persistence(pool.protocol, persistence)
     if persistence.type in ("HTTP_COOKIE", "APP_COOKIE") and pool.protocol != "HTTP":
         raise Invalid(
             f"Validation failure: session_persistence type {persistence.type} is only valid for pools of protocol "
-            f"HTTP, not {pool.protocol}."
+            f"HTTP, not {pool.protocol}.",
+            code="session_persistence",
         )
+
+
+def _check_datagram_persistence(protocol: str, persistence: SessionPersistence) -> None:
+    """How long clients stay, and which ones together, is told for datagrams only."""
+    for name in ("persistence_timeout", "persistence_granularity"):
+        if getattr(persistence, name) is not None and protocol not in DATAGRAM_PROTOCOLS:
+            raise Invalid(
+                f"Validation failure: {name} is only for pools of protocols {' and '.join(sorted(DATAGRAM_PROTOCOLS))},"
+                f" not {protocol}."
+            )
+    if persistence.persistence_granularity is not None and not _is_netmask(persistence.persistence_granularity):
+        raise unknown_input(
+            "persistence_granularity",
+            persistence.persistence_granularity,
+            "Value should be a netmask such as 255.255.255.0.",
+        )
+
+
+def _is_netmask(text: str) -> bool:
+    try:
+        mask = ip_address(text)
+    except ValueError:
+        return False
+    zeros = ~int(mask) & ((1 << mask.max_prefixlen) - 1)
+    return zeros & (zeros + 1) == 0
+
+
+def childless() -> Invalid:
+    """A pool or policy of a listener that has none."""
+    return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
 
 def check_pair(listener_protocol: str, pool_protocol: str) -> None:
     """May a listener of the one protocol have a default pool of the other?"""
+    if listener_protocol == CHILDLESS_PROTOCOL:
+        raise childless()
     allowed = POOL_PROTOCOLS_OF_LISTENER[listener_protocol]
     if pool_protocol not in allowed:
         raise Invalid(
             f"Validation failure: The pool protocol '{pool_protocol}' is invalid while the listener protocol is "
-            f"'{listener_protocol}'. Allowed: {', '.join(sorted(allowed))}."
+            f"'{listener_protocol}'. Allowed: {', '.join(sorted(allowed))}.",
+            code="protocol_mismatch",
         )
 
 
 def check_listener(listener: Listener, insert_headers: dict[str, str]) -> None:
-    """Headers are inserted into HTTP only."""
-    if insert_headers and listener.protocol != "HTTP":
+    """Headers are inserted into HTTP only, those about certificates where TLS ends, which has rules of its own."""
+    check_listener_tls(listener)
+    if insert_headers and listener.protocol not in L7_PROTOCOLS:
+        allowed = " and ".join(sorted(L7_PROTOCOLS))
         raise Invalid(
-            f"Validation failure: insert_headers is only valid for listeners of protocol HTTP, not {listener.protocol}."
+            f"Validation failure: insert_headers is only valid for listeners of protocol {allowed}, not "
+            f"{listener.protocol}."
+        )
+    about_tls = ", ".join(name for name in insert_headers if name in TLS_INSERT_HEADERS)
+    if about_tls and listener.protocol != TLS_PROTOCOL:
+        raise Invalid(
+            f"Validation failure: insert_headers {about_tls} is only valid for listeners of protocol {TLS_PROTOCOL}, "
+            f"not {listener.protocol}."
         )
 
 
-def check_monitor(monitor: HealthMonitor) -> None:
+DATAGRAM_MONITORS = ("UDP-CONNECT", "SCTP")
+MONITORS_OF_POOL = {"UDP": ("UDP-CONNECT", "TCP", "HTTP"), "SCTP": ("SCTP", "UDP-CONNECT", "TCP", "HTTP")}
+"""Pool protocol -> types of monitors, where not every one is possible."""
+UDP_CONNECT_DELAY_MIN_SECONDS = 3
+
+
+def check_monitored(pool_protocol: str, monitor_type: str) -> None:
+    """May a pool of the one protocol have a monitor of the other type?"""
+    allowed = MONITORS_OF_POOL.get(pool_protocol)
+    if allowed is not None and monitor_type not in allowed:
+        raise Invalid(
+            f"Validation failure: The associated pool protocol is {pool_protocol}, so only a {'/'.join(allowed)} "
+            f"health monitor is supported, not {monitor_type}."
+        )
+    if allowed is None and monitor_type in DATAGRAM_MONITORS:
+        raise Invalid(
+            f"Validation failure: The {monitor_type} type is only supported for pools of type "
+            f"{'/'.join(MONITORS_OF_POOL)}, not {pool_protocol}."
+        )
+
+
+def check_monitor(monitor: HealthMonitor, *, checks_may_overlap: bool = False) -> None:
     """Times, HTTP attributes and host header must fit together."""
-    if monitor.timeout > monitor.delay:
+    if monitor.timeout > monitor.delay and not checks_may_overlap:
         raise unknown_input(
             "timeout", monitor.timeout, f"Value should be lower or equal to delay, which is {monitor.delay}."
+        )
+    if monitor.type == "UDP-CONNECT" and monitor.delay < UDP_CONNECT_DELAY_MIN_SECONDS:
+        raise Invalid(
+            f"Validation failure: The request delay value {monitor.delay} should be "
+            f"{UDP_CONNECT_DELAY_MIN_SECONDS} or larger for UDP-CONNECT health monitor type."
         )
     if monitor.type not in HTTP_MONITORS:
         for name in HTTP_ATTRIBUTES:
@@ -142,15 +221,21 @@ def _check_codes(codes: str) -> None:
 
 
 def check_listener_ports(listeners: Iterable[Listener]) -> None:
-    """No two listeners of a load balancer on one port."""
-    if port := _first_double(row.protocol_port for row in listeners):
-        raise Conflict(f"Another Listener on this Load Balancer is already using protocol_port {port}.")
+    """No two listeners of a load balancer on one port; TCP, UDP and SCTP have ports of their own."""
+    if double := _first_double((port_space(row.protocol), row.protocol_port) for row in listeners):
+        raise Conflict(
+            f"Another Listener on this Load Balancer is already using protocol_port {double[1]}.",
+            code="listener_port_taken",
+        )
 
 
 def check_members(members: Iterable[Member]) -> None:
     """No two members of a pool with the same address and port."""
     if double := _first_double((row.address, row.protocol_port) for row in members):
-        raise Conflict(f"Another member on this pool is already using ip {double[0]} on protocol_port {double[1]}.")
+        raise Conflict(
+            f"Another member on this pool is already using ip {double[0]} on protocol_port {double[1]}.",
+            code="member_exists",
+        )
 
 
 def _first_double(values: Iterable[Any]) -> Any:

@@ -3,9 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import asdict
+
 from evenkeel.api.octavia.full_views import FullListenerView, FullPoolView
 from evenkeel.api.octavia.l7_showing import full_l7policy_view
+from evenkeel.api.octavia.tls_rules import LISTENER_TLS, POOL_TLS
 from evenkeel.api.octavia.views import (
+    AdditionalVipView,
     HealthMonitorView,
     IdRef,
     ListenerView,
@@ -47,16 +51,23 @@ def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
         tenant_id=row.project_id,
         created_at=timestamp(row.created_at),
         updated_at=timestamp_or_none(row.updated_at),
-        vip_address=vip.address,
-        vip_port_id=vip.port_id,
-        vip_subnet_id=vip.subnet_id,
-        vip_network_id=vip.network_id,
+        vip_address=None if vip is None else vip.address,
+        vip_port_id=None if vip is None else vip.port_id,
+        vip_subnet_id=None if vip is None else vip.subnet_id,
+        vip_network_id=None if vip is None else vip.network_id,
         listeners=refs(row.listener_ids),
         pools=refs(row.pool_ids),
         provider=row.provider,
         tags=row.tags,
         flavor_id=row.flavor_id,
         availability_zone=row.availability_zone,
+        additional_vips=[
+            AdditionalVipView(ip_address=more.address, subnet_id=more.subnet_id, port_id=more.port_id)
+            for more in row.additional_vips
+        ],
+        vip_sg_ids=row.vip_sg_ids,
+        vip_qos_policy_id=row.vip_qos_policy_id,
+        vip_vnic_type=row.vip_vnic_type,
     )
 
 
@@ -83,6 +94,7 @@ def _listener_attributes(row: Listener) -> dict[str, Any]:
         "timeout_member_data": row.timeout_member_data,
         "timeout_tcp_inspect": row.timeout_tcp_inspect,
         "allowed_cidrs": row.allowed_cidrs or None,
+        **{name: getattr(row, name) for name in LISTENER_TLS},
         "tags": row.tags,
     }
 
@@ -111,15 +123,14 @@ def _pool_attributes(row: Pool) -> dict[str, Any]:
         "admin_state_up": row.admin_state_up,
         "protocol": row.protocol,
         "lb_algorithm": row.lb_algorithm,
-        "session_persistence": None
-        if persistence is None
-        else PersistenceView(type=persistence.type, cookie_name=persistence.cookie_name),
+        "session_persistence": None if persistence is None else PersistenceView(**asdict(persistence)),
         "project_id": row.project_id,
         "tenant_id": row.project_id,
         "loadbalancers": [IdRef(id=row.load_balancer_id)],
         "listeners": refs(row.listener_ids),
         "created_at": timestamp(row.created_at),
         "updated_at": timestamp_or_none(row.updated_at),
+        **{name: getattr(row, name) for name in POOL_TLS},
         "tags": row.tags,
     }
 
@@ -158,6 +169,7 @@ def member_view(row: Member) -> MemberView:
         updated_at=timestamp_or_none(row.updated_at),
         monitor_address=row.monitor_address,
         monitor_port=row.monitor_port,
+        vnic_type=row.vnic_type,
         tags=row.tags,
     )
 

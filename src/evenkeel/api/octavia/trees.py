@@ -91,7 +91,7 @@ class StatusTree(View, kw_only=True):
     loadbalancer: LoadBalancerStatus
 
 
-def _below(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
+def below(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, HealthMonitor]]:
     """Members and monitor of each pool, by pool id."""
     members: dict[str, list[Member]] = defaultdict(list)
     for member in tree.members:
@@ -99,7 +99,7 @@ def _below(tree: LoadBalancerTree) -> tuple[dict[str, list[Member]], dict[str, H
     return members, {monitor.pool_id: monitor for monitor in tree.health_monitors}
 
 
-def _policies(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
+def policies_of(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[str, list[L7Rule]]]:
     """Policies by listener id, rules by policy id."""
     policies: dict[str, list[L7Policy]] = defaultdict(list)
     for policy in tree.l7policies:
@@ -112,20 +112,20 @@ def _policies(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict[s
 
 def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
     """A load balancer with everything below it in full: the answer to a create."""
-    members, monitors = _below(tree)
-    policies, rules = _policies(tree)
-    below = {
+    members, monitors = below(tree)
+    policies, rules = policies_of(tree)
+    parts = {
         "listeners": [full_listener_view(row, policies.get(row.id, ()), rules) for row in tree.listeners],
         "pools": [full_pool_view(row, members.get(row.id, ()), monitors.get(row.id)) for row in tree.pools],
     }
-    return FullLoadBalancerView(**{**msgspec.structs.asdict(load_balancer_view(tree.load_balancer)), **below})
+    return FullLoadBalancerView(**{**msgspec.structs.asdict(load_balancer_view(tree.load_balancer)), **parts})
 
 
 def status_tree(tree: LoadBalancerTree) -> StatusTree:
     """The statuses of everything."""
-    members, monitors = _below(tree)
+    members, monitors = below(tree)
     pools = {row.id: _pool_status(row, members.get(row.id, []), monitors.get(row.id)) for row in tree.pools}
-    policies, rules = _policies(tree)
+    policies, rules = policies_of(tree)
     listeners = [_listener_status(row, policies.get(row.id, []), rules, pools) for row in tree.listeners]
     root = tree.load_balancer
     return StatusTree(

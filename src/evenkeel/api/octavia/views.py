@@ -1,5 +1,4 @@
-"""Core values as Octavia shows them. Attributes of features that are not built are there with their empty defaults,
-so that clients find what they expect."""
+"""Core values as Octavia shows them."""
 
 from evenkeel.core.values import Value
 
@@ -12,6 +11,14 @@ class IdRef(View, kw_only=True):
     """A pointer to another object."""
 
     id: str
+
+
+class AdditionalVipView(View, kw_only=True):
+    """One more address of a load balancer."""
+
+    ip_address: str
+    subnet_id: str
+    port_id: str
 
 
 class LoadBalancerAttributes(View, kw_only=True):
@@ -27,18 +34,18 @@ class LoadBalancerAttributes(View, kw_only=True):
     tenant_id: str
     created_at: str
     updated_at: str | None
-    vip_address: str
-    vip_port_id: str
-    vip_subnet_id: str
-    vip_network_id: str
+    vip_address: str | None
+    vip_port_id: str | None
+    vip_subnet_id: str | None
+    vip_network_id: str | None
     provider: str
     tags: tuple[str, ...]
-    additional_vips: tuple[None, ...] = ()
-    vip_sg_ids: tuple[None, ...] = ()
+    additional_vips: list[AdditionalVipView]
+    vip_sg_ids: tuple[str, ...]
+    vip_qos_policy_id: str | None
+    vip_vnic_type: str
     flavor_id: str | None = None
-    vip_qos_policy_id: None = None
     availability_zone: str | None = None
-    vip_vnic_type: str = "normal"
 
 
 class LoadBalancerView(LoadBalancerAttributes, kw_only=True):
@@ -73,17 +80,17 @@ class ListenerAttributes(View, kw_only=True):
     timeout_tcp_inspect: int
     allowed_cidrs: tuple[str, ...] | None
     tags: tuple[str, ...]
-    default_tls_container_ref: None = None
-    sni_container_refs: tuple[None, ...] = ()
-    client_ca_tls_container_ref: None = None
-    client_authentication: str = "NONE"
-    client_crl_container_ref: None = None
-    tls_ciphers: None = None
-    tls_versions: tuple[None, ...] = ()
-    alpn_protocols: tuple[None, ...] = ()
-    hsts_max_age: None = None
-    hsts_include_subdomains: bool = False
-    hsts_preload: bool = False
+    default_tls_container_ref: str | None
+    sni_container_refs: tuple[str, ...]
+    client_ca_tls_container_ref: str | None
+    client_authentication: str
+    client_crl_container_ref: str | None
+    tls_ciphers: str | None
+    tls_versions: tuple[str, ...]
+    alpn_protocols: tuple[str, ...]
+    hsts_max_age: int | None
+    hsts_include_subdomains: bool
+    hsts_preload: bool
 
 
 class ListenerView(ListenerAttributes, kw_only=True):
@@ -96,9 +103,9 @@ class PersistenceView(View, kw_only=True):
     """A session persistence."""
 
     type: str
-    cookie_name: str | None = None
-    persistence_timeout: None = None
-    persistence_granularity: None = None
+    cookie_name: str | None
+    persistence_timeout: int | None
+    persistence_granularity: str | None
 
 
 class PoolAttributes(View, kw_only=True):
@@ -121,13 +128,13 @@ class PoolAttributes(View, kw_only=True):
     updated_at: str | None
     healthmonitor_id: str | None
     tags: tuple[str, ...]
-    tls_container_ref: None = None
-    ca_tls_container_ref: None = None
-    crl_container_ref: None = None
-    tls_enabled: bool = False
-    tls_ciphers: None = None
-    tls_versions: tuple[None, ...] = ()
-    alpn_protocols: tuple[None, ...] = ()
+    tls_enabled: bool
+    tls_container_ref: str | None
+    ca_tls_container_ref: str | None
+    crl_container_ref: str | None
+    tls_ciphers: str | None
+    tls_versions: tuple[str, ...]
+    alpn_protocols: tuple[str, ...]
 
 
 class PoolView(PoolAttributes, kw_only=True):
@@ -156,7 +163,7 @@ class MemberView(View, kw_only=True):
     monitor_address: str | None
     monitor_port: int | None
     tags: tuple[str, ...]
-    vnic_type: str = "normal"
+    vnic_type: str
 
 
 class HealthMonitorView(View, kw_only=True):

@@ -1,6 +1,10 @@
-"""What the HAProxy renderer makes of the API's features. UDP and SCTP are nothing that HAProxy balances."""
+"""What the HAProxy renderer makes of the API's features. UDP and SCTP are nothing that HAProxy balances.
 
-from evenkeel.core.capabilities import INSERT_HEADERS, OPTIONS, Capabilities
+PROMETHEUS listeners are not rendered: whether an HAProxy was built with the exporter is known on its host only, and it
+tells of its whole process, which is every load balancer of the tenant.
+"""
+
+from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, Capabilities
 
 CAPABILITIES = Capabilities(
     protocol_pairs={
@@ -13,7 +17,18 @@ CAPABILITIES = Capabilities(
     session_persistence={"SOURCE_IP": ("HTTP", "TCP", "HTTPS"), "HTTP_COOKIE": ("HTTP",), "APP_COOKIE": ("HTTP",)},
     health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"),
     insert_headers=INSERT_HEADERS,
-    options=OPTIONS,
+    options=(
+        ADDITIONAL_VIPS,
+        "listener.allowed_cidrs",
+        "listener.connection_limit",
+        "listener.timeout_client_data",
+        "listener.timeout_member_connect",
+        "listener.timeout_member_data",
+        "listener.timeout_tcp_inspect",
+        "member.backup",
+        "member.monitor_address",
+        "member.monitor_port",
+    ),
     health_monitor_ranges={"delay": (1, 86_400), "timeout": (1, 86_400)},
     # there a limit of 0 is "the process's own limit"
     refused_values={"listener.connection_limit": (0,)},

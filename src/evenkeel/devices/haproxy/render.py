@@ -23,8 +23,10 @@ definitions render to equal objects. Names and descriptions given by users are n
 import ipaddress
 from collections.abc import Iterable
 
+from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.core.values import Value
+from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack
 from evenkeel.devices.haproxy.render_l7 import policy_lines, pools_in_use, redirect_pools
@@ -49,13 +51,17 @@ def render(service: ServiceDefinition) -> Rendered:
     if service.deleted:
         return Rendered(service=service)
     try:
-        return Rendered(service=service, load_balancer=_load_balancer(service))
+        rendered = _load_balancer(service)
+        # what has no place in the configuration is not looked at by what renders
+        for problem in definition_problems(CAPABILITIES, service):
+            raise Unsupported(problem)
+        return Rendered(service=service, load_balancer=rendered)
     except Unsupported as error:
         return Rendered(service=service, problem=str(error))
 
 
 def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancer:
-    address = vip_address(service)
+    address, *more = vip_addresses(service)
     listening = tuple(listener for listener in service.listeners if service.admin_state_up and listener.admin_state_up)
     targets = {
         (pool.id, mode): backend_name(pool, mode, modes)
@@ -75,7 +81,7 @@ def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancer:
             frontend(
                 listener,
                 targets.get((listener.default_pool_id or "", mode_of(listener))),
-                address,
+                (address, *more),
                 policy_lines(listener, up),
             )
             for listener in listening
@@ -88,12 +94,16 @@ def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancer:
     )
 
 
-def vip_address(service: ServiceDefinition) -> str:
-    """The VIP in canonical form."""
+def vip_addresses(service: ServiceDefinition) -> tuple[str, ...]:
+    """The VIP and the additional ones in canonical form."""
+    return tuple(_canonical(vip.address) for vip in (service.vip, *service.additional_vips))
+
+
+def _canonical(address: str) -> str:
     try:
-        return str(ipaddress.ip_address(service.vip.address))
+        return str(ipaddress.ip_address(address))
     except ValueError as error:
-        raise Unsupported(f"vip_address {service.vip.address!r} is no IP address") from error
+        raise Unsupported(f"vip_address {address!r} is no IP address") from error
 
 
 def _senders(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[ServiceListener, ...]:

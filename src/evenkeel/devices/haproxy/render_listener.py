@@ -5,6 +5,7 @@ the API means "for ever", is the longest time that HAProxy counts.
 """
 
 import ipaddress
+from collections.abc import Iterable
 
 from evenkeel.core.service import ServiceListener
 from evenkeel.devices.haproxy.naming import beside, object_name
@@ -21,7 +22,7 @@ _NO_POLICIES = PolicyLines()
 
 
 def frontend(
-    listener: ServiceListener, backend: str | None, address: str, policies: PolicyLines = _NO_POLICIES
+    listener: ServiceListener, backend: str | None, addresses: Iterable[str], policies: PolicyLines = _NO_POLICIES
 ) -> wire.Frontend:
     """One listener that sends to ``backend`` what no policy decides on; without one, clients are answered 503 or
     disconnected."""
@@ -29,7 +30,7 @@ def frontend(
         raise Unsupported(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return wire.Frontend(
         name=object_name("listener", listener.id),
-        binds=(wire.Bind(address=address, port=listener.protocol_port),),
+        binds=tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses),
         maxconn=_connection_limit(listener),
         lines=(
             line("mode", mode_of(listener)),

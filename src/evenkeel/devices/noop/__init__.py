@@ -1,8 +1,9 @@
 """A device driver that configures nothing: the in-memory twin of the real ones, for unit tests and operators' CI.
 
 It keeps the port's promises, guards included: a stale owner is refused, a second pass writes nothing, one refused
-load balancer costs only itself, and orphans go with a complete batch only. It carries no traffic, so it reports no
-operating status and no statistics.
+load balancer costs only itself, and orphans go with a complete batch only. It carries no traffic and says so, and it
+reports no operating status and no statistics: load balancers, listeners and pools stay OFFLINE, as in Octavia's no-op
+mode.
 """
 
 import asyncio
@@ -43,7 +44,13 @@ class NoopGroup:
     @property
     def facts(self) -> DeviceFacts:
         """A standalone device that any agent can reach."""
-        return DeviceFacts(driver=NAME, ha_type=HaType.STANDALONE, reschedule=RescheduleMode.CONTROL, endpoints=(NAME,))
+        return DeviceFacts(
+            driver=NAME,
+            ha_type=HaType.STANDALONE,
+            reschedule=RescheduleMode.CONTROL,
+            endpoints=(NAME,),
+            carries_traffic=False,
+        )
 
     async def check(self) -> tuple[DeviceState, ...]:
         """Always fit."""
@@ -71,11 +78,16 @@ class NoopGroup:
         error = ""
         if service.deleted:
             partition.holds.pop(service.load_balancer_id, None)
-        elif (holder := self._memory.holder(service.vip.address)) not in (None, service.load_balancer_id):
-            error = f"address {service.vip.address} is held by {holder}"
-        else:
+        elif not (error := self._taken(service)):
             partition.holds[service.load_balancer_id] = service
         return Applied(load_balancer_id=service.load_balancer_id, revision=service.revision, error=error)
+
+    def _taken(self, service: ServiceDefinition) -> str:
+        """Which of its addresses somebody else has, in words; empty: none."""
+        for vip in (service.vip, *service.additional_vips):
+            if (holder := self._memory.holder(vip.address)) not in (None, service.load_balancer_id):
+                return f"address {vip.address} is held by {holder}"
+        return ""
 
     async def observe(self) -> Observation:
         """The device, and nothing on it."""

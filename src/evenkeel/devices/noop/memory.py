@@ -46,6 +46,6 @@ class NoopMemory:
         """The load balancer that has the address."""
         for partition in self.partitions.values():
             for load_balancer_id, service in partition.holds.items():
-                if service.vip.address == address:
+                if address in (service.vip.address, *(vip.address for vip in service.additional_vips)):
                     return load_balancer_id
         return None

@@ -14,7 +14,7 @@ from openstack.connection import Connection
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.model import Subnet
-from evenkeel.core.network import Segment, VipPort
+from evenkeel.core.network import PortOptions, Segment, VipPort
 from evenkeel.core.values import Value
 
 SUBNETS_MAX = 200
@@ -32,6 +32,16 @@ class NeutronPort(Value):
     device_id: str
     addresses: tuple[tuple[str, str], ...]
     """(subnet id, address) of each."""
+
+
+class PortState(Value):
+    """A port at one revision, as far as it can be changed."""
+
+    id: str
+    project_id: str
+    revision: int
+    qos_policy_id: str | None
+    security_group_ids: tuple[str, ...]
 
 
 class NeutronNetworkInfo(Value):
@@ -103,13 +113,23 @@ class NeutronClient:
         row = _found(self._sdk.get_port, port_id)
         return None if row is None else _port(row)
 
-    def create_port(self, plan: VipPlan, mark: VipPort, project_id: str) -> NeutronPort:
-        """A new port for a VIP; with the plan's address if it has one."""
-        fixed = {"subnet_id": plan.subnet_id} | ({"ip_address": plan.address} if plan.address else {})
+    def create_port(self, plan: VipPlan, mark: VipPort, project_id: str, options: PortOptions) -> NeutronPort:
+        """A new port for a VIP and its additional ones; each with the plan's address if it has one."""
+        chosen: dict[str, Any] = {}
+        if options.security_group_ids:
+            chosen["security_groups"] = list(options.security_group_ids)
+        if options.qos_policy_id is not None:
+            chosen["qos_policy_id"] = options.qos_policy_id
+        if options.vnic_type != "normal":
+            chosen["binding:vnic_type"] = options.vnic_type
         return _port(
             self._sdk.create_port(
+                **chosen,
                 network_id=plan.network_id,
-                fixed_ips=[fixed],
+                fixed_ips=[
+                    {"subnet_id": each.subnet_id} | ({"ip_address": each.address} if each.address else {})
+                    for each in (plan, *plan.additional)
+                ],
                 name=mark.name,
                 device_owner=mark.device_owner,
                 device_id=mark.device_id,
@@ -122,6 +142,49 @@ class NeutronClient:
         """Ports that are marked so."""
         rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
+
+    def port_state(self, port_id: str) -> PortState | None:
+        """None: it is gone."""
+        row = _found(self._sdk.get_port, port_id)
+        return (
+            None
+            if row is None
+            else PortState(
+                id=row.id,
+                project_id=row.project_id or "",
+                revision=row.revision_number,
+                qos_policy_id=row.qos_policy_id,
+                security_group_ids=tuple(row.security_group_ids or ()),
+            )
+        )
+
+    def update_port(self, port: PortState, options: PortOptions) -> bool:
+        """Give the port these options. False: it was changed since it was looked at."""
+        changes: dict[str, Any] = {}
+        if options.qos_policy_id != port.qos_policy_id:
+            changes["qos_policy_id"] = options.qos_policy_id
+        groups = options.security_group_ids
+        wanted = self._default_groups(port.project_id) if groups == () else groups
+        if wanted is not None and set(wanted) != set(port.security_group_ids):
+            changes["security_groups"] = list(wanted)
+        if not changes:
+            return True
+        matching = {"If-Match": f"revision_number={port.revision}"}
+        answer = self._sdk.put(f"/ports/{port.id}", json={"port": changes}, headers=matching)
+        if answer.status_code == 412:
+            return False
+        sdk_errors.raise_from_response(answer)
+        return True
+
+    def _default_groups(self, project_id: str) -> tuple[str, ...]:
+        """What Neutron gives to a port of the project that is made without any."""
+        asked = {"project_id": project_id, "name": "default"}
+        return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", asked, limit=1))
+
+    def usable_groups(self, project_id: str, group_ids: Sequence[str]) -> set[str]:
+        """Those of the security groups that are the project's, or shared."""
+        rows = self.documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
+        return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
 
     def delete_port(self, port_id: str) -> bool:
         """False: there was none."""

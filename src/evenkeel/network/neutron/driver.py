@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import structlog
@@ -11,19 +11,36 @@ from msgspec.structs import replace
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
 from evenkeel.core.model import Subnet
-from evenkeel.core.network import Segment, VipClaim, VipPort, octavia_port
+from evenkeel.core.network import (
+    NO_OPTIONS,
+    PortOptions,
+    Segment,
+    VipClaim,
+    VipPort,
+    WantedVip,
+    octavia_port,
+)
 from evenkeel.core.ports import LookUp
-from evenkeel.network.addresses import Address, check_on_network, parsed_address
+from evenkeel.network.addresses import Address, check_on_network, check_subnets, parsed_address
 from evenkeel.network.neutron.calls import Calls
-from evenkeel.network.neutron.client import NeutronClient, NeutronPort
+from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
 from evenkeel.network.neutron.looking import look_up
-from evenkeel.network.neutron.placing import plan_on_port, plan_on_subnet, subnet_of_network
+from evenkeel.network.neutron.placing import (
+    MORE_FIELD,
+    more_on_port,
+    plan_more,
+    plan_on_port,
+    plan_on_subnet,
+    subnet_of_network,
+)
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
+SET_ATTEMPTS = 5
+"""How often a port is looked at again that somebody else changed meanwhile."""
 GRACE_SECONDS = 120.0
 """A claim that is not held by a stored load balancer after that long, on top of the calls' own time-outs, belongs to a
 create that died."""
@@ -72,17 +89,64 @@ class NeutronNetwork:
         port_id: str | None,
         address: str | None,
         marked: VipPort | None = None,
+        additional: Sequence[WantedVip] = (),
+        options: PortOptions = NO_OPTIONS,
     ) -> VipPlan:
-        """Takes the port and with it the address; it is made here, before the load balancer is stored."""
+        """Takes the port and with it the addresses; it is made here, before the load balancer is stored."""
         wanted = None if address is None else parsed_address(address)
+        if options != NO_OPTIONS:
+            await self.check_options(project_id, options)
         if port_id:
             port = await self._read(lambda: self._port(port_id, project_id))
-            return plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
+            found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
+            changed = options.qos_policy_id is not None or bool(options.security_group_ids)
+            return replace(found, tell_network=changed, additional=more_on_port(port, found, additional))
         if not (subnet_id or network_id):
             raise Invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         subnet = await self._read(lambda: self._subnet(project_id, subnet_id, network_id, wanted))
-        plan = plan_on_subnet(subnet, wanted)
-        return await self._take(plan, marked or octavia_port(load_balancer_id), project_id, load_balancer_id)
+        others = [await self._more(project_id, each) for each in additional]
+        check_subnets([subnet, *(other for other, _ in others)])
+        plan = replace(plan_on_subnet(subnet, wanted), additional=tuple(plan_more(*other) for other in others))
+        mark = marked or octavia_port(load_balancer_id)
+        return await self._take(plan, mark, project_id, load_balancer_id, options)
+
+    async def _more(self, project_id: str, each: WantedVip) -> tuple[Subnet, Address | None]:
+        wanted = None if each.address is None else parsed_address(each.address, MORE_FIELD)
+        return await self._read(lambda: self._subnet(project_id, each.subnet_id, None, wanted)), wanted
+
+    @property
+    def has_ports(self) -> bool:
+        """In Neutron."""
+        return True
+
+    async def check_options(self, project_id: str, options: PortOptions) -> None:
+        """See :meth:`evenkeel.core.ports.Network.check_options`."""
+        policy_id, group_ids = options.qos_policy_id, options.security_group_ids
+        if policy_id is not None and not await self.look_up("policies", {"id": policy_id}, project_id=project_id):
+            raise NotFound("VIP QoS Policy", policy_id)
+        if group_ids:
+            usable = await self._read(lambda: self._client.usable_groups(project_id, group_ids))
+            for group_id in group_ids:
+                if group_id not in usable:
+                    raise NotFound("Security Group", group_id)
+
+    async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
+        """See :meth:`evenkeel.core.ports.Network.set_options`. What is wanted is read after the port's revision, on
+        which Neutron insists: so of two that do this at once, the one that read earlier never has the last word."""
+        for _ in range(SET_ATTEMPTS):
+            port = await self._read(lambda: self._client.port_state(port_id))
+            options = None if port is None else await read()
+            if port is None or options is None or await self._set(port, options):
+                return
+        raise NetworkUnavailable("the VIP's port is being changed by others all the time")
+
+    async def _set(self, port: PortState, options: PortOptions) -> bool:
+        try:
+            return await self._calls.run(lambda: self._client.update_port(port, options))
+        except NeutronRefused as error:
+            if error.kind == "PortNotFound":
+                return True
+            raise Conflict(f"Neutron refuses to change the VIP's port: {error}") from error
 
     async def abandon_vip(self, plan: VipPlan) -> None:
         """See :meth:`evenkeel.core.ports.Network.abandon_vip`."""
@@ -162,7 +226,9 @@ class NeutronNetwork:
 
     # taking
 
-    async def _take(self, plan: VipPlan, mark: VipPort, project_id: str, load_balancer_id: str) -> VipPlan:
+    async def _take(
+        self, plan: VipPlan, mark: VipPort, project_id: str, load_balancer_id: str, options: PortOptions
+    ) -> VipPlan:
         claim = VipClaim(load_balancer_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
         until_seconds = self._monotonic() + self._grace_seconds  # from before it is written down
         await self._claims.claim_vip(claim, grace_seconds=self._grace_seconds)
@@ -170,7 +236,7 @@ class NeutronNetwork:
         def create() -> NeutronPort:
             if self._monotonic() >= until_seconds:  # frozen meanwhile: somebody may have looked for the port already
                 raise NetworkUnavailable("making the VIP's port took too long")
-            return self._client.create_port(plan, mark, project_id)
+            return self._client.create_port(plan, mark, project_id, options)
 
         try:
             port = await self._calls.run(create)
@@ -181,8 +247,9 @@ class NeutronNetwork:
         except NetworkUnavailable:
             await self._abandon(claim)  # it may be made all the same
             raise
-        address = next(text for subnet_id, text in port.addresses if subnet_id == plan.subnet_id)
-        return replace(plan, port_id=port.id, address=address, claim=claim)
+        addresses = dict(port.addresses)
+        more = tuple(replace(each, address=addresses[each.subnet_id]) for each in plan.additional)
+        return replace(plan, port_id=port.id, address=addresses[plan.subnet_id], claim=claim, additional=more)
 
     async def _abandon(self, claim: VipClaim) -> None:
         try:
@@ -194,9 +261,11 @@ class NeutronNetwork:
 def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:
     """Neutron refused the port: what that means to the tenant."""
     if error.kind in ("IpAddressAlreadyAllocated", "IpAddressInUse"):
-        raise Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.") from error
+        wanted = ", ".join(each.address for each in (plan, *plan.additional) if each.address is not None)
+        taken = f"VIP address {wanted} is in use on network {plan.network_id}."
+        raise Conflict(taken, code="address_taken") from error
     if error.kind == "IpAddressGenerationFailure":
-        raise Conflict(f"Subnet {plan.subnet_id} has no free VIP address.") from error
+        raise Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code="no_free_address") from error
     if error.status == 409:
         raise Conflict(f"Neutron refuses the VIP's port: {error}") from error
     raise Invalid(f"Neutron refuses the VIP's port: {error}") from error

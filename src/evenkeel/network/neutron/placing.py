@@ -6,7 +6,8 @@ from ipaddress import ip_address, ip_network
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import Subnet
-from evenkeel.network.addresses import Address, check_address
+from evenkeel.core.network import WantedVip
+from evenkeel.network.addresses import Address, check_address, duplicate_subnet, parsed_address
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
@@ -33,6 +34,38 @@ def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
         port_id="",
         address=None if wanted is None else str(wanted),
     )
+
+
+MORE_FIELD = "additional_vips.ip_address"
+
+
+def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
+    """The same of an additional VIP, on the port of the VIP."""
+    if wanted is not None:
+        check_address(wanted, subnet, MORE_FIELD)
+    address = None if wanted is None else str(wanted)
+    return VipPlan(subnet_id=subnet.id, network_id=subnet.network_id, port_id="", address=address)
+
+
+def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
+    """Additional VIPs among the addresses that the tenant's port has. Raises :class:`Invalid` for one it has not."""
+    chosen: list[VipPlan] = []
+    for each in additional:
+        if each.subnet_id in {plan.subnet_id, *(other.subnet_id for other in chosen)}:
+            raise duplicate_subnet()
+        wanted = None if each.address is None else parsed_address(each.address, MORE_FIELD)
+        fitting = [
+            text
+            for subnet_id, text in port.addresses
+            if subnet_id == each.subnet_id and wanted in (None, ip_address(text))
+        ]
+        if not fitting:
+            what = each.address or f"address of subnet {each.subnet_id}"
+            raise Invalid(f"Validation failure: additional_vips: {what} not found on VIP port {port.id}.")
+        chosen.append(
+            VipPlan(subnet_id=each.subnet_id, network_id=port.network_id, port_id=port.id, address=fitting[0])
+        )
+    return tuple(chosen)
 
 
 def plan_on_port(

@@ -1,0 +1,171 @@
+"""Agents as Neutron shows them: the agent extension and its schedulers' part.
+
+One agent serves load balancers of every API, so it is shown as an agent of LBaaS v2, and as one of v1 to those who
+ask for that type. What moves load balancers is asked for in the operators' API; here agents are only drained.
+"""
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.bodies import Request
+from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.lists import Filters
+from evenkeel.api.neutron.bodies import Change, invalid
+from evenkeel.api.neutron.fields import Flag
+from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.timestamps import timestamp_or_none
+from evenkeel.core.control import Agent, Page
+from evenkeel.core.errors import NotFound, RequestError
+from evenkeel.core.values import Value
+
+V2_TYPE = "Loadbalancerv2 agent"
+V1_TYPE = "Loadbalancer agent"
+BINARY = "evenkeel-agent"
+
+_FILTERS = ("id", "host", "binary", "topic", "availability_zone")
+
+
+class NeutronAgentView(Value):
+    """An agent."""
+
+    id: str
+    agent_type: str
+    binary: str
+    topic: str
+    """What it is reached by: its environment and device group."""
+    host: str
+    availability_zone: str
+    """Its environment."""
+    alive: bool
+    admin_state_up: bool
+    """False: drained, or being drained."""
+    created_at: str | None
+    started_at: str | None
+    heartbeat_timestamp: str | None
+    description: str
+    configurations: dict[str, Any]
+
+
+class NeutronAgentChange(Change):
+    """What can be changed of an agent."""
+
+    admin_state_up: Flag | UnsetType = UNSET
+
+
+class NeutronAgentChangeBody(Request):
+    """Body of PUT /agents/{id}."""
+
+    agent: NeutronAgentChange
+
+
+def _moment(seconds: float | None) -> str | None:
+    shown = timestamp_or_none(seconds)
+    return None if shown is None else shown.replace("T", " ")
+
+
+def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
+    """An agent in Neutron's words."""
+    return NeutronAgentView(
+        id=row.id,
+        agent_type=agent_type,
+        binary=BINARY,
+        topic=f"{row.environment}_{row.group_number}",
+        host=row.host,
+        availability_zone=row.environment,
+        alive=row.alive,
+        admin_state_up=row.admin_state_up,
+        created_at=_moment(row.created_at),
+        started_at=_moment(row.session_started_at),
+        heartbeat_timestamp=_moment(row.reported_at or row.session_started_at),
+        description="",
+        configurations={
+            **row.configurations,
+            "environment_prefix": row.environment,
+            "environment_group_number": row.group_number,
+            "device_drivers": [row.device_driver],
+            "environment_capacity_score": row.capacity_score,
+            "request_queue_depth": row.queue_depth,
+            "loadbalancers": row.load_balancers,
+        },
+    )
+
+
+def _agent_type(call: Call) -> str | None:
+    """The type asked for; None: one that no agent is of."""
+    asked = values_of(call, "agent_type")
+    if not asked or V2_TYPE in asked:
+        return V2_TYPE
+    return V1_TYPE if V1_TYPE in asked else None
+
+
+async def listing(services: Services, call: Call) -> Answer:
+    """All agents, filtered."""
+    agent_type = _agent_type(call)
+    rows = () if agent_type is None else await services.store.agents()
+    views = [agent_view(row, agent_type or V2_TYPE) for row in rows]
+    for name in _FILTERS:
+        if asked := values_of(call, name):
+            views = [view for view in views if getattr(view, name) in asked]
+    for name in ("alive", "admin_state_up"):
+        if asked := values_of(call, name):
+            wanted = {_flag(name, value) for value in asked}
+            views = [view for view in views if getattr(view, name) in wanted]
+    fields = values_of(call, "fields")
+    return json_answer({"agents": [shown(view, fields) for view in views]})
+
+
+def _flag(name: str, value: str) -> bool:
+    try:
+        return as_bool(name, value)
+    except RequestError as error:
+        raise invalid(name, str(error)) from error
+
+
+async def show(services: Services, call: Call) -> Answer:
+    """One agent."""
+    view = agent_view(await services.store.agent(object_id(call, "Agent")))
+    return json_answer({"agent": shown(view, values_of(call, "fields"))})
+
+
+async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -> Answer:
+    """Drain, or undrain."""
+    agent_id, up = object_id(call, "Agent"), body.agent.admin_state_up
+    if isinstance(up, UnsetType):
+        return json_answer({"agent": agent_view(await services.store.agent(agent_id))})
+    return json_answer({"agent": agent_view(await services.store.set_agent_admin_state(agent_id, up))})
+
+
+async def delete(services: Services, call: Call) -> Answer:
+    """204 for an agent that is gone and that nothing depends on; else 409."""
+    await services.store.delete_agent(object_id(call, "Agent"), rebind_to=None)
+    return NO_CONTENT
+
+
+async def load_balancers(services: Services, call: Call) -> Answer:
+    """Load balancers that the agent serves or is home to; none of an agent that is not there, as in Neutron."""
+    wanted = parse_list(call, Filters(parsers={}), services.limits)
+    try:
+        page = await services.store.load_balancers_on_agent(object_id(call, "Agent"), wanted.query)
+    except NotFound:
+        page = Page(items=())
+    views = [LOAD_BALANCERS.view(row) for row in page.items]
+    return json_answer(listed(call, LOAD_BALANCERS.plural, views, wanted, page))
+
+
+async def hosting(services: Services, call: Call) -> Answer:
+    """The agent that serves a load balancer now, else the one that is to; null if there is none, as in Neutron."""
+    found = await acting_agent(services, object_id(call, LOAD_BALANCERS.title))
+    return json_answer(None if found is None else {"agent": agent_view(found)})
+
+
+async def acting_agent(services: Services, load_balancer_id: str) -> Agent | None:
+    """Who serves it now, else its home; None if it has no place yet, or is not there."""
+    try:
+        shard = await services.store.hosting(load_balancer_id)
+        return None if shard is None else await services.store.agent(shard.acting_agent_id or shard.home_agent_id)
+    except NotFound:
+        return None

@@ -1,0 +1,116 @@
+"""Request bodies as Neutron takes them: numbers and switches may be text, and refusals are in Neutron's words."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from evenkeel.api.bodies import Request
+from evenkeel.api.errors import shorten
+from evenkeel.api.explain import Stumble, shown, stumble
+from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
+
+T = TypeVar("T")
+
+
+class New(Request):
+    """Base of objects to be made."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"})
+    """What is shown of them, and cannot be given."""
+
+
+class Change(Request):
+    """Base of changes to an object."""
+
+    READ_ONLY: ClassVar[frozenset[str]] = frozenset({"id", "tenant_id", "project_id"})
+    """What is shown of it, and cannot be changed."""
+
+
+class NeutronReader(Generic[T]):
+    """Reads bodies of one type: a struct that wraps the object in one attribute. Has it a second one, that is the
+    list of objects that may be made at once."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        self._names: tuple[str, ...] = kind.__struct_fields__
+        self._decode = msgspec.json.Decoder(kind, strict=False).decode
+
+    def read(self, raw: bytes) -> T:
+        """The struct. Raises :class:`NeutronRefusal` (400)."""
+        try:
+            body: Any = self._decode(raw)
+        except msgspec.ValidationError as error:
+            raise self._refusal(error, raw) from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise _malformed(error) from error
+        if len(self._names) > 1 and all(getattr(body, name) is None for name in self._names):
+            raise _absent(self._names[0])
+        found: T = body
+        return found
+
+    def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> NeutronRefusal:
+        try:
+            body = msgspec.json.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
+            return _malformed(broken)
+        if not isinstance(body, dict):
+            return bad_request("Resource body required")
+        name = self._names[0]
+        if not body.keys() & set(self._names):
+            return bad_request("Bulk operation not supported") if _plural(name) in body else _absent(name)
+        try:
+            return _explained(str(error), body, self._kind)
+        except (LookupError, TypeError, AttributeError):  # a name given twice: the decoder saw the other one
+            return _malformed(error)
+
+
+def _explained(text: str, body: Any, kind: type[Any]) -> NeutronRefusal:
+    at = stumble(text, body, kind)
+    if text.startswith(("Object contains unknown field", "Object missing required field")):
+        return _wrong_attributes(at)
+    return _bad_value(at)
+
+
+def _malformed(error: Exception) -> NeutronRefusal:
+    return bad_request(f"Malformed request body: {error}.", "MalformedRequestBody")
+
+
+def _absent(name: str) -> NeutronRefusal:
+    return bad_request(f"Unable to find '{name}' in request body")
+
+
+def _plural(name: str) -> str:
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def _wrong_attributes(at: Stumble) -> NeutronRefusal:
+    """Attributes that are not there, must not be given or are missing; those first that nothing is called."""
+    node = [part for part in at.allowed if isinstance(part, inspect.StructType)][0]  # noqa: RUF015
+    fields = {field.encode_name: field.required for field in node.fields}
+    given = at.value.keys()
+    not_allowed: Iterable[str] = getattr(node.cls, "NOT_ALLOWED", ())
+    read_only: Iterable[str] = getattr(node.cls, "READ_ONLY", ())
+    if unknown := sorted(given - fields.keys() - set(not_allowed) - set(read_only)):
+        return bad_request(f"Unrecognized attribute(s) '{shorten(', '.join(unknown))}'")
+    for name in given - fields.keys():
+        if name in read_only:
+            return bad_request(f"Cannot update read-only attribute {name}")
+        return bad_request(f"Attribute '{name}' not allowed in POST")
+    missing = [name for name, required in fields.items() if required and name not in given]
+    return bad_request(f"Failed to parse request. Required attribute '{missing[0]}' not specified")
+
+
+def _bad_value(at: Stumble) -> NeutronRefusal:
+    value = shorten(shown(at.value))
+    if any(isinstance(part, inspect.BoolType) for part in at.allowed):
+        return bad_request(
+            f"Invalid input for operation: '{value}' cannot be converted to boolean ({at.field}).", "InvalidInput"
+        )
+    return invalid(at.field, f"'{value}' is not allowed. {at.rule}")
+
+
+def invalid(field: str, reason: str) -> NeutronRefusal:
+    """A value that is not allowed."""
+    return bad_request(f"Invalid input for {field}. Reason: {reason}")

@@ -1,0 +1,170 @@
+"""What the clients ask of Neutron besides load balancing: versions, extensions, flavors."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.lists import Filters, as_text
+from evenkeel.api.neutron.dialect import BASE
+from evenkeel.api.neutron.errors import bad_request
+from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.octavia.catalogue import FLAVORS, key_of
+from evenkeel.core.catalogue import Flavor
+from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.values import Value
+
+FLAVOR_FILTERS = Filters(parsers={"id": as_text, "name": as_text, "description": as_text, "enabled": as_bool})
+SERVICE_TYPE = "LOADBALANCERV2"
+
+
+class NeutronVersionLink(Value):
+    """Where a version is served."""
+
+    href: str
+    rel: str
+
+
+class NeutronVersion(Value):
+    """A version of Neutron's API."""
+
+    id: str
+    status: str
+    links: list[NeutronVersionLink]
+
+
+class NeutronVersions(Value):
+    """The version document."""
+
+    versions: list[NeutronVersion]
+
+
+class ResourceLink(Value):
+    """A kind of objects and where it is."""
+
+    name: str
+    collection: str
+    links: list[NeutronVersionLink]
+
+
+class NeutronResources(Value):
+    """What a version serves."""
+
+    resources: list[ResourceLink]
+
+
+class NeutronExtension(Value):
+    """Something that Neutron itself does not have."""
+
+    alias: str
+    name: str
+    description: str
+    updated: str
+    links: list[str]
+
+
+class NeutronFlavorView(Value):
+    """A flavor of load balancers."""
+
+    id: str
+    name: str
+    description: str
+    enabled: bool
+    service_type: str
+    service_profiles: list[str]
+
+
+_UPDATED = "2018-12-01T00:00:00-00:00"
+EXTENSIONS = tuple(
+    NeutronExtension(alias=alias, name=name, description=name, updated=_UPDATED, links=[])
+    for alias, name in (
+        ("agent", "Agents"),
+        ("flavors", "Flavors of load balancers"),
+        ("hm_max_retries_down", "Failed checks until a member is offline"),
+        ("l7", "L7 policies and rules of LBaaS v2"),
+        ("lb-graph", "Whole load balancers in one request"),
+        ("lb_network_vip", "VIPs by network"),
+        ("lbaas", "LBaaS v1"),
+        ("lbaas_agent_scheduler", "Agents of LBaaS v1"),
+        ("lbaas_agent_schedulerv2", "Agents of LBaaS v2"),
+        ("lbaasv2", "LBaaS v2"),
+        ("quotas", "Quotas"),
+        ("service-type", "Providers"),
+        ("shared_pools", "Pools that several listeners send to"),
+    )
+)
+_COLLECTIONS = (
+    ("loadbalancer", "lbaas/loadbalancers"),
+    ("listener", "lbaas/listeners"),
+    ("pool", "lbaas/pools"),
+    ("healthmonitor", "lbaas/healthmonitors"),
+    ("l7policy", "lbaas/l7policies"),
+    ("agent", "agents"),
+    ("extension", "extensions"),
+    ("subnet", "subnets"),
+    ("network", "networks"),
+    ("port", "ports"),
+)
+
+
+async def versions(services: Services, call: Call) -> Answer:
+    """The one version there is."""
+    link = NeutronVersionLink(href=f"{call.base_url}{BASE}/v2.0/", rel="self")
+    return json_answer(NeutronVersions(versions=[NeutronVersion(id="v2.0", status="CURRENT", links=[link])]))
+
+
+async def resources(services: Services, call: Call) -> Answer:
+    """What it serves."""
+    base = f"{call.base_url}{BASE}/v2.0"
+    known = [
+        ResourceLink(
+            name=name,
+            collection=path.rpartition("/")[2],
+            links=[NeutronVersionLink(href=f"{base}/{path}", rel="self")],
+        )
+        for name, path in _COLLECTIONS
+    ]
+    return json_answer(NeutronResources(resources=known))
+
+
+async def extensions(services: Services, call: Call) -> Answer:
+    """All that are served here."""
+    fields, asked = values_of(call, "fields"), values_of(call, "alias")
+    return json_answer({"extensions": [shown(each, fields) for each in EXTENSIONS if not asked or each.alias in asked]})
+
+
+async def extension(services: Services, call: Call) -> Answer:
+    """One, by its alias."""
+    for each in EXTENSIONS:
+        if each.alias == call.params["id"]:
+            return json_answer({"extension": each})
+    raise NotFound("Extension", call.params["id"][:64])
+
+
+def flavor_view(row: Flavor) -> NeutronFlavorView:
+    """A flavor; its profile stays Octavia's."""
+    return NeutronFlavorView(
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        enabled=row.enabled,
+        service_type=SERVICE_TYPE,
+        service_profiles=[],
+    )
+
+
+async def flavors(services: Services, call: Call) -> Answer:
+    """All flavors."""
+    wanted = parse_list(call, FLAVOR_FILTERS, services.limits)
+    try:
+        page = await services.store.list_catalogue(Flavor, replace(wanted.query, project_id=None))
+    except Invalid as error:
+        raise bad_request(str(error)) from error
+    return json_answer(listed(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
+
+
+async def flavor(services: Services, call: Call) -> Answer:
+    """One flavor."""
+    row: Any = await services.store.catalogue_entry(Flavor, key_of(FLAVORS, call))
+    return json_answer({"flavor": shown(flavor_view(row), values_of(call, "fields"))})

@@ -1,0 +1,21 @@
+"""The types of attributes as Neutron takes them: the same bounds as elsewhere, but numbers and switches may be text."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from evenkeel.api.fields import INT32_MAX, NO_NUL
+from evenkeel.core.quota import MAX_QUOTA
+
+_NUMBER = {"type": ["integer", "string"]}
+
+Flag = Annotated[bool, Meta(extra_json_schema={"type": ["boolean", "string", "integer"]})]
+Port = Annotated[int, Meta(ge=1, le=65_535, extra_json_schema=_NUMBER)]
+Weight = Annotated[int, Meta(ge=0, le=256, extra_json_schema=_NUMBER)]
+ConnectionLimit = Annotated[int, Meta(ge=-1, le=INT32_MAX, extra_json_schema=_NUMBER)]
+Seconds = Annotated[int, Meta(ge=0, le=INT32_MAX, extra_json_schema=_NUMBER)]
+Retries = Annotated[int, Meta(ge=1, le=10, extra_json_schema=_NUMBER)]
+Position = Annotated[int, Meta(ge=1, le=INT32_MAX, extra_json_schema=_NUMBER)]
+QuotaLimit = Annotated[int, Meta(ge=-1, le=MAX_QUOTA, extra_json_schema=_NUMBER)]
+ContainerRef = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
+ContainerRefs = Annotated[list[ContainerRef], Meta(max_length=50)]

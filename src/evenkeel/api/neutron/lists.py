@@ -1,0 +1,107 @@
+"""List requests as Neutron takes them: unknown query parameters mean nothing, ``fields`` chooses attributes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from evenkeel.api.context import Call, Limits, as_bool
+from evenkeel.api.lists import Filters, ListRequest, Parse
+from evenkeel.api.lists import links as page_links
+from evenkeel.api.neutron.bodies import invalid
+from evenkeel.api.neutron.errors import bad_request
+from evenkeel.api.routing import Parameter
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.errors import RequestError
+
+FIELDS_PARAMETER = Parameter(name="fields", description="Show only these attributes", repeatable=True)
+LIST_PARAMETERS = (
+    Parameter(name="limit", description="Page size; the cap is also the default", type=int),
+    Parameter(name="marker", description="Id of the last item of the page before"),
+    Parameter(name="page_reverse", description="The page before the marker instead", type=bool),
+    Parameter(name="sort_key", description="Order: an attribute", repeatable=True),
+    Parameter(name="sort_dir", description="asc or desc, one for each sort_key", repeatable=True),
+    FIELDS_PARAMETER,
+)
+_PROJECT = ("tenant_id", "project_id")
+
+
+def values_of(call: Call, name: str) -> list[str]:
+    """The values of a query parameter, empty ones aside."""
+    return [value for key, value in call.query if key == name and value]
+
+
+def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
+    """The list request of a call. Raises :class:`NeutronRefusal` (400) naming the parameter."""
+    wanted: dict[str, list[Any]] = {}
+    for name, value in call.query:
+        attribute = filters.resolve(name)
+        if attribute is not None:
+            wanted.setdefault(attribute, []).append(_parsed(filters.parsers[attribute], name, value))
+    projects = [value for name in _PROJECT for value in values_of(call, name)]
+    scope = call.caller.scope
+    if scope is None and len(projects) > 1:
+        wanted["project_id"] = list(projects)
+    query = ListQuery(
+        filters={name: tuple(values) for name, values in wanted.items()},
+        project_id=scope if scope is not None or len(projects) != 1 else projects[0],
+        sort=_order(call, filters),
+        limit=_limit(values_of(call, "limit"), limits.page_items),
+        marker=next(iter(values_of(call, "marker")), None),
+        page_reverse=any(_parsed(as_bool, "page_reverse", value) for value in values_of(call, "page_reverse")),
+    )
+    hidden = scope is not None and bool(projects) and scope not in projects
+    return ListRequest(query=query, fields=tuple(values_of(call, "fields")), empty=hidden)
+
+
+def _parsed(parse: Parse, name: str, value: str) -> Any:
+    try:
+        return parse(name, value)
+    except RequestError as error:
+        raise bad_request(str(error), "InvalidInput") from error
+
+
+def _limit(given: Sequence[str], cap: int) -> int:
+    """As Neutron: 0 means no limit, which is the cap."""
+    if not given:
+        return cap
+    if not given[-1].isdecimal() or len(given[-1]) > 20:
+        raise invalid("limit", f"'{given[-1][:64]}' is not a number from 0 on.")
+    return min(int(given[-1]) or cap, cap)
+
+
+def _order(call: Call, filters: Filters) -> tuple[tuple[str, bool], ...]:
+    keys, directions = values_of(call, "sort_key"), values_of(call, "sort_dir")
+    if keys and directions and len(keys) != len(directions):
+        raise bad_request("The number of sort_keys and sort_dirs must be same")
+    directions = directions or ["asc"] * len(keys)
+    return tuple((_key(key, filters), _descending(direction)) for key, direction in zip(keys, directions, strict=False))
+
+
+def _key(name: str, filters: Filters) -> str:
+    resolved = "project_id" if name in _PROJECT else filters.resolve(name)
+    if resolved is None or resolved in filters.unordered:
+        raise bad_request(f"'{name[:64]}' is invalid attribute for sort_keys")
+    return resolved
+
+
+def _descending(direction: str) -> bool:
+    if direction not in ("asc", "desc"):
+        raise invalid("sort_dir", f"'{direction[:64]}' is not one of asc, desc.")
+    return direction == "desc"
+
+
+def shown(view: Any, fields: Sequence[str]) -> Any:
+    """The view, or a dictionary of only these attributes; unknown ones are ignored."""
+    if not fields:
+        return view
+    chosen = {name: getattr(view, name) for name in fields if name in view.__struct_fields__}
+    return {name: value for name, value in chosen.items() if value is not UNSET}
+
+
+def listed(call: Call, plural: str, views: Sequence[Any], wanted: ListRequest, page: Page) -> dict[str, Any]:
+    """The body of a page; links only where there are neighbouring pages, as in Neutron."""
+    body: dict[str, Any] = {plural: [shown(view, wanted.fields) for view in views]}
+    if any(name == "limit" for name, _ in call.query) and (found := page_links(call, page, wanted.query.limit)):
+        body[f"{plural}_links"] = found
+    return body

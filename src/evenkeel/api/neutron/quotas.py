@@ -1,0 +1,141 @@
+"""Quotas as Neutron shows them: the same limits as Octavia's, under LBaaS v2's and v1's names in one document."""
+
+from typing import Any, ClassVar
+
+from msgspec import UNSET, UnsetType
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.bodies import Request
+from evenkeel.api.context import Call, Services
+from evenkeel.api.lists import Filters, as_text
+from evenkeel.api.neutron.bodies import Change, invalid
+from evenkeel.api.neutron.errors import bad_request
+from evenkeel.api.neutron.fields import QuotaLimit
+from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.octavia.quotas import project_of
+from evenkeel.core.control import Page
+from evenkeel.core.errors import Invalid
+from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
+from evenkeel.core.values import Value
+
+NAMES = {
+    "loadbalancer": "loadbalancer",
+    "listener": "listener",
+    "pool": "pool",
+    "member": "member",
+    "healthmonitor": "healthmonitor",
+    "l7policy": "l7policy",
+    "vip": "listener",
+    "health_monitor": "healthmonitor",
+}
+"""Neutron's names -> ours; the last two are LBaaS v1's, where a VIP is a listener."""
+
+FILTERS = Filters(parsers={"project_id": as_text}, tagged=False)
+
+
+class NeutronQuotaView(Value):
+    """The most objects of each kind; -1: no limit."""
+
+    loadbalancer: int
+    listener: int
+    pool: int
+    member: int
+    healthmonitor: int
+    l7policy: int
+    vip: int
+    health_monitor: int
+
+
+class NeutronProjectQuotaView(NeutronQuotaView):
+    """The same, in a list."""
+
+    tenant_id: str
+
+
+class NeutronQuotaChange(Change):
+    """Limits to set; null: the default again."""
+
+    READ_ONLY: ClassVar[frozenset[str]] = frozenset({"tenant_id", "project_id"})
+
+    loadbalancer: QuotaLimit | UnsetType | None = UNSET
+    listener: QuotaLimit | UnsetType | None = UNSET
+    pool: QuotaLimit | UnsetType | None = UNSET
+    member: QuotaLimit | UnsetType | None = UNSET
+    healthmonitor: QuotaLimit | UnsetType | None = UNSET
+    l7policy: QuotaLimit | UnsetType | None = UNSET
+    vip: QuotaLimit | UnsetType | None = UNSET
+    health_monitor: QuotaLimit | UnsetType | None = UNSET
+
+
+class NeutronQuotaChangeBody(Request):
+    """Body of PUT /quotas/{id}."""
+
+    quota: NeutronQuotaChange
+
+
+class TenantOfCaller(Value):
+    """Whose quotas are the caller's."""
+
+    tenant_id: str
+
+
+def _named(quotas: Quotas) -> dict[str, int]:
+    return {name: getattr(quotas, ours) for name, ours in NAMES.items()}
+
+
+def quota_view(quotas: Quotas) -> NeutronQuotaView:
+    """Under Neutron's names."""
+    return NeutronQuotaView(**_named(quotas))
+
+
+async def listing(services: Services, call: Call) -> Answer:
+    """Of projects that have limits of their own."""
+    wanted = parse_list(call, FILTERS, services.limits)
+    page = Page(items=())
+    if not wanted.empty:
+        try:
+            page = await services.store.list_quotas(wanted.query)
+        except Invalid as error:
+            raise bad_request(str(error)) from error
+    views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_named(row.quotas)) for row in page.items]
+    return json_answer(listed(call, "quotas", views, wanted, page))
+
+
+async def show(services: Services, call: Call) -> Answer:
+    """Of one project, whether it has limits of its own or not."""
+    row: ProjectQuotas = await services.store.quotas_of(project_of(call))
+    return json_answer({"quota": shown(quota_view(row.quotas), values_of(call, "fields"))})
+
+
+async def defaults(services: Services, call: Call) -> Answer:
+    """What projects have that have none of their own."""
+    project_of(call)
+    return json_answer({"quota": quota_view(services.store.default_quotas())})
+
+
+async def tenant(services: Services, call: Call) -> Answer:
+    """Whose quotas a client that does not say is to ask for."""
+    return json_answer({"tenant": TenantOfCaller(tenant_id=call.caller.project_id)})
+
+
+async def change(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
+    """200 with all of them."""
+    row = await services.store.set_quotas(project_of(call), _limits(body.quota))
+    return json_answer({"quota": quota_view(row.quotas)})
+
+
+def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
+    limits: dict[str, int | None] = {}
+    for name, ours in NAMES.items():
+        value: Any = getattr(body, name)
+        if value is UNSET:
+            continue
+        if limits.setdefault(ours, value) != value:
+            raise invalid(name, f"'{value}' is not the same as {ours}, which is {limits[ours]}.")
+    return limits
+
+
+async def reset(services: Services, call: Call) -> Answer:
+    """204: back to the defaults. Repeating it is harmless."""
+    await services.store.set_quotas(project_of(call), dict.fromkeys(TITLES))
+    return NO_CONTENT

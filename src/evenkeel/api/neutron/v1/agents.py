@@ -1,0 +1,24 @@
+"""Which agent serves a pool, and which pools an agent serves."""
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.agents import V1_TYPE, acting_agent, agent_view
+from evenkeel.api.neutron.v1.lists import POOLS, list_of
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.model import Pool
+
+
+async def hosting(services: Services, call: Call) -> Answer:
+    """The agent that serves a pool now, else the one that is to; null if there is none."""
+    pool: Pool = await services.store.get(Pool, object_id(call, POOLS.title), project_id=call.caller.scope)
+    found = await acting_agent(services, pool.load_balancer_id)
+    return json_answer(None if found is None else {"agent": agent_view(found, V1_TYPE)})
+
+
+async def _served(services: Services, call: Call, query: ListQuery) -> Page:
+    return await services.store.rooted_pools(query, agent_id=object_id(call, "Agent"))
+
+
+pools = list_of(POOLS, _served)
+"""The handler that lists the pools that an agent serves; none of an agent that is not there, as in Neutron."""

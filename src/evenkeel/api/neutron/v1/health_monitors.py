@@ -1,0 +1,108 @@
+"""Health monitors that stand alone: create, change, delete. Those made in a pool are changed there."""
+
+from typing import Any
+
+from msgspec import UnsetType
+from msgspec.structs import asdict, replace
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services, checked_project
+from evenkeel.api.errors import Forbidden
+from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
+from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, found, one
+from evenkeel.api.neutron.v1.requests import (
+    V1HealthMonitorChange,
+    V1HealthMonitorChangeBody,
+    V1HealthMonitorNew,
+    V1HealthMonitorNewBody,
+)
+from evenkeel.api.octavia.change_requests import HealthMonitorChange
+from evenkeel.api.octavia.places import is_up, project_of
+from evenkeel.api.octavia.pools import change_health_monitor
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.octavia.rules import HTTP_MONITORS
+from evenkeel.core.capabilities import monitor_problems, refuse
+from evenkeel.core.pool_rooted import SharedMonitor
+
+_HTTP_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
+_NAMES = ("delay", "timeout", "max_retries", *_HTTP_DEFAULTS, "admin_state_up")
+
+
+async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -> Answer:
+    """201."""
+    wanted = body.health_monitor
+    project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
+    if call.caller.scope not in (None, project_id):
+        raise Forbidden
+    row = _row(wanted, project_id, services.new_id())
+    _check(row)
+    made = await services.store.add_shared_monitor(row)
+    return json_answer({HEALTH_MONITORS.name: HEALTH_MONITORS.view(made)}, 201)
+
+
+def _row(wanted: V1HealthMonitorNew, project_id: str, monitor_id: str) -> SharedMonitor:
+    http: dict[str, Any] = {}
+    if wanted.type in HTTP_MONITORS:
+        http = {name: getattr(wanted, name) or default for name, default in _HTTP_DEFAULTS.items()}
+    return SharedMonitor(
+        id=monitor_id,
+        project_id=project_id,
+        type=wanted.type,
+        delay=wanted.delay,
+        timeout=wanted.timeout,
+        max_retries=wanted.max_retries,
+        admin_state_up=is_up(wanted.admin_state_up),
+        **http,
+    )
+
+
+def _check(row: SharedMonitor) -> None:
+    """Raises :class:`NeutronRefusal` unless the times fit together."""
+    if row.delay < row.timeout:
+        raise bad_request(
+            f"The value of attribute delay must be greater than or equal to timeout: it is {row.delay}, and timeout is"
+            f" {row.timeout}.",
+            "DelayOrTimeoutInvalid",
+        )
+
+
+async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody) -> Answer:
+    """200. In all pools that have it."""
+    row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
+    changes = _changes(body.health_monitor, row)
+    _check(after := replace(row, **changes))
+    if row.in_pool:
+        await change_health_monitor(services, call, row.id, HealthMonitorChange(**changes))
+    elif changes:
+        await _check_possible(services, after)
+        accepted = await services.store.update_shared_monitor(row.id, changes, project_id=call.caller.scope)
+        for each in accepted:
+            await services.accepted(each)
+    return await one(services, call, HEALTH_MONITORS, row.id)
+
+
+def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any]:
+    """What is to change; attributes of HTTP mean nothing to other types."""
+    given = {name: getattr(wanted, name) for name in _NAMES if not isinstance(getattr(wanted, name), UnsetType)}
+    if row.type not in HTTP_MONITORS:
+        given = {name: value for name, value in given.items() if name not in _HTTP_DEFAULTS}
+    defaults: dict[str, Any] = {**_HTTP_DEFAULTS, "admin_state_up": True}
+    return {name: defaults[name] if value is None else value for name, value in given.items()}
+
+
+async def _check_possible(services: Services, after: SharedMonitor) -> None:
+    """Raises :class:`Unsupported` for what some device type cannot do that has it."""
+    for provider in await services.store.providers_of_monitor(after.id):
+        table = services.serving.table_of(await services.serving.device_driver_of(provider))
+        refuse(provider, monitor_problems(table, asdict(after)))
+
+
+async def delete(services: Services, call: Call) -> Answer:
+    """204; only if no pool has it."""
+    row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
+    if row.in_pool:
+        raise NeutronRefusal(
+            409, "HealthMonitorInUse", f"Health monitor {row.id} is still in use by pool {row.uses[0].pool_id}."
+        )
+    await services.store.delete_shared_monitor(row.id, project_id=call.caller.scope)
+    return NO_CONTENT

@@ -1,0 +1,185 @@
+"""Lists of LBaaS v1: attributes in its words, found in ours; and single objects, which are lists of one."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.lists import Filters, as_integer, as_text
+from evenkeel.api.neutron.errors import bad_request
+from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.neutron.v1 import showing
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.routing import Handler
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.model import Member
+from evenkeel.core.values import Value
+
+Read = Callable[[Services, ListQuery], Awaitable[Page]]
+
+_COMMON = {"id": as_text, "admin_state_up": as_bool, "provisioning_status": as_text}
+_NAMED = {**_COMMON, "name": as_text, "description": as_text}
+_STATUS = {"status": "provisioning_status"}
+
+
+class Collection(Value):
+    """One kind of LBaaS v1's objects."""
+
+    title: str
+    """What is not found is called."""
+    name: str
+    plural: str
+    rule: str
+    """Octavia's name of the same kind, for rules."""
+    filters: Filters
+    read: Read
+    view: Callable[[Any], Any]
+
+
+async def _vips(services: Services, query: ListQuery) -> Page:
+    return await services.store.vips(query)
+
+
+async def _pools(services: Services, query: ListQuery) -> Page:
+    return await services.store.rooted_pools(query)
+
+
+async def _members(services: Services, query: ListQuery) -> Page:
+    return await services.store.list(Member, query)
+
+
+async def _monitors(services: Services, query: ListQuery) -> Page:
+    return await services.store.shared_monitors(query)
+
+
+VIPS = Collection(
+    title="Listener",
+    name="vip",
+    plural="vips",
+    rule="listener",
+    filters=Filters(
+        parsers={
+            **_NAMED,
+            "protocol": as_text,
+            "protocol_port": as_integer,
+            "connection_limit": as_integer,
+            "default_pool_id": as_text,
+            "vip_address": as_text,
+            "vip_subnet_id": as_text,
+            "vip_port_id": as_text,
+        },
+        aliases={
+            **_STATUS,
+            "pool_id": "default_pool_id",
+            "address": "vip_address",
+            "subnet_id": "vip_subnet_id",
+            "port_id": "vip_port_id",
+        },
+        unordered=frozenset({"vip_address", "vip_subnet_id", "vip_port_id"}),
+        tagged=False,
+    ),
+    read=_vips,
+    view=showing.vip_view,
+)
+POOLS = Collection(
+    title="Pool",
+    name="pool",
+    plural="pools",
+    rule="pool",
+    filters=Filters(
+        parsers={**_NAMED, "protocol": as_text, "lb_algorithm": as_text, "subnet_id": as_text, "vip_id": as_text},
+        aliases={**_STATUS, "lb_method": "lb_algorithm"},
+        unordered=frozenset({"vip_id"}),
+        tagged=False,
+    ),
+    read=_pools,
+    view=showing.pool_view,
+)
+MEMBERS = Collection(
+    title="Member",
+    name="member",
+    plural="members",
+    rule="member",
+    filters=Filters(
+        parsers={
+            **_COMMON,
+            "pool_id": as_text,
+            "address": as_text,
+            "protocol_port": as_integer,
+            "weight": as_integer,
+        },
+        aliases=_STATUS,
+        tagged=False,
+    ),
+    read=_members,
+    view=showing.member_view,
+)
+HEALTH_MONITORS = Collection(
+    title="Health Monitor",
+    name="health_monitor",
+    plural="health_monitors",
+    rule="healthmonitor",
+    filters=Filters(
+        parsers={
+            "id": as_text,
+            "admin_state_up": as_bool,
+            "type": as_text,
+            "delay": as_integer,
+            "timeout": as_integer,
+            "max_retries": as_integer,
+            "http_method": as_text,
+            "url_path": as_text,
+            "expected_codes": as_text,
+        },
+        tagged=False,
+    ),
+    read=_monitors,
+    view=showing.health_monitor_view,
+)
+
+
+async def found(services: Services, call: Call, collection: Collection, given_id: str) -> Any:
+    """One object. Raises :class:`NotFound`."""
+    query = ListQuery(filters={"id": (given_id,)}, project_id=call.caller.scope, limit=1)
+    page = await collection.read(services, query)
+    if not page.items:
+        raise NotFound(collection.title, given_id)
+    return page.items[0]
+
+
+async def one(services: Services, call: Call, collection: Collection, given_id: str, status: int = 200) -> Answer:
+    """One object as it is now, wrapped."""
+    return json_answer({collection.name: collection.view(await found(services, call, collection, given_id))}, status)
+
+
+def show(collection: Collection) -> Handler:
+    """The handler that shows one object."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        row = await found(services, call, collection, object_id(call, collection.title))
+        return json_answer({collection.name: shown(collection.view(row), values_of(call, "fields"))})
+
+    return handle
+
+
+def listing(collection: Collection) -> Handler:
+    """The handler that lists objects."""
+    return list_of(collection, lambda services, _call, query: collection.read(services, query))
+
+
+def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], Awaitable[Page]]) -> Handler:
+    """The handler that lists what ``read`` finds."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        wanted = parse_list(call, collection.filters, services.limits)
+        page = Page(items=())
+        if not wanted.empty:
+            try:
+                page = await read(services, call, wanted.query)
+            except Invalid as error:
+                raise bad_request(str(error)) from error
+        views = [collection.view(row) for row in page.items]
+        return json_answer(listed(call, collection.plural, views, wanted, page))
+
+    return handle

@@ -1,0 +1,123 @@
+"""Pools: create, change, delete, statistics, and their health monitors. A pool comes with a load balancer of its own,
+which has no VIP until a vip brings one."""
+
+from msgspec import UnsetType
+from msgspec.structs import asdict
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services, checked_project
+from evenkeel.api.errors import Forbidden
+from evenkeel.api.neutron.errors import NeutronRefusal
+from evenkeel.api.neutron.v1.associations import associate, dissociate, usable
+from evenkeel.api.neutron.v1.lists import POOLS, found, one
+from evenkeel.api.neutron.v1.requests import V1PoolChangeBody, V1PoolNew, V1PoolNewBody
+from evenkeel.api.neutron.v1.showing import statistics_view
+from evenkeel.api.octavia.change_requests import PoolChange
+from evenkeel.api.octavia.places import is_up, project_of
+from evenkeel.api.octavia.pools import change_pool
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.core.capabilities import monitor_problems, refuse, tree_problems
+from evenkeel.core.errors import RequestError
+from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Pool
+from evenkeel.core.pool_rooted import RootedPool, SharedMonitor
+
+
+async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
+    """201."""
+    wanted = body.pool
+    project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
+    if call.caller.scope not in (None, project_id):
+        raise Forbidden
+    provider = wanted.provider or services.default_provider
+    device_driver = await services.serving.device_driver_of(provider)
+    table = services.serving.table_of(device_driver)
+    await _check_subnet(services, wanted.subnet_id, project_id)
+    tree = _tree(wanted, project_id, provider, services.new_id(), services.new_id())
+    refuse(provider, tree_problems(table, tree))
+    monitor = None
+    if wanted.health_monitors:
+        monitor = await usable(services, call, wanted.health_monitors[0])
+        refuse(provider, monitor_problems(table, asdict(monitor)))
+    pool_id = tree.pools[0].id
+    await services.accepted(await services.store.create_load_balancer(tree, None))
+    if monitor is not None:
+        await _with_monitor(services, call, pool_id, monitor)
+    return await one(services, call, POOLS, pool_id, 201)
+
+
+async def _check_subnet(services: Services, subnet_id: str, project_id: str) -> None:
+    if not await services.network.look_up("subnets", {"id": subnet_id}, project_id=project_id):
+        raise NeutronRefusal(404, "SubnetNotFound", f"Subnet {subnet_id} could not be found.")
+
+
+def _tree(wanted: V1PoolNew, project_id: str, provider: str, root_id: str, pool_id: str) -> LoadBalancerTree:
+    root = LoadBalancer(
+        id=root_id,
+        project_id=project_id,
+        vip=None,
+        provider=provider,
+        name=wanted.name or "",
+        root_pool_id=pool_id,
+    )
+    pool = Pool(
+        id=pool_id,
+        load_balancer_id=root_id,
+        project_id=project_id,
+        protocol=wanted.protocol,
+        lb_algorithm=wanted.lb_method,
+        name=wanted.name or "",
+        description=wanted.description or "",
+        admin_state_up=is_up(wanted.admin_state_up),
+        subnet_id=wanted.subnet_id,
+    )
+    return LoadBalancerTree(load_balancer=root, pools=(pool,))
+
+
+async def _with_monitor(services: Services, call: Call, pool_id: str, monitor: SharedMonitor) -> None:
+    """The new pool gets its monitor, or goes again if that was deleted meanwhile."""
+    try:
+        await associate(services, call, pool_id, monitor)
+    except RequestError:
+        await services.accepted(await services.store.delete_rooted_pool(pool_id, project_id=call.caller.scope))
+        raise
+
+
+async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answer:
+    """200."""
+    wanted = body.pool
+    pool: RootedPool = await found(services, call, POOLS, object_id(call, POOLS.title))
+    attributes = PoolChange(
+        name=wanted.name,
+        description=wanted.description,
+        admin_state_up=wanted.admin_state_up,
+        lb_algorithm=wanted.lb_method,
+    )
+    if not isinstance(wanted.health_monitors, UnsetType):
+        await _set_monitor(services, call, pool, next(iter(wanted.health_monitors or ()), None))
+    if attributes != PoolChange():
+        await change_pool(services, call, pool.pool.id, attributes)
+    return await one(services, call, POOLS, pool.pool.id)
+
+
+async def _set_monitor(services: Services, call: Call, pool: RootedPool, monitor_id: str | None) -> None:
+    has = None if pool.monitor is None else pool.monitor.shared_monitor_id or pool.monitor.id
+    if monitor_id == has:
+        return
+    if monitor_id is None:
+        await dissociate(services, call, pool, str(has))
+    else:
+        await associate(services, call, pool.pool.id, await usable(services, call, monitor_id), instead=True)
+
+
+async def delete(services: Services, call: Call) -> Answer:
+    """204; only without a vip."""
+    pool_id = object_id(call, POOLS.title)
+    await services.accepted(await services.store.delete_rooted_pool(pool_id, project_id=call.caller.scope))
+    return NO_CONTENT
+
+
+async def statistics(services: Services, call: Call) -> Answer:
+    """Totals of its vips."""
+    pool_id = object_id(call, POOLS.title)
+    await services.store.get(Pool, pool_id, project_id=call.caller.scope)
+    return json_answer({"stats": statistics_view(await services.store.pool_statistics(pool_id))})

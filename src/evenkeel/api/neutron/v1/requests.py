@@ -1,0 +1,224 @@
+"""What LBaaS v1's clients may send, as types. Null means the default; in changes, what is absent is left alone."""
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from evenkeel.api.bodies import Request
+from evenkeel.api.fields import (
+    Address,
+    CookieName,
+    ExpectedCodes,
+    HttpMethod,
+    ObjectId,
+    ProjectId,
+    ProviderName,
+    Text,
+    UrlPath,
+)
+from evenkeel.api.neutron.bodies import Change, New
+from evenkeel.api.neutron.fields import ConnectionLimit, Flag, Port, Retries, Seconds, Weight
+from evenkeel.core.model import PersistenceType
+from evenkeel.core.pool_rooted import SharedMonitorType
+
+Protocol = Literal["TCP", "HTTP", "HTTPS"]
+LbMethod = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"]
+OneMonitor = Annotated[list[ObjectId], Meta(max_length=1, description="Ids of health monitors; a pool can have one")]
+
+_STATUS = frozenset({"status", "status_description"})
+
+
+class V1Persistence(Request):
+    """Which clients stay with their member; without a type: all are free."""
+
+    type: PersistenceType | None = None
+    cookie_name: CookieName | None = None
+
+
+class V1VipNew(New):
+    """An address and port in front of a pool."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "port_id"}) | _STATUS
+
+    subnet_id: ObjectId
+    protocol: Protocol
+    protocol_port: Port
+    pool_id: ObjectId
+    address: Address | None = None
+    session_persistence: V1Persistence | None = None
+    connection_limit: ConnectionLimit | None = None
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V1VipChange(Change):
+    """What can be changed of a vip. Without session persistence it has none afterwards, as ever in LBaaS v1."""
+
+    READ_ONLY: ClassVar[frozenset[str]] = (
+        Change.READ_ONLY | {"subnet_id", "address", "port_id", "protocol", "protocol_port"} | _STATUS
+    )
+
+    name: Text | UnsetType | None = UNSET
+    description: Text | UnsetType | None = UNSET
+    pool_id: ObjectId | UnsetType = UNSET
+    session_persistence: V1Persistence | None = None
+    connection_limit: ConnectionLimit | UnsetType | None = UNSET
+    admin_state_up: Flag | UnsetType | None = UNSET
+
+
+class V1PoolNew(New):
+    """Members that serve the same thing."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "vip_id", "members", "health_monitors_status"}) | _STATUS
+
+    subnet_id: ObjectId
+    protocol: Protocol
+    lb_method: LbMethod
+    provider: ProviderName | None = None
+    health_monitors: OneMonitor | None = None
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V1PoolChange(Change):
+    """What can be changed of a pool."""
+
+    READ_ONLY: ClassVar[frozenset[str]] = (
+        Change.READ_ONLY
+        | {"subnet_id", "protocol", "provider", "vip_id", "members", "health_monitors_status"}
+        | _STATUS
+    )
+
+    name: Text | UnsetType | None = UNSET
+    description: Text | UnsetType | None = UNSET
+    lb_method: LbMethod | UnsetType = UNSET
+    health_monitors: OneMonitor | UnsetType | None = UNSET
+    admin_state_up: Flag | UnsetType | None = UNSET
+
+
+class V1MemberNew(New):
+    """One server of a pool."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"}) | _STATUS
+
+    pool_id: ObjectId
+    address: Address
+    protocol_port: Port
+    weight: Weight | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V1MemberChange(Change):
+    """What can be changed of a member."""
+
+    READ_ONLY: ClassVar[frozenset[str]] = Change.READ_ONLY | {"address", "protocol_port"} | _STATUS
+
+    pool_id: ObjectId | UnsetType = UNSET
+    weight: Weight | UnsetType | None = UNSET
+    admin_state_up: Flag | UnsetType | None = UNSET
+
+
+class V1HealthMonitorNew(New):
+    """How members are checked, in any number of pools. Times in seconds."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"}) | _STATUS
+
+    type: SharedMonitorType
+    delay: Seconds
+    timeout: Seconds
+    max_retries: Retries
+    http_method: HttpMethod | None = None
+    url_path: UrlPath | None = None
+    expected_codes: ExpectedCodes | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V1HealthMonitorChange(Change):
+    """What can be changed of a health monitor."""
+
+    READ_ONLY: ClassVar[frozenset[str]] = Change.READ_ONLY | {"type", "pools"} | _STATUS
+
+    delay: Seconds | UnsetType = UNSET
+    timeout: Seconds | UnsetType = UNSET
+    max_retries: Retries | UnsetType = UNSET
+    http_method: HttpMethod | UnsetType | None = UNSET
+    url_path: UrlPath | UnsetType | None = UNSET
+    expected_codes: ExpectedCodes | UnsetType | None = UNSET
+    admin_state_up: Flag | UnsetType | None = UNSET
+
+
+class V1Association(New):
+    """The health monitor that a pool is to have."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset()
+
+    id: ObjectId
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+# -- bodies
+
+
+class V1VipNewBody(Request):
+    """Body of POST /vips."""
+
+    vip: V1VipNew
+
+
+class V1VipChangeBody(Request):
+    """Body of PUT /vips/{id}."""
+
+    vip: V1VipChange
+
+
+class V1PoolNewBody(Request):
+    """Body of POST /pools."""
+
+    pool: V1PoolNew
+
+
+class V1PoolChangeBody(Request):
+    """Body of PUT /pools/{id}."""
+
+    pool: V1PoolChange
+
+
+class V1MemberNewBody(Request):
+    """Body of POST /members."""
+
+    member: V1MemberNew
+
+
+class V1MemberChangeBody(Request):
+    """Body of PUT /members/{id}."""
+
+    member: V1MemberChange
+
+
+class V1HealthMonitorNewBody(Request):
+    """Body of POST /health_monitors."""
+
+    health_monitor: V1HealthMonitorNew
+
+
+class V1HealthMonitorChangeBody(Request):
+    """Body of PUT /health_monitors/{id}."""
+
+    health_monitor: V1HealthMonitorChange
+
+
+class V1AssociationBody(Request):
+    """Body of POST /pools/{id}/health_monitors."""
+
+    health_monitor: V1Association

@@ -1,0 +1,196 @@
+"""LBaaS v1, path by path."""
+
+from typing import Any
+
+from msgspec import defstruct
+
+from evenkeel.api.neutron.agents import NeutronAgentView
+from evenkeel.api.neutron.dialect import BASE
+from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
+from evenkeel.api.neutron.v1 import agents, associations, health_monitors, lists, members, pools, requests, views, vips
+from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, MEMBERS, POOLS, VIPS, Collection
+from evenkeel.api.neutron.v1.names import PREFIX, V1
+from evenkeel.api.neutron.v2.routes import ERRORS, page_type
+from evenkeel.api.octavia.linking import wrapped
+from evenkeel.api.policy.names import octavia, own
+from evenkeel.api.routing import Handler, Operation, RouteMap
+
+
+def _reading(collection: Collection, view: type[Any]) -> tuple[Operation, ...]:
+    """List and show."""
+    return (
+        Operation(
+            method="GET",
+            path=f"/{collection.plural}",
+            handle=lists.listing(collection),
+            summary=f"List {collection.plural}",
+            rule=octavia(collection.rule, "get_all"),
+            answer=page_type(collection.plural, view),
+            partial=view,
+            parameters=LIST_PARAMETERS,
+            filters=True,
+        ),
+        Operation(
+            method="GET",
+            path=f"/{collection.plural}/{{id}}",
+            handle=lists.show(collection),
+            summary=f"Show a {collection.name}",
+            rule=octavia(collection.rule, "get_one"),
+            answer=defstruct(f"{view.__name__}Chosen", [(collection.name, view)], kw_only=True),
+            partial=view,
+            parameters=(FIELDS_PARAMETER,),
+            errors=(404,),
+        ),
+    )
+
+
+def _writing(
+    collection: Collection,
+    view: type[Any],
+    create: tuple[Handler, type[Any]],
+    change: tuple[Handler, type[Any]],
+    delete: Handler,
+) -> tuple[Operation, ...]:
+    """Create, change and delete."""
+    one = wrapped(collection.name, view)
+    return (
+        Operation(
+            method="POST",
+            path=f"/{collection.plural}",
+            handle=create[0],
+            summary=f"Create a {collection.name}",
+            rule=octavia(collection.rule, "post"),
+            body=create[1],
+            answer=one,
+            status=201,
+            errors=ERRORS,
+        ),
+        Operation(
+            method="PUT",
+            path=f"/{collection.plural}/{{id}}",
+            handle=change[0],
+            summary=f"Change a {collection.name}",
+            rule=octavia(collection.rule, "put"),
+            body=change[1],
+            answer=one,
+            errors=ERRORS,
+        ),
+        Operation(
+            method="DELETE",
+            path=f"/{collection.plural}/{{id}}",
+            handle=delete,
+            summary=f"Delete a {collection.name}",
+            rule=octavia(collection.rule, "delete"),
+            status=204,
+            errors=(404, 409),
+        ),
+    )
+
+
+OBJECT_ROUTES = (
+    *_reading(VIPS, views.V1VipView),
+    *_writing(
+        VIPS,
+        views.V1VipView,
+        (vips.create, requests.V1VipNewBody),
+        (vips.change, requests.V1VipChangeBody),
+        vips.delete,
+    ),
+    *_reading(POOLS, views.V1PoolView),
+    *_writing(
+        POOLS,
+        views.V1PoolView,
+        (pools.create, requests.V1PoolNewBody),
+        (pools.change, requests.V1PoolChangeBody),
+        pools.delete,
+    ),
+    *_reading(MEMBERS, views.V1MemberView),
+    *_writing(
+        MEMBERS,
+        views.V1MemberView,
+        (members.create, requests.V1MemberNewBody),
+        (members.change, requests.V1MemberChangeBody),
+        members.delete,
+    ),
+    *_reading(HEALTH_MONITORS, views.V1HealthMonitorView),
+    *_writing(
+        HEALTH_MONITORS,
+        views.V1HealthMonitorView,
+        (health_monitors.create, requests.V1HealthMonitorNewBody),
+        (health_monitors.change, requests.V1HealthMonitorChangeBody),
+        health_monitors.delete,
+    ),
+)
+
+_ASSOCIATIONS = "/pools/{pool_id}/health_monitors"
+
+POOL_ROUTES = (
+    Operation(
+        method="POST",
+        path=_ASSOCIATIONS,
+        handle=associations.create,
+        summary="Associate a health monitor with a pool",
+        rule=octavia("healthmonitor", "post"),
+        body=requests.V1AssociationBody,
+        answer=wrapped("health_monitor", views.V1NothingView),
+        status=201,
+        errors=ERRORS,
+    ),
+    Operation(
+        method="GET",
+        path=f"{_ASSOCIATIONS}/{{id}}",
+        handle=associations.show,
+        summary="Show a health monitor of a pool",
+        rule=octavia("healthmonitor", "get_one"),
+        answer=wrapped("health_monitor", views.V1HealthMonitorView),
+        errors=(404,),
+    ),
+    Operation(
+        method="DELETE",
+        path=f"{_ASSOCIATIONS}/{{id}}",
+        handle=associations.delete,
+        summary="Disassociate a health monitor from a pool",
+        rule=octavia("healthmonitor", "delete"),
+        status=204,
+        errors=(404, 409),
+    ),
+    Operation(
+        method="GET",
+        path="/pools/{id}/stats",
+        handle=pools.statistics,
+        summary="Show a pool's statistics",
+        rule=octavia("listener", "get_stats"),
+        answer=wrapped("stats", views.V1StatisticsView),
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/pools/{id}/loadbalancer-agent",
+        handle=agents.hosting,
+        summary="Show the agent that serves a pool",
+        rule=own("loadbalancer", "get_agent"),
+        answer=wrapped("agent", NeutronAgentView),
+        errors=(404,),
+    ),
+)
+
+V1_ROUTES = (
+    RouteMap(tag="LBaaS v1", prefixes=(PREFIX,), operations=(*OBJECT_ROUTES, *POOL_ROUTES), dialect=V1),
+    RouteMap(
+        tag="LBaaS v1",
+        prefixes=(f"{BASE}/v2.0",),
+        operations=(
+            Operation(
+                method="GET",
+                path="/agents/{id}/loadbalancer-pools",
+                handle=agents.pools,
+                summary="List the pools of an agent",
+                rule=own("agent", "get_loadbalancers"),
+                answer=page_type("pools", views.V1PoolView),
+                partial=views.V1PoolView,
+                parameters=LIST_PARAMETERS,
+            ),
+        ),
+        dialect=V1,
+    ),
+)

@@ -1,0 +1,113 @@
+"""Core values as LBaaS v1 shows them."""
+
+from msgspec import UNSET, UnsetType
+
+from evenkeel.api.octavia.views import View
+
+
+class V1PersistenceView(View, kw_only=True):
+    """Which clients stay with their member."""
+
+    type: str
+    cookie_name: str | UnsetType = UNSET
+    """Only of APP_COOKIE."""
+
+
+class V1VipView(View, kw_only=True):
+    """A vip."""
+
+    id: str
+    tenant_id: str
+    name: str
+    description: str
+    subnet_id: str | None
+    address: str | None
+    port_id: str | None
+    protocol: str
+    protocol_port: int
+    pool_id: str
+    connection_limit: int
+    admin_state_up: bool
+    status: str
+    status_description: str | None
+    session_persistence: V1PersistenceView | UnsetType = UNSET
+    """Only if there is one."""
+
+
+class V1MonitorStatusView(View, kw_only=True):
+    """A health monitor of a pool."""
+
+    monitor_id: str
+    status: str
+    status_description: str | None
+
+
+class V1PoolView(View, kw_only=True):
+    """A pool."""
+
+    id: str
+    tenant_id: str
+    name: str
+    description: str
+    subnet_id: str | None
+    protocol: str
+    lb_method: str
+    provider: str
+    vip_id: str | None
+    members: list[str]
+    health_monitors: list[str]
+    health_monitors_status: list[V1MonitorStatusView]
+    admin_state_up: bool
+    status: str
+    status_description: str | None
+
+
+class V1MemberView(View, kw_only=True):
+    """A member."""
+
+    id: str
+    tenant_id: str
+    pool_id: str
+    address: str
+    protocol_port: int
+    weight: int
+    admin_state_up: bool
+    status: str
+    status_description: str | None
+
+
+class V1PoolStatusView(View, kw_only=True):
+    """A pool of a health monitor."""
+
+    pool_id: str
+    status: str
+    status_description: str | None
+
+
+class V1HealthMonitorView(View, kw_only=True):
+    """A health monitor. What is of HTTP is there only if it is for HTTP or HTTPS."""
+
+    id: str
+    tenant_id: str
+    type: str
+    delay: int
+    timeout: int
+    max_retries: int
+    admin_state_up: bool
+    pools: list[V1PoolStatusView]
+    http_method: str | UnsetType | None = UNSET
+    url_path: str | UnsetType | None = UNSET
+    expected_codes: str | UnsetType | None = UNSET
+
+
+class V1NothingView(View, kw_only=True):
+    """Nothing: what an association is answered with."""
+
+
+class V1StatisticsView(View, kw_only=True):
+    """Totals."""
+
+    bytes_in: int
+    bytes_out: int
+    active_connections: int
+    total_connections: int

@@ -1,0 +1,154 @@
+"""Vips: create, change, delete. A vip is a listener that brings the VIP of its pool's load balancer."""
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict, replace
+
+from evenkeel.api.answers import NO_CONTENT, Answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
+from evenkeel.api.neutron.v1.lists import VIPS, one
+from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChangeBody, V1VipNew, V1VipNewBody
+from evenkeel.api.octavia.places import is_up, project_of
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.octavia.rules import check_pool, checked_address
+from evenkeel.api.serving import Served
+from evenkeel.core.capabilities import listener_problems, pair_problems, pool_problems
+from evenkeel.core.control import Change, VipPlan
+from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.model import Listener, LoadBalancer, Pool, SessionPersistence
+from evenkeel.core.network import lbaas_v1_port
+
+
+def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
+    """As the pool has it; an empty one is none."""
+    if body is None or body == V1Persistence():
+        return None
+    if body.type is None:
+        raise bad_request(
+            "Session Persistence Invalid: 'cookie_name' is given without a 'type'.",
+            "SessionPersistenceConfigurationInvalid",
+        )
+    return SessionPersistence(type=body.type, cookie_name=body.cookie_name)
+
+
+async def create(services: Services, call: Call, body: V1VipNewBody) -> Answer:
+    """201."""
+    wanted = body.vip
+    pool: Pool = await services.store.get(Pool, wanted.pool_id, project_id=call.caller.scope)
+    _check_same(wanted, pool)
+    row = _row(wanted, pool, services.new_id())
+    persistence = persistence_of(wanted.session_persistence)
+    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served.refuse(listener_problems(served.table, asdict(row)))
+    _check_persistence(served, row, pool, persistence)
+    await services.accepted(await _stored(services, call, wanted, row, persistence))
+    return await one(services, call, VIPS, row.id, 201)
+
+
+def _check_same(wanted: V1VipNew, pool: Pool) -> None:
+    """A vip and its pool are of one project and protocol. Raises :class:`NeutronRefusal`."""
+    if project_of(wanted, pool.project_id) != pool.project_id:
+        raise NeutronRefusal(403, "NotAuthorized", "Not authorized: a vip belongs to the project of its pool.")
+    if wanted.protocol != pool.protocol:
+        raise bad_request(
+            f"Protocol {wanted.protocol} does not match pool protocol {pool.protocol}", "ProtocolMismatch"
+        )
+
+
+def _row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
+    return Listener(
+        id=vip_id,
+        load_balancer_id=pool.load_balancer_id,
+        project_id=pool.project_id,
+        protocol=wanted.protocol,
+        protocol_port=wanted.protocol_port,
+        name=wanted.name or "",
+        description=wanted.description or "",
+        admin_state_up=is_up(wanted.admin_state_up),
+        connection_limit=-1 if wanted.connection_limit is None else wanted.connection_limit,
+        default_pool_id=pool.id,
+    )
+
+
+def _check_persistence(served: Served, row: Listener, pool: Pool, persistence: SessionPersistence | None) -> None:
+    """Possible for the protocol, and where it is served."""
+    check_pool(replace(pool, session_persistence=persistence))
+    served.refuse(pool_problems(served.table, {"session_persistence": persistence}))
+    served.refuse(pair_problems(served.table, row.protocol, pool.protocol, persistence))
+
+
+async def _stored(
+    services: Services, call: Call, wanted: V1VipNew, row: Listener, persistence: SessionPersistence | None
+) -> Change:
+    """The vip as an accepted change; what was taken for it is given back if it is not."""
+    plan = await _planned(services, wanted, row)
+    try:
+        return await services.store.add_vip(row, plan, persistence, project_id=call.caller.scope)
+    except Exception:
+        await services.network.abandon_vip(plan)
+        raise
+
+
+async def _planned(services: Services, wanted: V1VipNew, row: Listener) -> VipPlan:
+    address = wanted.address or None
+    try:
+        return await services.network.plan_vip(
+            project_id=row.project_id,
+            load_balancer_id=row.id,  # the VIP is held under the vip's id, as a load balancer may have several in turn
+            subnet_id=wanted.subnet_id,
+            network_id=None,
+            port_id=None,
+            address=None if address is None else checked_address("address", address),
+            marked=lbaas_v1_port(row.id),
+        )
+    except NotFound as error:
+        raise Invalid(str(error), code="subnet_not_found") from error
+
+
+async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answer:
+    """200. Without session persistence it has none afterwards."""
+    wanted, scope = body.vip, call.caller.scope
+    row: Listener = await services.store.get(Listener, object_id(call, VIPS.title), project_id=scope)
+    if row.default_pool_id is None:
+        raise NotFound(VIPS.title, row.id)
+    pool: Pool = await services.store.get(Pool, row.default_pool_id, project_id=scope)
+    if wanted.pool_id not in (UNSET, pool.id):
+        pool = await _other_pool(services, call, row, wanted.pool_id)
+    persistence = persistence_of(wanted.session_persistence)
+    changes = {
+        name: default if value is None else value
+        for name, default in (("name", ""), ("description", ""), ("connection_limit", -1), ("admin_state_up", True))
+        if not isinstance(value := getattr(wanted, name), UnsetType)
+    }
+    served = await services.serving.of(LoadBalancer, row.load_balancer_id, scope)
+    served.refuse(listener_problems(served.table, changes))
+    _check_persistence(served, row, pool, persistence)
+    if pool.id != row.default_pool_id:
+        changes["default_pool_id"] = pool.id
+    await services.accepted(await services.store.update_vip(row.id, changes, persistence, project_id=scope))
+    return await one(services, call, VIPS, row.id)
+
+
+async def _other_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
+    """A pool that the vip may send to instead: one of the same load balancer, as the VIP does not move. Raises
+    :class:`NeutronRefusal`."""
+    other: Pool = await services.store.get(Pool, str(pool_id), project_id=call.caller.scope)
+    if other.load_balancer_id != row.load_balancer_id:
+        raise NeutronRefusal(
+            409,
+            "VipPoolChangeNotSupported",
+            f"pool_id: vip {row.id} cannot move to pool {other.id}, which is served elsewhere. Delete the vip and make"
+            " one for that pool.",
+        )
+    if other.protocol != row.protocol:
+        raise bad_request(f"Protocol {row.protocol} does not match pool protocol {other.protocol}", "ProtocolMismatch")
+    return other
+
+
+async def delete(services: Services, call: Call) -> Answer:
+    """204."""
+    row: Listener = await services.store.get(Listener, object_id(call, VIPS.title), project_id=call.caller.scope)
+    if row.default_pool_id is None:
+        raise NotFound(VIPS.title, row.id)  # a listener that is no vip
+    await services.accepted(await services.store.delete_child(Listener, row.id, project_id=call.caller.scope))
+    return NO_CONTENT

@@ -1,0 +1,150 @@
+"""Whole load balancers made by one request: from LBaaS v2's nesting to Octavia's, and the answer."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET, UnsetType
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.v2 import requests, showing, views
+from evenkeel.api.neutron.v2.l7policies import no_pool
+from evenkeel.api.neutron.v2.listeners import check_container
+from evenkeel.api.neutron.v2.loadbalancers import check_new
+from evenkeel.api.neutron.v2.members import check_subnets
+from evenkeel.api.neutron.v2.pools import OverlappingMonitor, persistence_of
+from evenkeel.api.neutron.v2.resources import body_as
+from evenkeel.api.octavia import l7_requests, pool_requests
+from evenkeel.api.octavia import requests as octavia
+from evenkeel.api.octavia.loadbalancers import make_load_balancer
+from evenkeel.api.octavia.trees import below, policies_of
+from evenkeel.api.octavia.views import View
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
+from evenkeel.core.network import lbaas_v2_port
+
+
+class V2GraphPoolView(views.V2PoolAttributes, kw_only=True):
+    """A pool with what is in it."""
+
+    members: list[views.V2MemberView]
+    healthmonitor: views.V2HealthMonitorView | UnsetType = UNSET
+
+
+class V2GraphL7PolicyView(views.V2L7PolicyAttributes, kw_only=True):
+    """An L7 policy with its rules, and the pool it sends to."""
+
+    rules: list[views.V2L7RuleView]
+    redirect_pool: V2GraphPoolView | UnsetType = UNSET
+
+
+class V2GraphListenerView(views.V2ListenerAttributes, kw_only=True):
+    """A listener with its L7 policies and its pool."""
+
+    l7policies: list[V2GraphL7PolicyView]
+    default_pool: V2GraphPoolView | UnsetType = UNSET
+
+
+class V2GraphLoadBalancerView(views.V2LoadBalancerAttributes, kw_only=True):
+    """A load balancer with everything below it."""
+
+    listeners: list[V2GraphListenerView]
+
+
+class V2GraphView(View, kw_only=True):
+    """The graph."""
+
+    loadbalancer: V2GraphLoadBalancerView
+
+
+async def create(services: Services, call: Call, body: requests.V2GraphNewBody) -> Answer:
+    """201 with the whole graph."""
+    wanted = body.graph.loadbalancer
+    check_new(wanted)
+    listeners = wanted.listeners or []
+    pools = [pool for each in listeners for pool in _pools_of(each)]
+    await check_subnets(services, call, [member for pool in pools for member in pool.members or []])
+    asked = body_as(octavia.LoadBalancerNew, wanted, listeners=[_listener(each) for each in listeners])
+    return json_answer({"graph": graph_view(await make_load_balancer(services, call, asked, lbaas_v2_port))}, 201)
+
+
+def _pools_of(body: requests.V2GraphListener) -> list[requests.V2GraphPool]:
+    pools = (body.default_pool, *(policy.redirect_pool for policy in body.l7policies or ()))
+    return [pool for pool in pools if pool is not None]
+
+
+def _listener(body: requests.V2GraphListener) -> octavia.NestedListener:
+    check_container(body)
+    return body_as(
+        octavia.NestedListener,
+        body,
+        default_pool=_pool(body.default_pool),
+        l7policies=[_policy(each) for each in body.l7policies or ()],
+    )
+
+
+def _pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPool | None:
+    if body is None:
+        return None
+    monitor = body.healthmonitor
+    return body_as(
+        pool_requests.DefaultPool,
+        body,
+        session_persistence=persistence_of(body.session_persistence),
+        members=[body_as(pool_requests.MemberNew, each) for each in body.members or ()],
+        healthmonitor=None if monitor is None else body_as(OverlappingMonitor, monitor),
+    )
+
+
+def _policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
+    if body.action == "REDIRECT_TO_POOL" and body.redirect_pool is None:
+        raise no_pool()
+    rules = [body_as(l7_requests.L7RuleNew, each) for each in body.rules or ()]
+    return body_as(octavia.NestedL7Policy, body, redirect_pool=_pool(body.redirect_pool), rules=rules)
+
+
+# -- the answer
+
+
+class _Parts:
+    """The parts of a load balancer by what they are below."""
+
+    def __init__(self, tree: LoadBalancerTree) -> None:
+        self._members, self._monitors = below(tree)
+        self._policies, self._rules = policies_of(tree)
+        self._pools = {row.id: row for row in tree.pools}
+
+    def listener(self, row: Listener) -> V2GraphListenerView:
+        return V2GraphListenerView(
+            **showing.listener_attributes(row),
+            l7policies=[self._policy(policy) for policy in self._policies.get(row.id, [])],
+            default_pool=self._pool(row.default_pool_id),
+        )
+
+    def _policy(self, row: L7Policy) -> V2GraphL7PolicyView:
+        rules: Mapping[str, Sequence[L7Rule]] = self._rules
+        return V2GraphL7PolicyView(
+            **showing.l7policy_attributes(row),
+            rules=[showing.l7rule_view(rule) for rule in rules.get(row.id, ())],
+            redirect_pool=self._pool(row.redirect_pool_id),
+        )
+
+    def _pool(self, pool_id: str | None) -> V2GraphPoolView | UnsetType:
+        row: Pool | None = self._pools.get(pool_id or "")
+        if row is None:
+            return UNSET
+        members: Sequence[Member] = self._members.get(row.id, ())
+        monitor: HealthMonitor | None = self._monitors.get(row.id)
+        return V2GraphPoolView(
+            **showing.pool_attributes(row),
+            members=[showing.member_view(member) for member in members],
+            healthmonitor=UNSET if monitor is None else showing.health_monitor_view(monitor),
+        )
+
+
+def graph_view(tree: LoadBalancerTree) -> V2GraphView:
+    """A load balancer with everything below it. Pure."""
+    parts = _Parts(tree)
+    root = V2GraphLoadBalancerView(
+        **showing.load_balancer_attributes(tree.load_balancer),
+        listeners=[parts.listener(row) for row in tree.listeners],
+    )
+    return V2GraphView(loadbalancer=root)

@@ -1,0 +1,58 @@
+"""Listeners: create and change."""
+
+from evenkeel.api.answers import Answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
+from evenkeel.api.neutron.v2 import change_requests, requests
+from evenkeel.api.neutron.v2.resources import LISTENERS, body_as, one
+from evenkeel.api.octavia import change_requests as octavia_changes
+from evenkeel.api.octavia import requests as octavia
+from evenkeel.api.octavia.listeners import change_listener, make_listener
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.core.model import TLS_PROTOCOL, Listener, Pool
+
+
+async def create(services: Services, call: Call, body: requests.V2ListenerNewBody) -> Answer:
+    """201. Without a load balancer it belongs to that of its pool."""
+    wanted = body.listener
+    load_balancer_id = wanted.loadbalancer_id
+    if wanted.default_pool_id is not None:
+        load_balancer_id = await _load_balancer_of(services, call, wanted.default_pool_id, load_balancer_id)
+    if load_balancer_id is None:
+        raise bad_request(
+            "Must specify a loadbalancer_id or a default_pool_id for the listener.", "ListenerMustHaveLoadbalancer"
+        )
+    check_container(wanted)
+    row = await make_listener(services, call, body_as(octavia.ListenerNew, wanted, loadbalancer_id=load_balancer_id))
+    return one(LISTENERS, row, 201)
+
+
+def check_container(wanted: requests.V2ListenerParts) -> None:
+    """Where TLS ends there is a certificate. Raises :class:`NeutronRefusal`."""
+    if wanted.protocol == TLS_PROTOCOL and not wanted.default_tls_container_ref:
+        raise bad_request("Default TLS container was not specified", "TLSDefaultContainerNotSpecified")
+
+
+async def _load_balancer_of(services: Services, call: Call, pool_id: str, named: str | None) -> str:
+    """The load balancer of the pool, which must be the one ``named`` if one is."""
+    pool: Pool = await services.store.get(Pool, pool_id, project_id=call.caller.scope)
+    if named not in (None, pool.load_balancer_id):
+        raise apart()
+    return pool.load_balancer_id
+
+
+def apart() -> NeutronRefusal:
+    """A listener and a pool that are not of one load balancer."""
+    return bad_request(
+        "Listener and pool must be on the same load balancer.", "ListenerAndPoolMustBeOnSameLoadbalancer"
+    )
+
+
+async def change(services: Services, call: Call, body: change_requests.V2ListenerChangeBody) -> Answer:
+    """200."""
+    wanted, listener_id = body.listener, object_id(call, LISTENERS.title)
+    if isinstance(wanted.default_pool_id, str):
+        row: Listener = await services.store.get(Listener, listener_id, project_id=call.caller.scope)
+        await _load_balancer_of(services, call, wanted.default_pool_id, row.load_balancer_id)
+    changes = body_as(octavia_changes.ListenerChange, wanted)
+    return one(LISTENERS, await change_listener(services, call, listener_id, changes))

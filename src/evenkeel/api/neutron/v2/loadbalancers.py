@@ -1,0 +1,61 @@
+"""Load balancers: create, change, delete, statuses, statistics."""
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
+from evenkeel.api.neutron.v2 import change_requests, requests
+from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS, body_as, one
+from evenkeel.api.neutron.v2.showing import statistics_view
+from evenkeel.api.neutron.v2.trees import status_tree
+from evenkeel.api.octavia import change_requests as octavia_changes
+from evenkeel.api.octavia import requests as octavia
+from evenkeel.api.octavia.loadbalancers import change_load_balancer, make_load_balancer, remove_load_balancer
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.core.model import LoadBalancer
+from evenkeel.core.network import lbaas_v2_port
+
+
+async def create(services: Services, call: Call, body: requests.V2LoadBalancerNewBody) -> Answer:
+    """201."""
+    wanted = body.loadbalancer
+    check_new(wanted)
+    tree = await make_load_balancer(services, call, body_as(octavia.LoadBalancerNew, wanted), lbaas_v2_port)
+    return one(LOAD_BALANCERS, tree.load_balancer, 201)
+
+
+def check_new(wanted: requests.V2LoadBalancerNew) -> None:
+    """What types cannot say of a new load balancer. Raises :class:`NeutronRefusal`."""
+    if wanted.vip_subnet_id is None and wanted.vip_network_id is None:
+        raise bad_request(
+            "Required attribute 'vip_subnet_id or vip_network_id' not specified", "RequiredAttributeNotSpecified"
+        )
+    if wanted.provider is not None and wanted.flavor_id is not None:
+        raise NeutronRefusal(
+            409, "ProviderFlavorConflict", "Cannot specify both a flavor and a provider: a flavor has its own."
+        )
+
+
+async def change(services: Services, call: Call, body: change_requests.V2LoadBalancerChangeBody) -> Answer:
+    """200."""
+    wanted = body_as(octavia_changes.LoadBalancerChange, body.loadbalancer)
+    load_balancer_id = object_id(call, LOAD_BALANCERS.title)
+    return one(LOAD_BALANCERS, await change_load_balancer(services, call, load_balancer_id, wanted))
+
+
+async def delete(services: Services, call: Call) -> Answer:
+    """204; only without listeners and pools."""
+    await remove_load_balancer(services, call, object_id(call, LOAD_BALANCERS.title), cascade=False)
+    return NO_CONTENT
+
+
+async def statuses(services: Services, call: Call) -> Answer:
+    """The status tree."""
+    tree = await services.store.tree(object_id(call, LOAD_BALANCERS.title), project_id=call.caller.scope)
+    return json_answer({"statuses": status_tree(tree)})
+
+
+async def statistics(services: Services, call: Call) -> Answer:
+    """Totals over its listeners."""
+    load_balancer_id = object_id(call, LOAD_BALANCERS.title)
+    await services.store.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
+    return json_answer({"stats": statistics_view(await services.store.statistics(load_balancer_id))})

@@ -1,0 +1,70 @@
+"""Members of a pool: create, one or several at once, and change."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import asdict
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.errors import NeutronRefusal
+from evenkeel.api.neutron.v2 import change_requests, requests
+from evenkeel.api.neutron.v2.names import ENTITY
+from evenkeel.api.neutron.v2.resources import MEMBERS, POOLS, body_as, one
+from evenkeel.api.octavia import change_requests as octavia_changes
+from evenkeel.api.octavia import requests as octavia
+from evenkeel.api.octavia.build import member_row
+from evenkeel.api.octavia.members import change_member
+from evenkeel.api.octavia.places import Place
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.core.capabilities import member_problems
+from evenkeel.core.model import LoadBalancer, Member, Pool
+
+
+async def create(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:
+    """201 with the member, or with all of them: all are made or none."""
+    wanted = body.members if body.member is None else [body.member]
+    made = await _made(services, call, wanted or [])
+    if body.member is not None:
+        return one(MEMBERS, made[0], 201)
+    return json_answer({MEMBERS.plural: [MEMBERS.view(row) for row in made]}, 201)
+
+
+async def _made(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> list[Member]:
+    scope = call.caller.scope
+    pool: Pool = await services.store.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
+    await check_subnets(services, call, wanted)
+    place = Place(pool.load_balancer_id, pool.project_id)
+    rows = [
+        member_row(
+            body_as(octavia.MemberNew, each),
+            place,
+            pool_id=pool.id,
+            new_id=services.new_id,
+            monitored=pool.health_monitor_id is not None,
+        )
+        for each in wanted
+    ]
+    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, scope)
+    for row in rows:
+        served.refuse(member_problems(served.table, asdict(row)))
+    accepted = await services.store.add_members(rows, project_id=scope)
+    await services.accepted(accepted)
+    return [row for row in accepted.resources if isinstance(row, Member)]
+
+
+async def check_subnets(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> None:
+    """Their subnets are there for the caller. Raises :class:`NeutronRefusal` (404)."""
+    asked = tuple(dict.fromkeys(each.subnet_id for each in wanted))
+    scope, look_up = call.caller.scope, services.network.look_up
+    known = {row["id"] for row in await look_up("subnets", {}, project_id=scope)} if len(asked) > 1 else set()
+    for subnet_id in asked:
+        # a network service may show a part of its subnets only
+        if subnet_id not in known and not await look_up("subnets", {"id": subnet_id}, project_id=scope):
+            raise NeutronRefusal(404, ENTITY, f"Subnet {subnet_id} could not be found")
+
+
+async def change(services: Services, call: Call, body: change_requests.V2MemberChangeBody) -> Answer:
+    """200."""
+    pool_id = object_id(call, POOLS.title, "pool_id")
+    wanted = body_as(octavia_changes.MemberChange, body.member)
+    return one(MEMBERS, await change_member(services, call, pool_id, object_id(call, MEMBERS.title), wanted))

@@ -1,0 +1,81 @@
+"""Pools and their health monitors: create and change."""
+
+from typing import ClassVar
+
+from msgspec import UNSET, UnsetType
+
+from evenkeel.api.answers import Answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.errors import bad_request
+from evenkeel.api.neutron.v2 import change_requests, requests
+from evenkeel.api.neutron.v2.listeners import apart
+from evenkeel.api.neutron.v2.resources import HEALTH_MONITORS, POOLS, body_as, one
+from evenkeel.api.octavia import change_requests as octavia_changes
+from evenkeel.api.octavia import pool_requests
+from evenkeel.api.octavia import requests as octavia
+from evenkeel.api.octavia.pools import change_health_monitor, change_pool, make_health_monitor, make_pool
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.core.model import Listener
+
+
+def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence | None:
+    """As Octavia has it; an empty one is none."""
+    if body is None or body == requests.V2Persistence():
+        return None
+    if body.type is None:
+        raise bad_request(
+            "Session Persistence Invalid: 'cookie_name' is given without a 'type'.",
+            "SessionPersistenceConfigurationInvalid",
+        )
+    return octavia.Persistence(type=body.type, cookie_name=body.cookie_name)
+
+
+async def create(services: Services, call: Call, body: requests.V2PoolNewBody) -> Answer:
+    """201."""
+    wanted = body.pool
+    if wanted.listener_id is not None and wanted.loadbalancer_id is not None:
+        listener: Listener = await services.store.get(Listener, wanted.listener_id, project_id=call.caller.scope)
+        if listener.load_balancer_id != wanted.loadbalancer_id:
+            raise apart()
+    elif wanted.listener_id is None and wanted.loadbalancer_id is None:
+        raise bad_request("Must specify a loadbalancer_id or a listener_id for the pool.", "PoolMustHaveLoadbalancer")
+    persistence = persistence_of(wanted.session_persistence)
+    row = await make_pool(services, call, body_as(octavia.PoolNew, wanted, session_persistence=persistence))
+    return one(POOLS, row, 201)
+
+
+async def change(services: Services, call: Call, body: change_requests.V2PoolChangeBody) -> Answer:
+    """200."""
+    given = body.pool.session_persistence
+    persistence: octavia.Persistence | UnsetType | None = UNSET
+    if not isinstance(given, UnsetType):
+        persistence = persistence_of(given)
+    wanted = body_as(octavia_changes.PoolChange, body.pool, session_persistence=persistence)
+    return one(POOLS, await change_pool(services, call, object_id(call, POOLS.title), wanted))
+
+
+class OverlappingMonitor(pool_requests.NestedHealthMonitor):
+    """One whose checks may overlap, inside a new pool."""
+
+    CHECKS_MAY_OVERLAP: ClassVar[bool] = True
+
+
+class _MonitorNew(pool_requests.HealthMonitorNew):
+    CHECKS_MAY_OVERLAP: ClassVar[bool] = True
+
+
+class _MonitorChange(octavia_changes.HealthMonitorChange):
+    CHECKS_MAY_OVERLAP: ClassVar[bool] = True
+
+
+async def create_monitor(services: Services, call: Call, body: requests.V2HealthMonitorNewBody) -> Answer:
+    """201."""
+    wanted = body_as(_MonitorNew, body.healthmonitor)
+    return one(HEALTH_MONITORS, await make_health_monitor(services, call, wanted), 201)
+
+
+async def change_monitor(services: Services, call: Call, body: change_requests.V2HealthMonitorChangeBody) -> Answer:
+    """200."""
+    monitor_id = object_id(call, HEALTH_MONITORS.title)
+    wanted = body_as(_MonitorChange, body.healthmonitor)
+    return one(HEALTH_MONITORS, await change_health_monitor(services, call, monitor_id, wanted))

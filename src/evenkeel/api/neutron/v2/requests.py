@@ -1,0 +1,283 @@
+"""What LBaaS v2's clients may send to make things, as types. Null means the default."""
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from evenkeel.api.bodies import Request
+from evenkeel.api.fields import (
+    MAX_LISTENERS,
+    MAX_MEMBERS,
+    MAX_POOLS,
+    Address,
+    CookieName,
+    ExpectedCodes,
+    HttpMethod,
+    ObjectId,
+    ProjectId,
+    ProviderName,
+    Text,
+    UrlPath,
+)
+from evenkeel.api.neutron.bodies import New
+from evenkeel.api.neutron.fields import (
+    ConnectionLimit,
+    ContainerRef,
+    ContainerRefs,
+    Flag,
+    Port,
+    Position,
+    Retries,
+    Seconds,
+    Weight,
+)
+from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, Key, RuleValue, Url
+from evenkeel.core.model import L7_RULES_MAX, L7RuleCompareType, PersistenceType
+
+ListenerProtocol = Literal["TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS"]
+PoolProtocol = Literal["TCP", "HTTP", "HTTPS"]
+LbAlgorithm = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"]
+HealthMonitorType = Literal["PING", "TCP", "HTTP", "HTTPS"]
+L7PolicyAction = Literal["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL"]
+L7RuleType = Literal["HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"]
+
+
+class V2Persistence(Request):
+    """Which clients stay with their member; without a type: all are free."""
+
+    type: PersistenceType | None = None
+    cookie_name: CookieName | None = None
+
+
+class V2L7RuleNew(New):
+    """A condition on requests."""
+
+    type: L7RuleType
+    compare_type: L7RuleCompareType
+    value: RuleValue
+    key: Key | None = None
+    invert: Flag | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V2L7PolicyParts(New):
+    """What every new L7 policy may have."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "rules"})
+
+    action: L7PolicyAction
+    redirect_url: Url | None = None
+    position: Position | None = None
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V2L7PolicyNew(V2L7PolicyParts, kw_only=True):
+    """An L7 policy of a listener."""
+
+    listener_id: ObjectId
+    redirect_pool_id: ObjectId | None = None
+
+
+class V2MemberNew(New):
+    """One server of a pool."""
+
+    address: Address
+    protocol_port: Port
+    subnet_id: ObjectId
+    weight: Weight | None = None
+    name: Text | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V2HealthMonitorParts(New):
+    """What every new health monitor may have. Times in seconds."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"})
+
+    type: HealthMonitorType
+    delay: Seconds
+    timeout: Seconds
+    max_retries: Retries
+    max_retries_down: Retries | None = None
+    http_method: HttpMethod | None = None
+    url_path: UrlPath | None = None
+    expected_codes: ExpectedCodes | None = None
+    name: Text | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V2HealthMonitorNew(V2HealthMonitorParts, kw_only=True):
+    """How the members of a pool are to be checked."""
+
+    pool_id: ObjectId
+
+
+class V2PoolParts(New):
+    """What every new pool may have."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "healthmonitor_id", "listeners", "loadbalancers"})
+
+    protocol: PoolProtocol
+    lb_algorithm: LbAlgorithm
+    session_persistence: V2Persistence | None = None
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V2PoolNew(V2PoolParts):
+    """A pool of a load balancer, or the default pool of a listener."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = V2PoolParts.NOT_ALLOWED | {"members"}
+
+    listener_id: ObjectId | None = None
+    loadbalancer_id: ObjectId | None = None
+
+
+class V2ListenerParts(New):
+    """What every new listener may have."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "loadbalancers"})
+
+    protocol: ListenerProtocol
+    protocol_port: Port
+    connection_limit: ConnectionLimit | None = None
+    default_tls_container_ref: ContainerRef | None = None
+    sni_container_refs: ContainerRefs | None = None
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+class V2ListenerNew(V2ListenerParts):
+    """A port of a load balancer: the one named, or the one of the pool."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = V2ListenerParts.NOT_ALLOWED | {"l7policies"}
+
+    loadbalancer_id: ObjectId | None = None
+    default_pool_id: ObjectId | None = None
+
+
+class V2LoadBalancerNew(New):
+    """A load balancer."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset(
+        {"id", "vip_port_id", "provisioning_status", "operating_status", "listeners", "pools"}
+    )
+
+    vip_subnet_id: ObjectId | None = None
+    vip_network_id: ObjectId | None = None
+    vip_address: Address | None = None
+    provider: ProviderName | None = None
+    flavor_id: ObjectId | None = None
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: Flag | None = None
+    tenant_id: ProjectId | None = None
+    project_id: ProjectId | None = None
+
+
+# -- whole load balancers
+
+
+class V2GraphPool(V2PoolParts):
+    """A pool of a graph, with what is in it."""
+
+    members: Annotated[list[V2MemberNew], Meta(max_length=MAX_MEMBERS)] | None = None
+    healthmonitor: V2HealthMonitorParts | None = None
+
+
+class V2GraphL7Policy(V2L7PolicyParts):
+    """An L7 policy of a graph."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"})
+
+    redirect_pool: V2GraphPool | None = None
+    rules: Annotated[list[V2L7RuleNew], Meta(max_length=L7_RULES_MAX)] | None = None
+
+
+class V2GraphListener(V2ListenerParts):
+    """A listener of a graph."""
+
+    default_pool: V2GraphPool | None = None
+    l7policies: Annotated[list[V2GraphL7Policy], Meta(max_length=MAX_L7POLICIES)] | None = None
+
+
+class V2GraphLoadBalancer(V2LoadBalancerNew):
+    """A load balancer with everything below it."""
+
+    NOT_ALLOWED: ClassVar[frozenset[str]] = V2LoadBalancerNew.NOT_ALLOWED - {"listeners"}
+
+    listeners: Annotated[list[V2GraphListener], Meta(max_length=min(MAX_LISTENERS, MAX_POOLS))] | None = None
+
+
+class V2Graph(New):
+    """A graph."""
+
+    loadbalancer: V2GraphLoadBalancer
+
+
+# -- bodies
+
+
+class V2LoadBalancerNewBody(Request):
+    """Body of POST /loadbalancers."""
+
+    loadbalancer: V2LoadBalancerNew
+
+
+class V2ListenerNewBody(Request):
+    """Body of POST /listeners."""
+
+    listener: V2ListenerNew
+
+
+class V2PoolNewBody(Request):
+    """Body of POST /pools."""
+
+    pool: V2PoolNew
+
+
+class V2MemberNewBody(Request):
+    """Body of POST /pools/{id}/members: one, or several at once."""
+
+    member: V2MemberNew | None = None
+    members: Annotated[list[V2MemberNew], Meta(min_length=1, max_length=MAX_MEMBERS)] | None = None
+
+
+class V2HealthMonitorNewBody(Request):
+    """Body of POST /healthmonitors."""
+
+    healthmonitor: V2HealthMonitorNew
+
+
+class V2L7PolicyNewBody(Request):
+    """Body of POST /l7policies."""
+
+    l7policy: V2L7PolicyNew
+
+
+class V2L7RuleNewBody(Request):
+    """Body of POST /l7policies/{id}/rules."""
+
+    rule: V2L7RuleNew
+
+
+class V2GraphNewBody(Request):
+    """Body of POST /graphs."""
+
+    graph: V2Graph

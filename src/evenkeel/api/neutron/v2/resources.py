@@ -1,0 +1,116 @@
+"""The kinds of LBaaS v2's objects, and what listing, showing and deleting have in common for all."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.lists import ListRequest
+from evenkeel.api.neutron.errors import bad_request
+from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.neutron.v2 import showing
+from evenkeel.api.octavia import resources as octavia
+from evenkeel.api.octavia.resources import Resource, object_id, parent_of
+from evenkeel.api.routing import Handler
+from evenkeel.core.control import Page
+from evenkeel.core.errors import Invalid
+
+T = TypeVar("T")
+
+
+def _of(resource: Resource, view: Callable[[Any], Any]) -> Resource:
+    return replace(resource, view=view, filters=replace(resource.filters, tagged=False))
+
+
+LOAD_BALANCERS = _of(octavia.LOAD_BALANCERS, showing.load_balancer_view)
+LISTENERS = _of(octavia.LISTENERS, showing.listener_view)
+POOLS = _of(octavia.POOLS, showing.pool_view)
+MEMBERS = _of(octavia.MEMBERS, showing.member_view)
+HEALTH_MONITORS = _of(octavia.HEALTH_MONITORS, showing.health_monitor_view)
+L7POLICIES = _of(octavia.L7POLICIES, showing.l7policy_view)
+L7RULES = _of(octavia.L7RULES, showing.l7rule_view)
+
+
+def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
+    """The same request as Octavia has it: attributes of one name mean the same in both; ``others`` are given."""
+    names: tuple[str, ...] = kind.__struct_fields__  # type: ignore[attr-defined]
+    values = {name: getattr(body, name) for name in body.__struct_fields__ if name in names}
+    return kind(**{name: value for name, value in values.items() if value is not UNSET} | others)
+
+
+def one(resource: Resource, row: Any, status: int = 200) -> Answer:
+    """One object, wrapped."""
+    return json_answer({resource.name: resource.view(row)}, status)
+
+
+def show(resource: Resource, parent: str = "") -> Handler:
+    """The handler that shows one object. ``parent``: the path parameter that names its parent."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        row = await services.store.get(
+            resource.kind,
+            object_id(call, resource.title),
+            parent_id=parent_of(call, parent),
+            project_id=call.caller.scope,
+        )
+        return json_answer({resource.name: shown(resource.view(row), values_of(call, "fields"))})
+
+    return handle
+
+
+def listing(resource: Resource, parent: str = "") -> Handler:
+    """The handler that lists objects."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        wanted = parse_list(call, resource.filters, services.limits)
+        wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(wanted.query.filters)))
+        page = await page_of(services, resource, wanted, parent_of(call, parent))
+        return json_answer(listed(call, resource.plural, [resource.view(row) for row in page.items], wanted, page))
+
+    return handle
+
+
+async def page_of(services: Services, resource: Resource, wanted: ListRequest, parent_id: str | None) -> Page:
+    """The objects asked for. Raises :class:`NeutronRefusal` (400)."""
+    if wanted.empty:
+        return Page(items=())
+    try:
+        return await services.store.list(resource.kind, wanted.query, parent_id=parent_id)
+    except Invalid as error:
+        raise bad_request(str(error)) from error
+
+
+_STORED = {"DEGRADED": ("DEGRADED", "ERROR"), "ONLINE": ("ONLINE", "DRAINING")}
+"""Operating statuses in LBaaS v2's words -> ours."""
+
+
+def _statuses(filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """The same filters, operating statuses in our words: what is disabled is known by its switch."""
+    asked = filters.get("operating_status")
+    if asked is None:
+        return dict(filters)
+    rest = {name: values for name, values in filters.items() if name != "operating_status"}
+    if showing.DISABLED in asked:
+        return {**rest, "admin_state_up": (False,)}
+    stored = tuple(status for given in asked for status in _STORED.get(given, (given,)))
+    return {**rest, "operating_status": stored, "admin_state_up": rest.get("admin_state_up", (True,))}
+
+
+def delete(resource: Resource, parent: str = "") -> Handler:
+    """The handler that deletes one object below a load balancer, if nothing that has to go first is left."""
+
+    async def handle(services: Services, call: Call) -> Answer:
+        change = await services.store.delete_child(
+            resource.kind,
+            object_id(call, resource.title),
+            parent_id=parent_of(call, parent),
+            project_id=call.caller.scope,
+            alone=True,
+        )
+        await services.accepted(change)
+        return NO_CONTENT
+
+    return handle

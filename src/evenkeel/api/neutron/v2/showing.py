@@ -1,0 +1,186 @@
+"""From core values to what LBaaS v2 shows of them. What it has no word for is shown as it is."""
+
+from typing import Any
+
+from msgspec import UNSET
+
+from evenkeel.api.neutron.v2 import views
+from evenkeel.api.octavia.rules import HTTP_MONITORS
+from evenkeel.api.octavia.showing import refs
+from evenkeel.api.octavia.views import IdRef
+from evenkeel.core.model import (
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    ListenerStatistics,
+    LoadBalancer,
+    Member,
+    Pool,
+)
+from evenkeel.core.statuses import OperatingStatus
+
+DISABLED = "DISABLED"
+DEGRADED = OperatingStatus.DEGRADED.value
+
+
+def operating_status(row: Any) -> str:
+    """In LBaaS v2's words: it has none for what does not work at all, nor for what is drained."""
+    if not row.admin_state_up:
+        return DISABLED
+    if row.operating_status == OperatingStatus.ERROR:
+        return "OFFLINE" if isinstance(row, Member) else DEGRADED
+    return "ONLINE" if row.operating_status == OperatingStatus.DRAINING else str(row.operating_status)
+
+
+def load_balancer_attributes(row: LoadBalancer) -> dict[str, Any]:
+    """What every view of a load balancer has."""
+    vip = row.vip
+    return {
+        "id": row.id,
+        "tenant_id": row.project_id,
+        "name": row.name,
+        "description": row.description,
+        "vip_subnet_id": None if vip is None else vip.subnet_id,
+        "vip_address": None if vip is None else vip.address,
+        "vip_port_id": None if vip is None else vip.port_id,
+        "admin_state_up": row.admin_state_up,
+        "provider": row.provider,
+        "provisioning_status": row.provisioning_status,
+        "operating_status": operating_status(row),
+        "flavor_id": row.flavor_id or UNSET,
+    }
+
+
+def load_balancer_view(row: LoadBalancer) -> views.V2LoadBalancerView:
+    """A load balancer."""
+    return views.V2LoadBalancerView(
+        **load_balancer_attributes(row), listeners=refs(row.listener_ids), pools=refs(row.pool_ids)
+    )
+
+
+def listener_attributes(row: Listener) -> dict[str, Any]:
+    """What every view of a listener has."""
+    return {
+        "id": row.id,
+        "tenant_id": row.project_id,
+        "name": row.name,
+        "description": row.description,
+        "protocol": row.protocol,
+        "protocol_port": row.protocol_port,
+        "connection_limit": row.connection_limit,
+        "default_pool_id": row.default_pool_id,
+        "default_tls_container_ref": row.default_tls_container_ref,
+        "sni_container_refs": row.sni_container_refs,
+        "admin_state_up": row.admin_state_up,
+        "loadbalancers": [IdRef(id=row.load_balancer_id)],
+    }
+
+
+def listener_view(row: Listener) -> views.V2ListenerView:
+    """A listener."""
+    return views.V2ListenerView(**listener_attributes(row), l7policies=refs(row.l7policy_ids))
+
+
+def pool_attributes(row: Pool) -> dict[str, Any]:
+    """What every view of a pool has."""
+    persistence = row.session_persistence
+    return {
+        "id": row.id,
+        "tenant_id": row.project_id,
+        "name": row.name,
+        "description": row.description,
+        "protocol": row.protocol,
+        "lb_algorithm": row.lb_algorithm,
+        "session_persistence": None
+        if persistence is None
+        else views.V2PersistenceView(type=persistence.type, cookie_name=persistence.cookie_name),
+        "admin_state_up": row.admin_state_up,
+        "healthmonitor_id": row.health_monitor_id,
+        "listeners": refs(row.listener_ids),
+        "loadbalancers": [IdRef(id=row.load_balancer_id)],
+    }
+
+
+def pool_view(row: Pool) -> views.V2PoolView:
+    """A pool."""
+    return views.V2PoolView(**pool_attributes(row), members=refs(row.member_ids))
+
+
+def member_view(row: Member) -> views.V2MemberView:
+    """A member."""
+    return views.V2MemberView(
+        id=row.id,
+        tenant_id=row.project_id,
+        name=row.name,
+        address=row.address,
+        protocol_port=row.protocol_port,
+        weight=row.weight,
+        subnet_id=row.subnet_id,
+        admin_state_up=row.admin_state_up,
+    )
+
+
+def health_monitor_view(row: HealthMonitor) -> views.V2HealthMonitorView:
+    """A health monitor."""
+    http = row.type in HTTP_MONITORS
+    return views.V2HealthMonitorView(
+        id=row.id,
+        tenant_id=row.project_id,
+        name=row.name,
+        type=row.type,
+        delay=row.delay,
+        timeout=row.timeout,
+        max_retries=row.max_retries,
+        max_retries_down=row.max_retries_down,
+        admin_state_up=row.admin_state_up,
+        pools=[IdRef(id=row.pool_id)],
+        http_method=row.http_method if http else UNSET,
+        url_path=row.url_path if http else UNSET,
+        expected_codes=row.expected_codes if http else UNSET,
+    )
+
+
+def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
+    """What every view of an L7 policy has."""
+    return {
+        "id": row.id,
+        "tenant_id": row.project_id,
+        "name": row.name,
+        "description": row.description,
+        "listener_id": row.listener_id,
+        "action": row.action,
+        "redirect_pool_id": row.redirect_pool_id,
+        "redirect_url": row.redirect_url,
+        "position": row.position,
+        "admin_state_up": row.admin_state_up,
+    }
+
+
+def l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
+    """An L7 policy."""
+    return views.V2L7PolicyView(**l7policy_attributes(row), rules=refs(row.rule_ids))
+
+
+def l7rule_view(row: L7Rule) -> views.V2L7RuleView:
+    """An L7 rule."""
+    return views.V2L7RuleView(
+        id=row.id,
+        tenant_id=row.project_id,
+        type=row.type,
+        compare_type=row.compare_type,
+        key=row.key,
+        value=row.value,
+        invert=row.invert,
+        admin_state_up=row.admin_state_up,
+    )
+
+
+def statistics_view(row: ListenerStatistics) -> views.V2StatisticsView:
+    """Totals."""
+    return views.V2StatisticsView(
+        bytes_in=row.bytes_in,
+        bytes_out=row.bytes_out,
+        active_connections=row.active_connections,
+        total_connections=row.total_connections,
+    )

@@ -1,0 +1,95 @@
+"""Amphorae, the virtual machines of Octavia's own device type. No device type here has any: lists are empty, and every
+id is unknown, as a stock server answers whose providers are others."""
+
+from msgspec import defstruct
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.errors import BadList
+from evenkeel.api.lists import FIELDS_PARAMETER, PAGE_PARAMETERS, Filters, as_text, parse_list
+from evenkeel.api.octavia.linking import Link, wrapped
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.octavia.views import View
+from evenkeel.api.policy.names import octavia
+from evenkeel.api.routing import Operation
+from evenkeel.core.errors import NotFound
+
+TITLE = "Amphora"
+
+
+class AmphoraView(View, kw_only=True):
+    """What clients know of an amphora."""
+
+    id: str
+    loadbalancer_id: str | None = None
+    compute_id: str | None = None
+    lb_network_ip: str | None = None
+    vrrp_ip: str | None = None
+    ha_ip: str | None = None
+    vrrp_port_id: str | None = None
+    ha_port_id: str | None = None
+    cert_expiration: str | None = None
+    cert_busy: bool = False
+    role: str | None = None
+    status: str
+    vrrp_interface: str | None = None
+    vrrp_id: int | None = None
+    vrrp_priority: int | None = None
+    cached_zone: str | None = None
+    created_at: str
+    updated_at: str | None = None
+    image_id: str | None = None
+    compute_flavor: str | None = None
+
+
+FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name"), as_text), tagged=False)
+"""They have no name; the stock command line looks them up by one all the same."""
+
+
+async def listing(services: Services, call: Call) -> Answer:
+    """None. Raises :class:`BadList` for what cannot be asked of a list."""
+    wanted = parse_list(call, FILTERS, services.limits)
+    if (marker := wanted.query.marker) is not None:
+        raise BadList(f"marker: there is no {TITLE} {marker[:64]}")
+    return json_answer({"amphorae": [], "amphorae_links": []})
+
+
+async def unknown(services: Services, call: Call) -> Answer:
+    """Whatever is asked of one. Raises :class:`NotFound`."""
+    raise NotFound(TITLE, object_id(call, TITLE))
+
+
+def _of_one(method: str, below: str, action: str, summary: str, status: int = 200) -> Operation:
+    return Operation(
+        method=method,
+        path=f"/amphorae/{{id}}{below}",
+        handle=unknown,
+        summary=summary,
+        rule=octavia("amphora", action),
+        answer=wrapped("amphora", AmphoraView) if action == "get_one" else None,
+        status=status,
+        errors=(404,),
+        hidden=action != "get_one",
+    )
+
+
+AMPHORA_ROUTES: tuple[Operation, ...] = (
+    Operation(
+        method="GET",
+        path="/amphorae",
+        handle=listing,
+        summary="List amphorae: there are none",
+        rule=octavia("amphora", "get_all"),
+        answer=defstruct(
+            "AmphoraPage", [("amphorae", list[AmphoraView]), ("amphorae_links", list[Link])], kw_only=True
+        ),
+        partial=AmphoraView,
+        parameters=(*PAGE_PARAMETERS, FIELDS_PARAMETER),
+        filters=True,
+    ),
+    _of_one("GET", "", "get_one", "Show an amphora"),
+    _of_one("GET", "/stats", "get_stats", "Show an amphora's statistics"),
+    _of_one("PUT", "/config", "put_config", "Configure an amphora", 202),
+    _of_one("PUT", "/failover", "put_failover", "Fail an amphora over", 202),
+    _of_one("DELETE", "", "delete", "Delete an amphora", 204),
+)

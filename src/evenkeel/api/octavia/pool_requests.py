@@ -1,0 +1,138 @@
+"""What clients may send to make pools, members and health monitors, as types. Names and bounds are Octavia's."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from evenkeel.api.bodies import Request
+from evenkeel.api.fields import (
+    MAX_MEMBERS,
+    Address,
+    AlpnProtocols,
+    ContainerRef,
+    CookieName,
+    DomainName,
+    ExpectedCodes,
+    HttpMethod,
+    HttpVersion,
+    MonitorRetries,
+    MonitorSeconds,
+    ObjectId,
+    PersistenceSeconds,
+    Port,
+    ProjectId,
+    Tags,
+    Text,
+    TlsCiphers,
+    TlsVersions,
+    UrlPath,
+    Weight,
+)
+from evenkeel.core.model import HealthMonitorType, LbAlgorithm, PersistenceType, PoolProtocol
+
+
+class Persistence(Request):
+    """Which clients stay with their member. ``persistence_granularity`` is a netmask."""
+
+    type: PersistenceType
+    cookie_name: CookieName | None = None
+    persistence_timeout: PersistenceSeconds | None = None
+    persistence_granularity: Address | None = None
+
+
+# -- members
+
+
+class MemberNew(Request):
+    """One server of a pool."""
+
+    address: Address
+    protocol_port: Port
+    name: Text | None = None
+    admin_state_up: bool | None = None
+    weight: Weight | None = None
+    backup: bool | None = None
+    subnet_id: ObjectId | None = None
+    monitor_address: Address | None = None
+    monitor_port: Port | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+    request_sriov: bool | None = None
+
+
+# -- health monitors
+
+
+class NestedHealthMonitor(Request):
+    """A health monitor inside a new pool. Times in seconds."""
+
+    CHECKS_MAY_OVERLAP: ClassVar[bool] = False
+    """Its time-out may be longer than its delay, as LBaaS v2 has it."""
+
+    type: HealthMonitorType
+    delay: MonitorSeconds
+    timeout: MonitorSeconds
+    max_retries: MonitorRetries
+    max_retries_down: MonitorRetries | None = None
+    name: Text | None = None
+    http_method: HttpMethod | None = None
+    url_path: UrlPath | None = None
+    expected_codes: ExpectedCodes | None = None
+    http_version: HttpVersion | None = None
+    domain_name: DomainName | None = None
+    admin_state_up: bool | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+
+
+class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
+    """How the members of a pool are to be checked."""
+
+    pool_id: ObjectId
+
+
+# -- pools
+
+
+class PoolParts(Request):
+    """What every new pool may have."""
+
+    name: Text | None = None
+    description: Text | None = None
+    admin_state_up: bool | None = None
+    session_persistence: Persistence | None = None
+    healthmonitor: NestedHealthMonitor | None = None
+    members: Annotated[list[MemberNew], Meta(max_length=MAX_MEMBERS)] | None = None
+    tags: Tags | None = None
+    project_id: ProjectId | None = None
+    tenant_id: ProjectId | None = None
+    tls_enabled: bool | None = None
+    tls_container_ref: ContainerRef | None = None
+    ca_tls_container_ref: ContainerRef | None = None
+    crl_container_ref: ContainerRef | None = None
+    tls_ciphers: TlsCiphers | None = None
+    tls_versions: TlsVersions | None = None
+    alpn_protocols: AlpnProtocols | None = None
+
+
+class NestedPool(PoolParts, kw_only=True):
+    """A pool that comes with what sends to it, or with its load balancer."""
+
+    protocol: PoolProtocol
+    lb_algorithm: LbAlgorithm
+
+
+class DefaultPool(PoolParts):
+    """A new pool, or by ``name`` alone one of the load balancer's new ``pools``."""
+
+    protocol: PoolProtocol | None = None
+    lb_algorithm: LbAlgorithm | None = None
+
+
+class PoolNew(NestedPool):
+    """A pool of a load balancer, or the default pool of a listener."""
+
+    loadbalancer_id: ObjectId | None = None
+    listener_id: ObjectId | None = None

@@ -1,0 +1,125 @@
+"""What Octavia demands of TLS beyond types, at listeners and towards members, and its defaults. Pure.
+
+There is no certificate manager: references are kept as they are given, and only device types that can use them take
+them. The rules are those over a whole object, so that creates and changes pass the same ones; they raise
+:class:`Invalid` (400) naming field and value.
+"""
+
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from evenkeel.core.errors import Invalid
+from evenkeel.core.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool, TlsVersion
+
+Speaker = TypeVar("Speaker", Listener, Pool)
+
+SETTINGS: dict[str, Any] = {"tls_ciphers": None, "tls_versions": (), "alpn_protocols": ()}
+"""How TLS is spoken, with the values of what does not speak it."""
+LISTENER_TLS: dict[str, Any] = {
+    "default_tls_container_ref": None,
+    "sni_container_refs": (),
+    "client_ca_tls_container_ref": None,
+    "client_authentication": "NONE",
+    "client_crl_container_ref": None,
+    **SETTINGS,
+    "hsts_max_age": None,
+    "hsts_include_subdomains": False,
+    "hsts_preload": False,
+}
+POOL_TLS: dict[str, Any] = {
+    "tls_enabled": False,
+    "tls_container_ref": None,
+    "ca_tls_container_ref": None,
+    "crl_container_ref": None,
+    **SETTINGS,
+}
+"""What only makes sense together, with its defaults. It is written together, so that of two changes at once one stands
+whole."""
+DEFAULT_CIPHERS = (
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:DHE-RSA-AES128-GCM-SHA256:"
+    "DHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384"
+)
+"""OWASP's suite B, as in Octavia."""
+DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", "TLSv1.3")
+DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
+
+_LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
+
+
+def speaks_tls(row: Listener | Pool) -> bool:
+    """Does it speak TLS by itself?"""
+    return row.tls_enabled if isinstance(row, Pool) else row.protocol == TLS_PROTOCOL
+
+
+def settled_tls(row: Speaker) -> Speaker:
+    """With Octavia's defaults for what is not said of how TLS is spoken, if it is."""
+    if not speaks_tls(row):
+        return row
+    return replace(
+        row,
+        tls_ciphers=row.tls_ciphers or DEFAULT_CIPHERS,
+        tls_versions=row.tls_versions or DEFAULT_VERSIONS,
+        alpn_protocols=row.alpn_protocols or DEFAULT_ALPN,
+    )
+
+
+def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
+    """A list of nothing would leave nothing to speak; null means the default."""
+    for name, title in _LISTS.items():
+        if speaks_tls(row) and getattr(body, name) == []:
+            raise Invalid(
+                f"Validation failure: Empty {title} list {name}. Either specify at least one {title} or remove this "
+                "parameter to use the default."
+            )
+
+
+def check_listener_tls(row: Listener) -> None:
+    """Certificates, client authentication and HSTS fit together, and are of listeners where TLS ends."""
+    if row.protocol != TLS_PROTOCOL:
+        _refuse_tls(row)
+        return
+    if row.default_tls_container_ref is None and not row.sni_container_refs:
+        raise Invalid(
+            "Validation failure: An SNI or default certificate container reference (sni_container_refs or "
+            f"default_tls_container_ref) must be provided for {TLS_PROTOCOL} protocol listeners."
+        )
+    if row.client_ca_tls_container_ref is None:
+        _refuse_clients_without_ca(row)
+    if (row.hsts_include_subdomains or row.hsts_preload) and row.hsts_max_age is None:
+        raise Invalid(
+            "Validation failure: HSTS configuration options hsts_include_subdomains and hsts_preload only make sense "
+            "if hsts_max_age is set as well."
+        )
+
+
+def _refuse_tls(row: Listener) -> None:
+    for name, default in LISTENER_TLS.items():
+        if getattr(row, name) != default:
+            raise Invalid(
+                f"Validation failure: {name} is only allowed on {TLS_PROTOCOL} protocol listeners, not {row.protocol}."
+            )
+
+
+def _refuse_clients_without_ca(row: Listener) -> None:
+    if row.client_authentication != "NONE":
+        raise Invalid(
+            f"Validation failure: Client authentication setting {row.client_authentication} (client_authentication) "
+            "requires a client CA container reference (client_ca_tls_container_ref)."
+        )
+    if row.client_crl_container_ref is not None:
+        raise Invalid(
+            "Validation failure: A client authentication CA reference (client_ca_tls_container_ref) is required to "
+            "specify a client authentication revocation list (client_crl_container_ref)."
+        )
+
+
+def check_pool_tls(row: Pool) -> None:
+    """A revocation list is of a CA, and datagrams are not spoken over TLS."""
+    if row.crl_container_ref is not None and row.ca_tls_container_ref is None:
+        raise Invalid(
+            "Validation failure: A CA certificate reference (ca_tls_container_ref) is required to specify a revocation "
+            "list (crl_container_ref)."
+        )
+    if row.tls_enabled and row.protocol in DATAGRAM_PROTOCOLS:
+        raise Invalid(f"Validation failure: tls_enabled is not possible for pools of protocol {row.protocol}.")

@@ -1,0 +1,83 @@
+"""The VIPs of a load balancer: how a request's are to be taken, and what their port is to have."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evenkeel.api.context import Services
+from evenkeel.api.errors import unknown_input
+from evenkeel.api.octavia.places import Place, each_once
+from evenkeel.api.octavia.requests import AdditionalVip, LoadBalancerNew
+from evenkeel.api.octavia.rules import checked_address
+from evenkeel.core.control import VipPlan
+from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.model import LoadBalancer
+from evenkeel.core.network import NO_OPTIONS, PortOptions, VipPort, WantedVip
+
+
+async def plan_vip(
+    services: Services, wanted: LoadBalancerNew, place: Place, *, marked: VipPort, vnic_type: str
+) -> VipPlan:
+    """How the VIPs are to be taken. Raises :class:`Invalid`, also for what is not there: a part of the body names it,
+    not the path; and as :meth:`evenkeel.core.ports.Network.plan_vip`."""
+    address = wanted.vip_address
+    options = PortOptions(
+        qos_policy_id=wanted.vip_qos_policy_id,
+        security_group_ids=each_once(wanted.vip_sg_ids),
+        vnic_type=vnic_type,
+    )
+    try:
+        return await services.network.plan_vip(
+            project_id=place.project_id,
+            load_balancer_id=place.load_balancer_id,
+            subnet_id=wanted.vip_subnet_id,
+            network_id=wanted.vip_network_id,
+            port_id=wanted.vip_port_id,
+            address=None if address is None else checked_address("vip_address", address),
+            marked=marked,
+            additional=[_wanted(each, wanted.vip_port_id) for each in wanted.additional_vips or ()],
+            options=options,
+        )
+    except NotFound as error:
+        raise _invalid(error) from error
+
+
+def _invalid(error: NotFound) -> Invalid:
+    return Invalid(str(error), code=f"{error.kind.lower().replace(' ', '_')}_not_found")
+
+
+def _wanted(each: AdditionalVip, vip_port_id: str | None) -> WantedVip:
+    """Raises :class:`Invalid` for a port of its own: as in Octavia all addresses are on one."""
+    if each.port_id is not None and each.port_id != vip_port_id:
+        raise unknown_input("additional_vips.port_id", each.port_id, "Value should be vip_port_id, or absent.")
+    address = each.ip_address
+    return WantedVip(
+        subnet_id=each.subnet_id,
+        address=None if address is None else checked_address("additional_vips.ip_address", address),
+    )
+
+
+async def check_options(
+    services: Services, load_balancer_id: str, scope: str | None, changes: Mapping[str, Any]
+) -> bool:
+    """Is the network service to be told of these changes? Raises :class:`Invalid` for what the VIP's port cannot have,
+    and :class:`NotFound` for the load balancer."""
+    if not services.network.has_ports or not _OF_PORT & changes.keys():
+        return False
+    by = (await services.serving.of(LoadBalancer, load_balancer_id, scope)).by
+    options = PortOptions(
+        qos_policy_id=changes.get("vip_qos_policy_id"), security_group_ids=changes.get("vip_sg_ids", ())
+    )
+    if options != NO_OPTIONS:
+        await _check(services, by.project_id, options)
+    return True
+
+
+async def _check(services: Services, project_id: str, options: PortOptions) -> None:
+    try:
+        await services.network.check_options(project_id, options)
+    except NotFound as error:
+        raise _invalid(error) from error
+
+
+_OF_PORT = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
+"""What the VIP's port has of a load balancer's changes."""

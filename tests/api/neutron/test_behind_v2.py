@@ -1,0 +1,68 @@
+"""What is behind LBaaS v2: the VIP's port, the store's lock, the device type."""
+
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.api.app import create_app
+from evenkeel.core.capabilities import EVERYTHING
+from evenkeel.core.control import Environment
+from evenkeel.core.network import lbaas_v2_port
+from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.part import StoreOptions
+from evenkeel.store.sql_store import open_store
+from tests.api import bodies
+from tests.api.client import Client
+from tests.api.neutron.maker import LBAAS, Maker, refused
+from tests.api.subnet import SUBNET
+
+
+class Watched(BuiltinNetwork):
+    """The built-in network; remembers how VIPs were to be marked."""
+
+    def __init__(self, store: Any) -> None:
+        super().__init__(store)
+        self.marked: list[Any] = []
+
+    async def plan_vip(self, **options: Any) -> Any:
+        self.marked.append((options["load_balancer_id"], options["marked"]))
+        return await super().plan_vip(**options)
+
+
+async def test_port_of_the_vip_is_marked_as_lbaas_v2_did(store: Any, sink: Any) -> None:
+    network = Watched(store)
+    async with Client.of(create_app(store=store, network=network, driver=sink, default_provider="dev")) as api:
+        root = await Maker(api).root()
+        ((load_balancer_id, mark),) = network.marked
+        assert load_balancer_id == root["id"] and mark == lbaas_v2_port(root["id"])
+        graph = {"graph": {"loadbalancer": {"vip_subnet_id": bodies.SUBNET_ID}}}
+        await api.post(f"{LBAAS}/graphs", graph)
+        assert network.marked[-1][1].device_owner == "neutron:LOADBALANCERV2"
+
+
+async def test_strict_immutability_is_told_in_neutrons_words(tmp_path: Path, sink: Any) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'strict.db'}", StoreOptions(strict_immutability=True))
+    await store.start()
+    await store.add_environment(Environment(name="dev", device_driver="noop"))
+    await store.add_subnet(SUBNET)
+    app = create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev")
+    async with Client.of(app) as api:
+        root = await Maker(api).root()
+        path = f"/loadbalancers/{root['id']}"
+        said = await refused(api, "PUT", path, 409, "StateInvalid", {"loadbalancer": {"name": "x"}})
+        assert said.startswith("Invalid state PENDING_CREATE of loadbalancer resource")
+        pool = {"loadbalancer_id": root["id"], "protocol": "TCP", "lb_algorithm": "SOURCE_IP"}
+        await refused(api, "POST", "/pools", 409, "StateInvalid", {"pool": pool})
+    await store.close()
+
+
+async def test_what_the_device_type_cannot_do_is_refused(store: Any, sink: Any) -> None:
+    tables = {"noop": replace(EVERYTHING, lb_algorithms=("ROUND_ROBIN",))}
+    app = create_app(
+        store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", capabilities=tables
+    )
+    async with Client.of(app) as api:
+        root = await Maker(api).root()
+        pool = {"loadbalancer_id": root["id"], "protocol": "TCP", "lb_algorithm": "SOURCE_IP"}
+        assert "lb_algorithm" in await refused(api, "POST", "/pools", 501, "UnsupportedFeature", {"pool": pool})

@@ -1,0 +1,288 @@
+"""TLS that ends at a listener, and TLS that is spoken to members: Octavia's defaults and rules."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from evenkeel.api.octavia.tls_rules import DEFAULT_ALPN, DEFAULT_CIPHERS, DEFAULT_VERSIONS
+from tests.api.client import Client
+
+REF = "https://keys.example/v1/containers/5ae3"
+TLS: dict[str, Any] = {"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": REF}
+NOTHING = {
+    "default_tls_container_ref": None,
+    "sni_container_refs": [],
+    "client_ca_tls_container_ref": None,
+    "client_authentication": "NONE",
+    "client_crl_container_ref": None,
+    "tls_ciphers": None,
+    "tls_versions": [],
+    "alpn_protocols": [],
+    "hsts_max_age": None,
+    "hsts_include_subdomains": False,
+    "hsts_preload": False,
+}
+WHOLE: dict[str, Any] = {
+    "default_tls_container_ref": REF,
+    "sni_container_refs": ["a", "b"],
+    "client_ca_tls_container_ref": "ca",
+    "client_authentication": "MANDATORY",
+    "client_crl_container_ref": "crl",
+    "tls_ciphers": "TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256:!aNULL",
+    "tls_versions": ["TLSv1.3", "TLSv1.2"],
+    "alpn_protocols": ["http/1.1"],
+    "hsts_max_age": 31536000,
+    "hsts_include_subdomains": True,
+    "hsts_preload": True,
+}
+POOL_NOTHING = {
+    "tls_enabled": False,
+    "tls_container_ref": None,
+    "ca_tls_container_ref": None,
+    "crl_container_ref": None,
+    "tls_ciphers": None,
+    "tls_versions": [],
+    "alpn_protocols": [],
+}
+POOL_WHOLE: dict[str, Any] = {
+    "tls_enabled": True,
+    "tls_container_ref": REF,
+    "ca_tls_container_ref": "ca",
+    "crl_container_ref": "crl",
+    "tls_ciphers": "TLS_AES_256_GCM_SHA384",
+    "tls_versions": ["TLSv1.3"],
+    "alpn_protocols": ["h2", "http/1.1"],
+}
+SETTINGS = {
+    "tls_ciphers": DEFAULT_CIPHERS,
+    "tls_versions": list(DEFAULT_VERSIONS),
+    "alpn_protocols": list(DEFAULT_ALPN),
+}
+
+
+@pytest.fixture
+async def root(api: Client) -> dict[str, Any]:
+    return await api.load_balancer()
+
+
+async def change(api: Client, listener: dict[str, Any], status: int = 200, **attributes: Any) -> Any:
+    answer = await api.put(f"/listeners/{listener['id']}", {"listener": attributes}, status)
+    return answer["faultstring"] if status >= 400 else answer["listener"]
+
+
+def of(shown: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+    return {name: shown[name] for name in names}
+
+
+async def test_listener_without_tls_has_none_of_it(api: Client, root: dict[str, Any]) -> None:
+    assert of(await api.listener(root["id"], **NOTHING), NOTHING) == NOTHING
+
+
+async def test_what_ends_tls_gets_octavias_defaults(api: Client, root: dict[str, Any]) -> None:
+    shown = await api.listener(root["id"], **TLS)
+    assert of(shown, NOTHING) == NOTHING | {"default_tls_container_ref": REF} | SETTINGS
+    by_name = await api.listener(
+        root["id"],
+        **TLS
+        | NOTHING
+        | {"sni_container_refs": ["x"], "protocol_port": 444}
+        | {"tls_versions": None, "alpn_protocols": None},
+    )
+    assert of(by_name, NOTHING) == NOTHING | {"sni_container_refs": ["x"]} | SETTINGS
+
+
+async def test_everything_about_tls_is_kept_shown_and_filtered_by(api: Client, root: dict[str, Any]) -> None:
+    shown = await api.listener(root["id"], **TLS | WHOLE)
+    await api.listener(root["id"])
+    assert of(shown, WHOLE) == WHOLE
+    assert (await api.get(f"/listeners/{shown['id']}"))["listener"] == shown
+    for name, value in WHOLE.items():
+        if not isinstance(value, list):
+            found = (await api.get(f"/listeners?{name}={value}"))["listeners"]
+            assert [each["id"] for each in found] == [shown["id"]], name
+    without = (await api.get("/listeners?hsts_max_age="))["listeners"]
+    assert shown["id"] not in [each["id"] for each in without] and len(without) == 1
+
+
+async def test_null_means_the_default_of_the_protocol(api: Client, root: dict[str, Any]) -> None:
+    listener = await api.listener(root["id"], **TLS | WHOLE)
+    keeping = {"default_tls_container_ref", "client_ca_tls_container_ref"}
+    reset = await change(api, listener, **dict.fromkeys(set(WHOLE) - keeping))
+    expected = NOTHING | {name: WHOLE[name] for name in keeping} | SETTINGS
+    assert of(reset, NOTHING) == expected
+    changed = await change(api, listener, tls_versions=["TLSv1.3", "TLSv1.3"], hsts_max_age=0)
+    assert (changed["tls_versions"], changed["hsts_max_age"]) == (["TLSv1.3"], 0)
+    assert changed["tls_ciphers"] == DEFAULT_CIPHERS
+
+
+ELSEWHERE = [
+    (name, value)
+    for name, value in {**WHOLE, "client_authentication": "OPTIONAL"}.items()
+    if name not in ("default_tls_container_ref",)
+]
+
+
+@pytest.mark.parametrize(("name", "value"), ELSEWHERE, ids=[name for name, _ in ELSEWHERE])
+async def test_tls_is_refused_where_it_does_not_end(api: Client, root: dict[str, Any], name: str, value: Any) -> None:
+    for protocol in ("HTTP", "HTTPS", "UDP"):
+        body = {"loadbalancer_id": root["id"], "protocol": protocol, "protocol_port": 80, name: value}
+        text = (await api.post("/listeners", {"listener": body}, 400))["faultstring"]
+        assert name in text and protocol in text and "TERMINATED_HTTPS" in text
+    listener = await api.listener(root["id"])
+    assert name in await change(api, listener, 400, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ({"default_tls_container_ref": None}, ["sni_container_refs", "default_tls_container_ref"]),
+        ({"client_authentication": "OPTIONAL"}, ["OPTIONAL", "client_ca_tls_container_ref"]),
+        ({"client_authentication": "SOMETIMES"}, ["client_authentication", "SOMETIMES", "MANDATORY"]),
+        ({"client_crl_container_ref": "x"}, ["client_crl_container_ref", "client_ca_tls_container_ref"]),
+        ({"hsts_preload": True}, ["hsts_preload", "hsts_max_age"]),
+        ({"hsts_include_subdomains": True}, ["hsts_include_subdomains", "hsts_max_age"]),
+        ({"hsts_max_age": -1}, ["hsts_max_age", "-1"]),
+        ({"tls_versions": []}, ["tls_versions", "Empty"]),
+        ({"tls_versions": ["TLSv2"]}, ["tls_versions", "TLSv2", "TLSv1.3"]),
+        ({"alpn_protocols": []}, ["alpn_protocols", "Empty"]),
+        ({"alpn_protocols": ["spdy"]}, ["alpn_protocols", "spdy", "h2"]),
+        ({"tls_ciphers": "a b"}, ["tls_ciphers", "a b", "colons"]),
+        ({"tls_ciphers": "A:" * 1024 + "A"}, ["tls_ciphers", "2048"]),
+        ({"default_tls_container_ref": "x" * 256}, ["default_tls_container_ref", "255"]),
+        ({"default_tls_container_ref": "a\nb"}, ["default_tls_container_ref", "visible"]),
+        ({"sni_container_refs": ["x"] * 201}, ["sni_container_refs", "200"]),
+    ],
+)
+async def test_what_does_not_fit_together_is_refused_on_create_and_change(
+    api: Client, root: dict[str, Any], attributes: dict[str, Any], words: list[str]
+) -> None:
+    body = {"loadbalancer_id": root["id"], **TLS, **attributes}
+    created = (await api.post("/listeners", {"listener": body}, 400))["faultstring"]
+    listener = await api.listener(root["id"], **TLS)
+    for text in (created, await change(api, listener, 400, **attributes)):
+        assert all(word in text for word in words), text
+    assert (await api.get(f"/listeners/{listener['id']}"))["listener"] == listener
+
+
+async def test_a_change_is_judged_by_what_comes_of_it(api: Client, root: dict[str, Any]) -> None:
+    listener = await api.listener(root["id"], **TLS | WHOLE)
+    assert "MANDATORY" in await change(api, listener, 400, client_ca_tls_container_ref=None)
+    assert "hsts_max_age" in await change(api, listener, 400, hsts_max_age=None)
+    await change(api, listener, default_tls_container_ref=None)  # names are left
+    assert "sni" in await change(api, listener, 400, sni_container_refs=[])
+    await change(
+        api,
+        listener,
+        client_ca_tls_container_ref=None,
+        client_authentication="NONE",
+        client_crl_container_ref=None,
+    )
+
+
+async def test_of_changes_at_once_one_stands_whole(api: Client, root: dict[str, Any]) -> None:
+    listener = await api.listener(root["id"], **TLS)
+    path = f"/listeners/{listener['id']}"
+    ca = {"client_ca_tls_container_ref": "ca", "client_authentication": "MANDATORY"}
+    for _ in range(5):
+        await change(api, listener, **ca)
+        await asyncio.gather(
+            api.http.request("PUT", f"/v2/lbaas{path}", json={"listener": {"client_crl_container_ref": "crl"}}),
+            api.http.request(
+                "PUT",
+                f"/v2/lbaas{path}",
+                json={"listener": {"client_ca_tls_container_ref": None, "client_authentication": "NONE"}},
+            ),
+        )
+        now = (await api.get(path))["listener"]
+        assert now["client_ca_tls_container_ref"] or (
+            now["client_authentication"] == "NONE" and now["client_crl_container_ref"] is None
+        )
+
+
+async def test_headers_about_certificates_are_inserted_where_tls_ends(api: Client, root: dict[str, Any]) -> None:
+    headers = {"X-SSL-Client-Verify": "true", "X-SSL-Client-SHA1": "false", "X-Forwarded-Proto": "true"}
+    listener = await api.listener(root["id"], **TLS, insert_headers=headers)
+    assert listener["insert_headers"] == headers
+    changed = await change(api, listener, insert_headers={"X-SSL-Client-Not-After": "true"})
+    assert changed["insert_headers"] == {"X-SSL-Client-Not-After": "true"}
+    plain = await api.listener(root["id"])
+    assert "X-SSL-Issuer" in await change(api, plain, 400, insert_headers={"X-SSL-Issuer": "true"})
+
+
+async def test_what_ends_tls_has_policies_that_look_at_certificates(api: Client, root: dict[str, Any]) -> None:
+    listener = await api.listener(root["id"], **TLS)
+    policy = {"listener_id": listener["id"], "action": "REJECT"}
+    rules = [
+        {"type": "SSL_CONN_HAS_CERT", "compare_type": "EQUAL_TO", "value": "true", "invert": True},
+        {"type": "SSL_VERIFY_RESULT", "compare_type": "EQUAL_TO", "value": "0"},
+        {"type": "SSL_DN_FIELD", "compare_type": "STARTS_WITH", "key": "CN", "value": "app"},
+    ]
+    made = (await api.post("/l7policies", {"l7policy": policy | {"rules": rules}}))["l7policy"]
+    assert len(made["rules"]) == 3
+    pool = await api.pool(root["id"], listener_id=listener["id"])
+    assert (await api.get(f"/listeners/{listener['id']}"))["listener"]["default_pool_id"] == pool["id"]
+    body = {"listener_id": listener["id"], "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}
+    assert "TERMINATED_HTTPS" in (await api.post("/pools", {"pool": body}, 400))["faultstring"]
+
+
+# -- towards members
+
+
+async def test_pool_without_tls_has_none_of_it(api: Client, root: dict[str, Any]) -> None:
+    assert of(await api.pool(root["id"], **POOL_NOTHING), POOL_NOTHING) == POOL_NOTHING
+
+
+async def test_pool_that_speaks_tls_gets_octavias_defaults(api: Client, root: dict[str, Any]) -> None:
+    pool = await api.pool(root["id"], tls_enabled=True)
+    assert of(pool, POOL_NOTHING) == POOL_NOTHING | {"tls_enabled": True} | SETTINGS
+    later = await api.pool(root["id"])
+    changed = (await api.put(f"/pools/{later['id']}", {"pool": {"tls_enabled": True}}))["pool"]
+    assert of(changed, POOL_NOTHING) == of(pool, POOL_NOTHING)
+
+
+async def test_everything_about_a_pools_tls_is_kept_shown_and_filtered_by(api: Client, root: dict[str, Any]) -> None:
+    pool = await api.pool(root["id"], **POOL_WHOLE)
+    await api.pool(root["id"])
+    assert of(pool, POOL_WHOLE) == POOL_WHOLE
+    for name, value in POOL_WHOLE.items():
+        if not isinstance(value, list):
+            assert [each["id"] for each in (await api.get(f"/pools?{name}={value}"))["pools"]] == [pool["id"]], name
+    path = f"/pools/{pool['id']}"
+    reset = (await api.put(path, {"pool": dict.fromkeys(POOL_WHOLE)}))["pool"]
+    assert of(reset, POOL_NOTHING) == POOL_NOTHING
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ({"crl_container_ref": "x"}, ["crl_container_ref", "ca_tls_container_ref"]),
+        ({"tls_enabled": True, "tls_versions": []}, ["tls_versions", "Empty"]),
+        ({"tls_enabled": "yes"}, ["tls_enabled", "yes"]),
+        ({"tls_versions": ["SSLv2"]}, ["tls_versions", "SSLv2", "SSLv3"]),
+        ({"tls_container_ref": ""}, ["tls_container_ref"]),
+    ],
+)
+async def test_bad_tls_of_a_pool_is_refused_on_create_and_change(
+    api: Client, root: dict[str, Any], attributes: dict[str, Any], words: list[str]
+) -> None:
+    body = {"loadbalancer_id": root["id"], "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", **attributes}
+    created = (await api.post("/pools", {"pool": body}, 400))["faultstring"]
+    pool = await api.pool(root["id"])
+    changed = (await api.put(f"/pools/{pool['id']}", {"pool": attributes}, 400))["faultstring"]
+    for text in (created, changed):
+        assert all(word in text for word in words), text
+    assert (await api.get(f"/pools/{pool['id']}"))["pool"] == pool
+
+
+async def test_a_revocation_list_keeps_its_ca(api: Client, root: dict[str, Any]) -> None:
+    pool = await api.pool(root["id"], **POOL_WHOLE)
+    path = f"/pools/{pool['id']}"
+    await api.put(path, {"pool": {"ca_tls_container_ref": None}}, 400)
+    await api.put(path, {"pool": {"ca_tls_container_ref": None, "crl_container_ref": None}})
+
+
+async def test_datagrams_are_not_spoken_over_tls(api: Client, root: dict[str, Any]) -> None:
+    body = {"loadbalancer_id": root["id"], "protocol": "UDP", "lb_algorithm": "ROUND_ROBIN", "tls_enabled": True}
+    text = (await api.post("/pools", {"pool": body}, 400))["faultstring"]
+    assert "tls_enabled" in text and "UDP" in text

@@ -1,0 +1,68 @@
+"""A failover of one load balancer: another agent serves it for good; where there is none, its device is done again."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from evenkeel.core.statuses import OperatingStatus
+from tests.system.test_operators import never_without_an_owner
+from tests.system.world import World
+from tests.waiting import eventually
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    made = World(tmp_path)
+    yield made
+    await made.close()
+
+
+async def fail_over(world: World, load_balancer_id: str) -> None:
+    """Accepted as the API would."""
+    change = await world.store.fail_over_load_balancer(load_balancer_id, project_id=None)
+    await world.controllers["c0"].driver.failed_over(change)
+
+
+async def test_its_shard_is_handed_to_another_agent_and_stays_there(world: World) -> None:
+    await world.start(agents=2)
+    it = await world.create("a")
+    await eventually(lambda: world.active(it))
+    former = await world.acting(it)
+
+    async with never_without_an_owner(world):
+        await fail_over(world, it)
+        assert (await world.root(it)).provisioning_status == "PENDING_UPDATE"
+
+        async def elsewhere() -> bool:
+            return await world.acting(it) not in ("", former)
+
+        await eventually(elsewhere)
+    await eventually(lambda: world.active(it))
+    # it has another home now: fail-back, which is automatic here, moves it no more
+    (shard,) = [shard for shard in await world.store.shards() if shard.project_id]
+    assert (shard.home_agent_id, shard.handover_to) == (shard.acting_agent_id, None)
+    assert shard.epoch == 2
+
+
+async def test_without_another_agent_the_device_is_brought_up_to_date_again(world: World) -> None:
+    await world.start(agents=1)
+    it = await world.create("a")
+    await eventually(lambda: world.active(it))
+    for partition in world.memory.partitions.values():
+        partition.holds.pop(it, None)
+
+    await fail_over(world, it)
+
+    await eventually(lambda: world.active(it))
+    assert any(it in partition.holds for partition in world.memory.partitions.values())
+    assert (await world.root(it)).revision == 2
+
+
+async def test_what_is_on_a_device_without_traffic_stays_offline(world: World) -> None:
+    await world.start(agents=1)
+    it = await world.create("a")
+    await eventually(lambda: world.active(it))
+    await world.rename(it, "x")
+    await eventually(lambda: world.active(it))
+    assert (await world.root(it)).operating_status is OperatingStatus.OFFLINE
