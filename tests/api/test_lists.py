@@ -139,6 +139,41 @@ async def test_tags_are_kept_by_links(api: Client) -> None:
     assert [row["name"] for row in (await api.http.get(link["href"])).json()["loadbalancers"]] == ["two"]
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("tls_versions=TLSv1.2", [443, 444]),
+        ("tls_versions=TLSv1", [444]),
+        ("tls_versions=TLSv1&tls_versions=TLSv1.3", [443, 444]),
+        ("tls_versions=TLSv1&alpn_protocols=http/1.0", []),
+        ("tls_versions=tlsv1", []),
+        ("tls_versions=", [80]),
+        ("sni_container_refs=b", [444]),
+        ("allowed_cidrs=10.0.0.0/8", [80]),
+        ("allowed_cidrs=10.0.0.0", []),
+    ],
+)
+async def test_lists_are_filtered_by_what_is_in_them(api: Client, query: str, expected: list[int]) -> None:
+    root = await api.load_balancer()
+    tls = {"protocol": "TERMINATED_HTTPS", "default_tls_container_ref": "a"}
+    await api.listener(root["id"], allowed_cidrs=["192.0.2.0/24", "10.0.0.0/8"])
+    await api.listener(root["id"], protocol_port=443, **tls)
+    own = {"sni_container_refs": ["a", "b"], "tls_versions": ["TLSv1", "TLSv1.2"], "alpn_protocols": ["h2"]}
+    await api.listener(root["id"], protocol_port=444, **tls, **own)
+    found = (await api.get(f"/listeners?{query}"))["listeners"]
+    assert [each["protocol_port"] for each in found] == expected
+
+
+async def test_load_balancers_and_pools_are_filtered_by_lists_too_and_ordered_by_none(api: Client) -> None:
+    root = await api.load_balancer(vip_sg_ids=["one", "two"])
+    pool = await api.pool(root["id"], tls_enabled=True, alpn_protocols=["h2"])
+    assert [row["id"] for row in (await api.get("/loadbalancers?vip_sg_ids=two"))["loadbalancers"]] == [root["id"]]
+    assert (await api.get("/loadbalancers?vip_sg_ids=tw"))["loadbalancers"] == []
+    assert [row["id"] for row in (await api.get("/pools?alpn_protocols=h2"))["pools"]] == [pool["id"]]
+    for path in ("/loadbalancers?sort=vip_sg_ids", "/pools?sort=tls_versions", "/listeners?sort=allowed_cidrs"):
+        assert "sort key" in (await api.get(path, 400))["description"]
+
+
 async def test_children_are_chosen_by_tags(api: Client) -> None:
     root = await api.load_balancer()
     listener = await api.listener(root["id"], tags=["a"])

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.controller.callbacks import Callbacks, fitting
 from evenkeel.controller.hints import Hints
@@ -11,7 +12,7 @@ from evenkeel.core import messages as m
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.errors import CallRefused, SessionLost, StoreUnavailable
 from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition, ServiceMember, ServicePool
+from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 
@@ -27,6 +28,15 @@ def test_an_answer_holds_what_fits_and_at_least_one() -> None:
     assert [s.load_balancer_id for s in fitting(services, 25)] == ["a", "b"]
     assert [s.load_balancer_id for s in fitting(services, 1)] == ["a"]
     assert len(fitting(services, 1000)) == 3
+
+
+@pytest.mark.parametrize(
+    "lists", [{"allowed_cidrs": ("10.0.0.0/8",) * 200}, {"sni_container_refs": ("x" * 255,) * 200}]
+)
+def test_long_lists_of_listeners_count_too(lists: dict[str, Any]) -> None:
+    listeners = tuple(ServiceListener(id=str(n), protocol="HTTP", protocol_port=n + 1, **lists) for n in range(10))
+    services = [replace(service(name, 0), listeners=listeners) for name in ("a", "b", "c")]
+    assert [s.load_balancer_id for s in fitting(services, 450)] == ["a", "b"]
 
 
 class FakeBus:

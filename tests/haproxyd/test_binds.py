@@ -1,4 +1,5 @@
 import contextlib
+import errno
 import socket
 
 import pytest
@@ -54,3 +55,17 @@ def test_finds_out_that_another_process_listens():
 
 def test_an_address_that_is_not_here_yet_is_fine():
     assert unbindable([("203.0.113.7", 8080), ("2001:db8::7", 8080)]) == {}
+
+
+def test_a_host_without_ipv6_refuses_those_addresses_alone(monkeypatch):
+    sockets = socket.socket
+
+    def without_six(family, *rest):
+        if family is socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        return sockets(family, *rest)
+
+    monkeypatch.setattr(socket, "socket", without_six)
+    problems = unbindable([("203.0.113.7", 8080), ("2001:db8::7", 8080)])
+    assert list(problems) == [("2001:db8::7", 8080)]
+    assert "2001:db8::7 port 8080 cannot be listened on: Address family not supported" in problems["2001:db8::7", 8080]

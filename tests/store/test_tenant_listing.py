@@ -234,3 +234,21 @@ async def test_deleted_ones_are_listed_until_they_are_gone(store: SqlStore) -> N
     assert (root.deleted, root.listener_ids) == (True, (stored.listeners[0].id,))
     gone = ListQuery(filters={"provisioning_status": ("PENDING_DELETE",)})
     assert ids((await store.list(Listener, gone)).items) == ids(stored.listeners)
+
+
+async def test_lists_are_filtered_by_what_is_in_them(store: SqlStore) -> None:
+    root = (await create(store, bare())).load_balancer
+    for port, versions in ((80, ()), (81, ("TLSv1.2",)), (82, ("TLSv1", "TLSv1.2"))):
+        row = listener(load_balancer_id=root.id, protocol_port=port, tls_versions=versions)
+        await store.add_listener(row, project_id=None)
+
+    async def ports(*values: str) -> list[int]:
+        page = await store.list(Listener, ListQuery(filters={"tls_versions": values}, sort=(("protocol_port", False),)))
+        return [row.protocol_port for row in page.items]
+
+    assert await ports("TLSv1.2") == [81, 82]
+    assert await ports("TLSv1") == await ports("TLSv1", "TLSv1.3") == [82]
+    assert await ports("") == [80] and await ports("", "TLSv1") == [80, 82]
+    assert await ports("tlsv1") == await ports('"') == await ports("TLSv1%") == []
+    with pytest.raises(Invalid, match="tls_versions"):
+        await store.list(Listener, ListQuery(sort=(("tls_versions", False),)))

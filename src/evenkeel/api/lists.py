@@ -179,7 +179,7 @@ def _split(item: str) -> tuple[str, str]:
 def _sort_key(name: str, filters: Filters) -> str:
     resolved = name if name in ("created_at", "updated_at", "project_id") else filters.resolve(name)
     if resolved is None or resolved in filters.unordered:
-        known = ", ".join(sorted({*filters.parsers, "created_at", "updated_at", "project_id"}))
+        known = ", ".join(sorted({*filters.parsers, "created_at", "updated_at", "project_id"} - filters.unordered))
         raise BadList(f"Supplied sort key '{name[:64]}' is not valid. Allowed: {known}.")
     return resolved
 

@@ -13,7 +13,7 @@ from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.errors import CallRefused, SessionLost
 from evenkeel.core.ports import OwnershipStore
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.service import ServiceDefinition, ServiceListener
 
 log = structlog.get_logger(__name__)
 
@@ -110,13 +110,17 @@ class Callbacks:
 
 def fitting(services: Sequence[ServiceDefinition], members: int) -> tuple[ServiceDefinition, ...]:
     """The longest head of ``services`` with at most ``members`` members, pools, listeners, L7 policies and rules in
-    all; at least one."""
+    all, and ten times as many CIDRs and references to certificates; at least one."""
     kept: list[ServiceDefinition] = []
     weight = 0
     for service in services:
-        weight += 1 + len(service.listeners) + sum(1 + len(pool.members) for pool in service.pools)
-        weight += sum(1 + len(policy.rules) for listener in service.listeners for policy in listener.l7policies)
+        weight += 1 + sum(1 + len(pool.members) for pool in service.pools) + sum(map(_weight, service.listeners))
         if kept and weight > members:
             break
         kept.append(service)
     return tuple(kept)
+
+
+def _weight(listener: ServiceListener) -> int:
+    lists = len(listener.allowed_cidrs) + len(listener.sni_container_refs)
+    return 1 + lists // 10 + sum(1 + len(policy.rules) for policy in listener.l7policies)

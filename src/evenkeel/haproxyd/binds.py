@@ -132,16 +132,17 @@ def unbindable(wanted: Iterable[Place]) -> dict[Place, str]:
 def _try(place: Place) -> str:
     """As HAProxy would bind it: a closing connection there does no harm, another listener does."""
     six = ":" in place[0]
-    with contextlib.closing(socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM)) as probe:
-        try:
+    family = socket.AF_INET6 if six else socket.AF_INET
+    try:  # a host without IPv6 refuses the socket itself
+        with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if six:
                 probe.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
             else:
                 probe.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
             probe.bind(place)
-        except OSError as error:
-            return f"{_words(place)} cannot be listened on: {_reason(error)}"
+    except OSError as error:
+        return f"{_words(place)} cannot be listened on: {_reason(error)}"
     return ""
 
 

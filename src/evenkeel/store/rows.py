@@ -49,7 +49,9 @@ _capacity = msgspec.json.Decoder(dict[str, CapacityFigure])
 _TLS_LISTS = ("sni_container_refs", "tls_versions", "alpn_protocols")
 _LISTS = frozenset({"tags", "allowed_cidrs", "additional_vips", "vip_sg_ids", *_TLS_LISTS})
 JSON_FIELDS = _LISTS | {"insert_headers", "session_persistence"}
-"""Attributes kept as JSON text: no filter or order by them."""
+"""Attributes kept as JSON text: no order by them."""
+TEXT_LISTS = _LISTS - {"tags", "additional_vips"}
+"""Those of them that can be filtered by what is in them; tags have filters of their own."""
 
 
 def _columns(table: Table, names: str) -> Columns:

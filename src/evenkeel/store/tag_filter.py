@@ -1,4 +1,4 @@
-"""Filters by tags, which are kept as JSON text: ``["a","b"]``.
+"""Filters by tags and other lists of texts, which are kept as JSON text: ``["a","b"]``.
 
 A tag is looked for with what encloses it: ``["a"`` at the beginning or ``,"a"`` after another one. Neither can be in
 the midst of a tag, where JSON writes quotes with a backslash before them. Comparing is exact, upper and lower case
@@ -10,12 +10,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Integer, Text, and_, bindparam, false, not_, or_, true
+from sqlalchemy import Column, ColumnElement, Integer, Text, and_, bindparam, false, literal, not_, or_, true
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from evenkeel.core.control import TagFilter
 from evenkeel.core.errors import Invalid
+
+EMPTY = "[]"
 
 
 def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement[bool]]:
@@ -32,6 +34,11 @@ def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement
     return conditions
 
 
+def list_condition(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
+    """One of the values at least is in the column's list; empty: nothing is. Raises as :func:`tag_conditions`."""
+    return or_(false(), *(column == literal(EMPTY, Text()) if value == "" else _has(column, value) for value in values))
+
+
 def _each(column: Column[Any], tags: Iterable[str]) -> list[ColumnElement[bool]]:
     return [_has(column, tag) for tag in tags]
 
@@ -40,7 +47,7 @@ def _has(column: Column[Any], tag: str) -> ColumnElement[bool]:
     try:
         encoded = msgspec.json.encode(tag).decode()
     except UnicodeEncodeError as error:
-        raise Invalid("tags: a text holds half a character") from error
+        raise Invalid(f"{column.name}: a text holds half a character") from error
     return or_(*(_Position(column, bindparam(None, f"{before}{encoded}", type_=Text())) > 0 for before in "[,"))
 
 

@@ -25,8 +25,8 @@ from sqlalchemy import (
 
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Invalid
-from evenkeel.store.rows import JSON_FIELDS, Kind
-from evenkeel.store.tag_filter import tag_conditions
+from evenkeel.store.rows import JSON_FIELDS, TEXT_LISTS, Kind
+from evenkeel.store.tag_filter import list_condition, tag_conditions
 from evenkeel.store.tenant_ids import build, whole_columns
 from evenkeel.store.tenant_lock import storable
 
@@ -77,12 +77,16 @@ def _attributes(kind: Kind) -> dict[str, Column[Any]]:
 
 
 def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]:
-    """Each filter as a condition: one of its values, None meaning "not set"."""
+    """Each filter as a condition: one of its values, None meaning "not set"; of a list, that one is in it."""
     attributes = _attributes(kind)
+    lists = {column.name: column for column in kind.columns if column.name in TEXT_LISTS}
     conditions: list[ColumnElement[bool]] = []
     if query.project_id is not None:
         conditions.append(kind.table.c.project_id == storable(query.project_id))
     for name, values in query.filters.items():
+        if name in lists:
+            conditions.append(list_condition(lists[name], [_converted(lists[name], value) for value in values]))
+            continue
         if name not in attributes:
             raise Invalid(f"{name}: not an attribute to filter by")
         conditions.append(_one_of(attributes[name], values))

@@ -1,16 +1,32 @@
 """Which address a new VIP may take. Pure; the unique constraint on (network, address) has the last word."""
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
 from random import Random
+from socket import inet_ntoa
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 
-CANDIDATES = 8
-"""Addresses looked up at once; enough unless the range is nearly full."""
+CANDIDATES = 4
+"""Addresses looked up at once; enough unless the range is nearly full. Each create pays for them."""
+
+
+class _Range(NamedTuple):
+    """Addresses as numbers."""
+
+    version: int
+    first: int
+    size: int
+
+    def address(self, offset: int) -> str:
+        """The address that far from the first."""
+        number = self.first + offset
+        return inet_ntoa(number.to_bytes(4)) if self.version == 4 else str(IPv6Address(number))
 
 
 def normal_address(text: str) -> str:
@@ -29,11 +45,11 @@ def normal_plan(plan: VipPlan) -> VipPlan:
 
 def candidates(plan: VipPlan, random: Random) -> list[str]:
     """Some addresses of the plan's range, at random; all of a range that small."""
-    first, size = _range(plan)
-    count = min(size, CANDIDATES)
-    # not random.sample: it refuses ranges longer than a C integer
-    offsets = range(size) if count == size else {random.randrange(size) for _ in range(count)}
-    chosen = [str(first + offset) for offset in offsets]
+    found = _range(plan)
+    if found.size > CANDIDATES:
+        # not random.sample: it refuses ranges longer than a C integer
+        return [found.address(offset) for offset in {random.randrange(found.size) for _ in range(CANDIDATES)}]
+    chosen = [found.address(offset) for offset in range(found.size)]
     random.shuffle(chosen)
     return chosen
 
@@ -43,27 +59,34 @@ def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
 
     Costs time by the number taken, not by the size of the range.
     """
-    first, size = _range(plan)
+    found = _range(plan)
     addresses = (ip_address(text) for text in taken)
-    held = {int(address) - int(first) for address in addresses if address.version == first.version}
-    offsets = sorted(offset for offset in held if 0 <= offset < size)
-    if len(offsets) == size:
+    held = {int(address) - found.first for address in addresses if address.version == found.version}
+    offsets = sorted(offset for offset in held if 0 <= offset < found.size)
+    if len(offsets) == found.size:
         return None
-    chosen = random.randrange(size - len(offsets))
+    chosen = random.randrange(found.size - len(offsets))
     for offset in offsets:
         if offset > chosen:
             break
         chosen += 1
-    return str(first + chosen)
+    return found.address(chosen)
 
 
-def _range(plan: VipPlan) -> tuple[IPv4Address | IPv6Address, int]:
-    """First address and number of addresses."""
+def _range(plan: VipPlan) -> _Range:
+    """Raises :class:`Invalid` if it holds nothing."""
     try:
-        first, last = ip_address(plan.allocation_start), ip_address(plan.allocation_end)
+        found = _between(plan.allocation_start, plan.allocation_end)
     except ValueError:
-        raise Invalid(f"Subnet {plan.subnet_id} has no allocation range.") from None
-    size = int(last) - int(first) + 1
-    if first.version != last.version or size < 1:
+        found = None
+    if found is None:
         raise Invalid(f"Subnet {plan.subnet_id} has no allocation range.")
-    return first, size
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _between(start: str, end: str) -> _Range | None:
+    """None: there is nothing between them. Raises :class:`ValueError`."""
+    first, last = ip_address(start), ip_address(end)
+    size = int(last) - int(first) + 1
+    return _Range(first.version, int(first), size) if first.version == last.version and size > 0 else None

@@ -66,5 +66,5 @@ _UNWRITTEN = select(
 def take_unwritten(connection: Connection) -> None:
     """Write down the VIPs that a controller of an earlier version gave. One query if there are none."""
     for row in connection.execute(_UNWRITTEN).fetchall():
-        if not insert_if_absent(connection, _held, row._mapping):
-            log.warning("two load balancers have one address", **row._mapping)
+        if not insert_if_absent(connection, _held, row._asdict()):
+            log.warning("two load balancers have one address", **row._asdict())

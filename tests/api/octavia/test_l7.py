@@ -252,6 +252,7 @@ async def test_a_whole_load_balancer_comes_with_its_policies(api: Client) -> Non
     [
         ({"action": "REDIRECT_TO_POOL", "redirect_pool_id": UNKNOWN}, 400, ["redirect_pool_id", "no pools yet"]),
         ({"action": "REDIRECT_TO_POOL", "redirect_pool": {"name": "nope"}}, 400, ["nope"]),
+        ({"action": "REJECT", "redirect_pool": {"name": "shop"}}, 400, ["redirect_pool", "REJECT"]),
         (
             {"action": "REDIRECT_TO_POOL", "redirect_pool": {"protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}},
             400,

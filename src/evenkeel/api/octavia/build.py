@@ -6,7 +6,7 @@ from typing import NamedTuple
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia import requests
 from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
-from evenkeel.api.octavia.l7_rules import check_l7_listener
+from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
 from evenkeel.api.octavia.places import NewId, Place, check_project, each_once, is_up, tags_of, vnic_type_of
 from evenkeel.api.octavia.rules import (
     HTTP_MONITORS,
@@ -269,6 +269,7 @@ def _nested_policies(
         _refuse_id("redirect_pool_id", item.redirect_pool_id, "redirect_pool")
         pool = None
         if item.redirect_pool is not None:
+            check_new_target(item.action)
             pool = _default_pool(item.redirect_pool, named, pools, place, new_id)
             check_pair(listener.protocol, pool.protocol)
         pool_id = None if pool is None else pool.id

@@ -42,6 +42,12 @@ def check_l7_listener(protocol: str) -> None:
         )
 
 
+def check_new_target(action: str) -> None:
+    """A pool that comes with a policy is there to be sent to."""
+    if action != "REDIRECT_TO_POOL":
+        raise Invalid(f"Invalid L7 Policy arguments: redirect_pool needs action REDIRECT_TO_POOL, not {action}.")
+
+
 def settled(policy: L7Policy) -> L7Policy:
     """With the one attribute that the action needs; redirects have a code. As Octavia does, the others are dropped."""
     wanted = TARGETS.get(policy.action)

@@ -10,7 +10,7 @@ from evenkeel.api.octavia import change_requests, l7_requests, requests
 from evenkeel.api.octavia.build import listener_row, pool_rows
 from evenkeel.api.octavia.changes import Changes, listener_changes
 from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
-from evenkeel.api.octavia.l7_rules import check_l7_listener
+from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
 from evenkeel.api.octavia.places import NewId, Place
 from evenkeel.api.octavia.pools import check_new_pool
 from evenkeel.api.octavia.resources import LISTENERS, changed, object_id, one, written
@@ -107,10 +107,7 @@ def new_policy(
     if (pool := body.redirect_pool) is not None:
         if pool_id is not None:
             raise both_given("redirect_pool", "redirect_pool_id")
-        if body.action != "REDIRECT_TO_POOL":
-            raise Invalid(
-                f"Invalid L7 Policy arguments: redirect_pool needs action REDIRECT_TO_POOL, not {body.action}."
-            )
+        check_new_target(body.action)
         new_pool = pool_rows(pool, pool.protocol, pool.lb_algorithm, place, new_id=new_id)
         pool_id = new_pool.pool.id
     rows = policy_rows(body, place, listener_id=listener_id, redirect_pool_id=pool_id, new_id=new_id)

@@ -83,13 +83,19 @@ async def change(services: Services, call: Call, body: change_requests.PoolChang
 
 async def change_pool(services: Services, call: Call, pool_id: str, body: change_requests.PoolChange) -> Pool:
     """Change a pool; the pool as it is then."""
+    changes = await checked_changes(services, call, pool_id, body)
+    row: Pool = await changed(services, call, POOLS, pool_id, changes, None)
+    return row
+
+
+async def checked_changes(services: Services, call: Call, pool_id: str, body: change_requests.PoolChange) -> Changes:
+    """What is to change of the pool, and can."""
     changes = pool_changes(body)
     if needs_check(changes) or changes.keys() & POOL_TLS.keys():
         served = await services.serving.of(Pool, pool_id, call.caller.scope)
         await _check_changes(services, call, served, pool_id, body, changes)
         served.refuse(pool_problems(served.table, changes))
-    row: Pool = await changed(services, call, POOLS, pool_id, changes, None)
-    return row
+    return changes
 
 
 async def _check_changes(

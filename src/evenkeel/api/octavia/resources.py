@@ -42,6 +42,9 @@ _COMMON = {
 }
 _CHILD = {**_COMMON, "load_balancer_id": as_text}
 _CHILD_ALIASES = {"loadbalancer_id": "load_balancer_id"}
+_TLS_LISTS = {"tls_versions": as_text, "alpn_protocols": as_text}
+_LISTENER_LISTS = {**_TLS_LISTS, "sni_container_refs": as_text, "allowed_cidrs": as_text}
+"""Attributes that are lists: filters by what is in them, no order by them."""
 
 LOAD_BALANCERS = Resource(
     kind=LoadBalancer,
@@ -61,7 +64,9 @@ LOAD_BALANCERS = Resource(
             "availability_zone": optional(as_text),
             "vip_qos_policy_id": optional(as_text),
             "vip_vnic_type": as_text,
-        }
+            "vip_sg_ids": as_text,
+        },
+        unordered=frozenset({"vip_sg_ids"}),
     ),
     view=showing.load_balancer_view,
 )
@@ -90,8 +95,10 @@ LISTENERS = Resource(
             "hsts_max_age": optional(as_integer),
             "hsts_include_subdomains": as_bool,
             "hsts_preload": as_bool,
+            **_LISTENER_LISTS,
         },
         aliases=_CHILD_ALIASES,
+        unordered=frozenset(_LISTENER_LISTS),
     ),
     view=showing.listener_view,
 )
@@ -111,8 +118,10 @@ POOLS = Resource(
             "ca_tls_container_ref": optional(as_text),
             "crl_container_ref": optional(as_text),
             "tls_ciphers": optional(as_text),
+            **_TLS_LISTS,
         },
         aliases=_CHILD_ALIASES,
+        unordered=frozenset(_TLS_LISTS),
     ),
     view=showing.pool_view,
 )
