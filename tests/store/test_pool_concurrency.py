@@ -8,10 +8,10 @@ from evenkeel.core.control import Change, ListQuery
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import LoadBalancer
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import PROJECT, new_id
+from tests.store.builders import PROJECT, bare, new_id
 from tests.store.conftest import WITH_GALERA
 from tests.store.test_pool_vips import make_pool, make_vip
-from tests.store.test_shared_monitors import associate, listed, live, shared, with_pool
+from tests.store.test_shared_monitors import associate, listed, live, shared, with_monitor, with_pool
 
 MANY = 12
 
@@ -92,11 +92,23 @@ async def test_a_monitor_is_deleted_or_associated(store: SqlStore, other_store: 
 
         deleted, associated = await asyncio.gather(
             store.delete_shared_monitor(made.id, project_id=PROJECT),
-            other_store.associate_monitor(
-                stored.pools[0].id, made.id, new_id=new_id(), instead=False, project_id=PROJECT
-            ),
+            other_store.associate_monitor(stored.pools[0].id, made.id, new_id=new_id(), project_id=PROJECT),
             return_exceptions=True,
         )
 
         assert (deleted is None) != isinstance(associated, Change), (deleted, associated)
         assert len(await live(store, stored.load_balancer.id)) == (deleted is not None)
+
+
+async def test_a_monitor_is_deleted_or_comes_with_a_new_pool(store: SqlStore, other_store: SqlStore) -> None:
+    for _ in range(4):
+        made = await store.add_shared_monitor(shared())
+
+        deleted, created = await asyncio.gather(
+            store.delete_shared_monitor(made.id, project_id=PROJECT),
+            other_store.create_load_balancer(*with_monitor(bare(), made.id)),
+            return_exceptions=True,
+        )
+
+        assert (deleted is None) != isinstance(created, Change), (deleted, created)
+        assert isinstance(deleted, Conflict) or isinstance(created, NotFound)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import update
 
 from evenkeel.core.control import Change, ListQuery
 from evenkeel.core.errors import Conflict, NetworkUnavailable, NotFound, QuotaMet
@@ -307,6 +308,31 @@ async def test_a_load_balancer_goes_with_the_pool_it_was_made_for(store: SqlStor
     for kind, object_id in ((LoadBalancer, made.load_balancer_id), (Pool, made.id)):
         with pytest.raises(NotFound):
             await store.get(kind, object_id, project_id=None)
+
+
+async def test_a_load_balancer_made_for_a_pool_goes_with_the_last_pool_in_it(store: SqlStore) -> None:
+    await placed(store)
+    made = await make_pool(store)
+    other = pool(load_balancer_id=made.load_balancer_id)
+    await store.add_pool(other, (), None, listener_id=None, project_id=PROJECT)
+
+    await store.delete_rooted_pool(made.id, project_id=PROJECT)
+    assert not (await store.get(LoadBalancer, made.load_balancer_id, project_id=None)).deleted
+    await store.delete_rooted_pool(other.id, project_id=PROJECT)
+
+    assert (await store.get(LoadBalancer, made.load_balancer_id, project_id=None)).deleted
+
+
+async def test_an_agent_has_the_pools_it_acts_for_or_is_home_to(store: SqlStore) -> None:
+    await placed(store)
+    made = await make_pool(store)
+    assert [each.id for each in (await store.rooted_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
+    assert (await store.rooted_pools(ListQuery(), agent_id="nobody")).items == ()
+
+    statement = update(schema.shard).values(acting_agent_id=None)
+    await store.database.write(lambda connection: connection.execute(statement))
+
+    assert [each.id for each in (await store.rooted_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
 
 
 async def test_one_that_was_never_placed_goes_at_once(store: SqlStore) -> None:

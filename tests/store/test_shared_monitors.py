@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core import pool_rooted
 from evenkeel.core.control import Change, ListQuery
@@ -42,8 +43,12 @@ async def with_pool(store: SqlStore, listeners: int = 1) -> LoadBalancerTree:
     return await store.tree(made.load_balancer.id, project_id=None)
 
 
-async def associate(store: SqlStore, pool_id: str, monitor_id: str, *, instead: bool = False) -> Change:
-    return await store.associate_monitor(pool_id, monitor_id, new_id=new_id(), instead=instead, project_id=PROJECT)
+async def associate(store: SqlStore, pool_id: str, monitor_id: str) -> Change:
+    return await store.associate_monitor(pool_id, monitor_id, new_id=new_id(), project_id=PROJECT)
+
+
+async def exchange(store: SqlStore, pool_id: str, monitor_id: str | None, **changes: Any) -> Change:
+    return await store.set_pool_monitor(pool_id, monitor_id, changes, new_id=new_id(), project_id=PROJECT)
 
 
 async def listed(store: SqlStore, **filters: Any) -> dict[str, SharedMonitor]:
@@ -115,7 +120,7 @@ async def test_one_takes_the_place_of_another(store: SqlStore) -> None:
     made = await with_pool(store)
     await associate(store, made.pools[0].id, first.id)
 
-    await associate(store, made.pools[0].id, second.id, instead=True)
+    await exchange(store, made.pools[0].id, second.id)
 
     (row,) = await live(store, made.load_balancer.id)
     assert row.shared_monitor_id == second.id
@@ -195,13 +200,80 @@ async def test_another_project_sees_nothing(store: SqlStore) -> None:
     for refused in (
         store.update_shared_monitor(made.id, {"delay": 1}, project_id="other"),
         store.delete_shared_monitor(made.id, project_id="other"),
-        store.associate_monitor(pool_id, made.id, new_id=new_id(), instead=False, project_id="other"),
+        store.associate_monitor(pool_id, made.id, new_id=new_id(), project_id="other"),
+        store.set_pool_monitor(pool_id, None, {}, new_id=new_id(), project_id="other"),
     ):
         with pytest.raises(NotFound):
             await refused
     foreign = await store.add_shared_monitor(shared(project_id="other"))
     with pytest.raises(NotFound):
         await associate(store, pool_id, foreign.id)
+
+
+async def test_nobody_gives_a_pool_the_monitor_of_another_project(store: SqlStore) -> None:
+    pool_id = (await with_pool(store)).pools[0].id
+    foreign = await store.add_shared_monitor(shared(project_id="other"))
+
+    for refused in (
+        store.associate_monitor(pool_id, foreign.id, new_id=new_id(), project_id=None),
+        store.set_pool_monitor(pool_id, foreign.id, {}, new_id=new_id(), project_id=None),
+        store.create_load_balancer(*with_monitor(bare(), foreign.id)),
+    ):
+        with pytest.raises(NotFound, match="Health Monitor"):
+            await refused
+
+    assert (await listed(store))[foreign.id].uses == ()
+    assert len((await store.list(LoadBalancer, ListQuery())).items) == 1
+
+
+def with_monitor(wanted: LoadBalancerTree, monitor_id: str) -> tuple[LoadBalancerTree, None]:
+    """What makes a load balancer with a pool that has the shared monitor."""
+    root = replace(wanted.load_balancer, vip=None)
+    group = pool(load_balancer_id=root.id)
+    row = monitor(pool_id=group.id, load_balancer_id=root.id, shared_monitor_id=monitor_id, delay=99)
+    return replace(wanted, load_balancer=root, pools=(group,), health_monitors=(row,)), None
+
+
+async def test_a_new_pool_comes_with_the_monitor_as_that_is_then(store: SqlStore) -> None:
+    await store.set_quotas(PROJECT, {"healthmonitor": 1})
+    made = await store.add_shared_monitor(shared(delay=7, url_path="/up"))
+
+    change = await store.create_load_balancer(*with_monitor(bare(), made.id))
+
+    (row,) = await live(store, change.load_balancer_id)
+    assert (row.shared_monitor_id, row.delay, row.url_path) == (made.id, 7, "/up")
+    assert change.tree is not None
+    assert change.tree.pools[0].health_monitor_id == row.id
+    assert [use.pool_id for use in (await listed(store))[made.id].uses] == [row.pool_id]
+
+
+async def test_a_pool_is_not_made_without_its_monitor(store: SqlStore) -> None:
+    with pytest.raises(NotFound, match="Health Monitor"):
+        await store.create_load_balancer(*with_monitor(bare(), "gone"))
+
+    assert (await store.list(LoadBalancer, ListQuery())).items == ()
+
+
+async def test_a_pool_changes_with_its_monitor_or_not_at_all(store: SqlStore) -> None:
+    first, second = [await store.add_shared_monitor(shared()) for _ in range(2)]
+    made = await with_pool(store)
+    pool_id, root_id = made.pools[0].id, made.load_balancer.id
+    await associate(store, pool_id, first.id)
+
+    change = await exchange(store, pool_id, second.id, name="new", lb_algorithm="SOURCE_IP")
+    with pytest.raises(NotFound):
+        await exchange(store, pool_id, "gone", name="newer")
+
+    (row,) = await live(store, root_id)
+    stored = await store.get(Pool, pool_id, project_id=None)
+    assert (row.shared_monitor_id, row.revision) == (second.id, change.revision)
+    assert (stored.name, stored.lb_algorithm, stored.revision) == ("new", "SOURCE_IP", change.revision)
+    assert stored.health_monitor_id == row.id
+
+    await exchange(store, pool_id, None, name="alone")
+
+    stored = await store.get(Pool, pool_id, project_id=None)
+    assert (stored.name, stored.health_monitor_id, await live(store, root_id)) == ("alone", None, [])
 
 
 async def test_its_type_is_fixed(store: SqlStore) -> None:

@@ -26,6 +26,11 @@ from evenkeel.core.values import Value
 
 SharedMonitorType = Literal["PING", "TCP", "HTTP", "HTTPS"]
 
+MONITOR_ATTRIBUTES = (
+    *("type", "delay", "timeout", "max_retries"),
+    *("http_method", "url_path", "expected_codes", "admin_state_up"),
+)
+"""What the health monitor in a pool has of the shared one."""
 POOLS_OF_MONITOR_MAX = 200
 """Pools that share one monitor: a change of it changes all of them in one transaction."""
 
@@ -119,7 +124,7 @@ class PoolRootedStore(Protocol):
 
     async def rooted_pools(self, query: ListQuery, *, agent_id: str | None = None) -> Page:
         """A page of :class:`RootedPool`; the query is one of pools, and may filter by ``vip_id`` too. ``agent_id``:
-        only those that the agent acts for."""
+        only those that the agent acts for or is home to."""
         ...
 
     async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
@@ -149,9 +154,20 @@ class PoolRootedStore(Protocol):
         """A page of :class:`SharedMonitor`, both those that stand alone and those made in a pool."""
         ...
 
-    async def associate_monitor(
-        self, pool_id: str, monitor_id: str, *, new_id: str, instead: bool, project_id: str | None
+    async def associate_monitor(self, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None) -> Change:
+        """Give the pool the monitor, one of its project; ``new_id`` is that of the health monitor in the pool.
+        :class:`Conflict` if it has this or another one."""
+        ...
+
+    async def set_pool_monitor(
+        self,
+        pool_id: str,
+        monitor_id: str | None,
+        changes: Mapping[str, Any],
+        *,
+        new_id: str,
+        project_id: str | None,
     ) -> Change:
-        """Give the pool the monitor; ``new_id`` is that of the health monitor in the pool. :class:`Conflict` if it has
-        this or another one, which it loses if ``instead``."""
+        """Give the pool the monitor in the place of the one it has; None: none. Attributes of the pool are changed with
+        it."""
         ...

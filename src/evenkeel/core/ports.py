@@ -277,8 +277,9 @@ class TenantStore(Protocol):
     """
 
     async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
-        """Store a whole tree; without a VIP if it is made for a pool of LBaaS v1. Raises :class:`Conflict` for a VIP
-        address in use or an id that exists, :class:`Invalid` for a flavor or availability zone that is gone."""
+        """Store a whole tree; without a VIP if it is made for a pool of LBaaS v1. A health monitor that names a shared
+        one becomes what that is. Raises :class:`Conflict` for a VIP address in use or an id that exists,
+        :class:`Invalid` for a flavor or availability zone that is gone, :class:`NotFound` for a shared monitor."""
         ...
 
     async def update_load_balancer(

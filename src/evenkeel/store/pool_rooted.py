@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, String, cast, false, func, null, select, union_all
+from sqlalchemy import ColumnElement, Connection, String, cast, false, func, null, or_, select, union_all
 
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.model import HealthMonitor, ListenerStatistics, Pool
@@ -60,7 +60,9 @@ class PoolRootedPart(PoolVips, SharedMonitors):
             sent_to = select(_listener.c.default_pool_id).where(among(_listener.c.id, vip_ids))
             conditions.append(schema.pool.c.id.in_(sent_to))
         if agent_id is not None:
-            shards = select(schema.shard.c.id).where(schema.shard.c.acting_agent_id == storable(agent_id))
+            wanted = storable(agent_id)
+            shard = schema.shard
+            shards = select(shard.c.id).where(or_(shard.c.acting_agent_id == wanted, shard.c.home_agent_id == wanted))
             served = select(_root.c.id).where(_root.c.shard_id.in_(shards))
             conditions.append(schema.pool.c.load_balancer_id.in_(served))
 

@@ -178,9 +178,9 @@ def _check_without_vip(connection: Connection, pool_id: str) -> None:
 
 
 def _with_its_root(connection: Connection, pool_id: str, locked: Locked) -> Change:
-    """The pool is marked deleted; so is the load balancer that was made for it, unless others came into it."""
+    """The pool is marked deleted, and with the last one in it a load balancer that was made for a pool of LBaaS v1."""
     pool = build_one(connection, POOL, read_any(connection, Target(POOL, pool_id, None)))
-    if locked.row.root_pool_id == pool_id and not has_children(connection, locked.id):
+    if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
         if not locked.placed:
             remove_unplaced(connection, locked)
         else:

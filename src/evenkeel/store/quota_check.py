@@ -55,8 +55,10 @@ def has_quota(project_id: ColumnElement[str]) -> ColumnElement[bool]:
 
 
 def made(rows: Iterable[Any]) -> Counter[str]:
-    """How many of each kind these objects are."""
-    return Counter(QUOTA_OF[type(row)] for row in rows)
+    """How many of each kind these objects are; a monitor that pools share was counted when it was made."""
+    return Counter(
+        QUOTA_OF[type(row)] for row in rows if not (isinstance(row, HealthMonitor) and row.shared_monitor_id)
+    )
 
 
 def check_quota(

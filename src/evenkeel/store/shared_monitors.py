@@ -15,16 +15,28 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import HealthMonitor
-from evenkeel.core.pool_rooted import POOLS_OF_MONITOR_MAX, SharedMonitor
+from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX, SharedMonitor
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.part import Part
 from evenkeel.store.quota_check import check_quota, has_quota
 from evenkeel.store.returning import returning
-from evenkeel.store.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, row_of
+from evenkeel.store.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
 from evenkeel.store.tenant_conflicts import child_conflict, duplicate_monitor
-from evenkeel.store.tenant_lock import Mutable, Target, change_of, lock, pending, raised, storable, touch_pool
+from evenkeel.store.tenant_ids import build_one
+from evenkeel.store.tenant_lock import (
+    Locked,
+    Mutable,
+    Target,
+    change_of,
+    lock,
+    pending,
+    raised,
+    storable,
+    touch_pool,
+)
 from evenkeel.store.tenant_steps import as_new, check_changes, insert_all, mark_deleted
+from evenkeel.store.tenant_updates import CHANGES, update_row
 
 _shared = schema.shared_monitor
 _monitor = schema.health_monitor
@@ -34,8 +46,6 @@ SHARED_MONITOR_CHANGES = frozenset(
     {"admin_state_up", "delay", "timeout", "max_retries", "http_method", "url_path", "expected_codes"}
 )
 """What an update may set: what is fixed is its type."""
-_COPIED = ("type", *sorted(SHARED_MONITOR_CHANGES))
-"""What the health monitor in a pool has of it."""
 
 
 class SharedMonitors(Part):
@@ -79,24 +89,14 @@ class SharedMonitors(Part):
 
         await self._db.write(op)
 
-    async def associate_monitor(
-        self, pool_id: str, monitor_id: str, *, new_id: str, instead: bool, project_id: str | None
-    ) -> Change:
+    async def associate_monitor(self, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None) -> Change:
         """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.associate_monitor`."""
-        target = Target(POOL, pool_id, project_id)
-        deadline = self._options.pending_deadline_seconds
-        mutable = Mutable.PART.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
             held = hold_monitor(connection, monitor_id, project_id)
-            locked = lock(connection, target, deadline_seconds=deadline, mutable=mutable)
-            touch_pool(connection, pool_id, locked)
-            _make_room(connection, pool_id, monitor_id, instead)
-            _check_bound(connection, monitor_id)
-            if instead:
-                mark_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
-            row = as_new(_in_pool(held, new_id, pool_id), locked)
-            insert_all(connection, _monitor, [row_of(row)])
+            locked = self._pool_locked(connection, pool_id, project_id)
+            _check_room(connection, pool_id, monitor_id)
+            row = _put_in(connection, held, new_id, pool_id, locked)
             return change_of(connection, locked.row, (row,))
 
         try:
@@ -104,8 +104,38 @@ class SharedMonitors(Part):
         except IntegrityError as error:
             raise child_conflict(error, duplicate_monitor()) from error
 
+    async def set_pool_monitor(
+        self,
+        pool_id: str,
+        monitor_id: str | None,
+        changes: Mapping[str, Any],
+        *,
+        new_id: str,
+        project_id: str | None,
+    ) -> Change:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.set_pool_monitor`."""
+        check_changes(changes, CHANGES[POOL])
 
-_NAMES = ("id", "project_id", *_COPIED, "created_at", "updated_at")
+        def op(connection: Connection) -> Change:
+            held = None if monitor_id is None else hold_monitor(connection, monitor_id, project_id)
+            locked = self._pool_locked(connection, pool_id, project_id)
+            _take_out(connection, pool_id, locked)
+            if held is not None:
+                _put_in(connection, held, new_id, pool_id, locked)
+            row = update_row(connection, POOL, pool_id, columns_of(changes), locked)
+            return change_of(connection, locked.row, (build_one(connection, POOL, row),))
+
+        return await self._db.write(op)
+
+    def _pool_locked(self, connection: Connection, pool_id: str, project_id: str | None) -> Locked:
+        mutable = Mutable.PART.when(self._options.strict_immutability)
+        deadline = self._options.pending_deadline_seconds
+        locked = lock(connection, Target(POOL, pool_id, project_id), deadline_seconds=deadline, mutable=mutable)
+        touch_pool(connection, pool_id, locked)
+        return locked
+
+
+_NAMES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")
 _LOOK = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
 
 
@@ -128,8 +158,8 @@ def _uses_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
     return (_monitor.c.shared_monitor_id == monitor_id, _monitor.c.deleted == false())
 
 
-def _make_room(connection: Connection, pool_id: str, monitor_id: str, instead: bool) -> None:
-    """Raises :class:`Conflict` if the pool has a monitor that is to stay."""
+def _check_room(connection: Connection, pool_id: str, monitor_id: str) -> None:
+    """Raises :class:`Conflict` if the pool has a monitor."""
     statement = select(_monitor.c.id, _monitor.c.shared_monitor_id)
     has = connection.execute(statement.where(_monitor.c.pool_id == pool_id, _monitor.c.deleted == false())).first()
     if has is None:
@@ -138,12 +168,37 @@ def _make_room(connection: Connection, pool_id: str, monitor_id: str, instead: b
         raise Conflict(
             f"Health Monitor {monitor_id} is already associated with pool {pool_id}.", code="association_exists"
         )
-    if not instead:
-        other = has.shared_monitor_id or has.id
-        raise Conflict(
-            f"Pool {pool_id} has Health Monitor {other} already: a pool can have one. Disassociate it first.",
-            code="monitor_exists",
-        )
+    other = has.shared_monitor_id or has.id
+    raise Conflict(
+        f"Pool {pool_id} has Health Monitor {other} already: a pool can have one. Disassociate it first.",
+        code="monitor_exists",
+    )
+
+
+def _take_out(connection: Connection, pool_id: str, locked: Locked) -> None:
+    mark_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
+    if not locked.placed:  # no device ever heard of it
+        connection.execute(delete(_monitor).where(_monitor.c.pool_id == pool_id))
+
+
+def _put_in(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
+    """Raises :class:`NotFound` for another project's, :class:`Conflict` if as many pools have it as may."""
+    if held.project_id != locked.project_id:
+        raise NotFound(HEALTH_MONITOR.title, held.id)
+    _check_bound(connection, held.id)
+    row = as_new(_in_pool(held, new_id, pool_id), locked)
+    insert_all(connection, _monitor, [row_of(row)])
+    return row
+
+
+def as_shared(connection: Connection, row: HealthMonitor, project_id: str) -> HealthMonitor:
+    """The monitor of a new pool; one that names a shared one as that is now, whose lock is taken. Raises
+    :class:`NotFound`, :class:`Conflict`."""
+    if row.shared_monitor_id is None:
+        return row
+    held = hold_monitor(connection, row.shared_monitor_id, project_id)
+    _check_bound(connection, held.id)
+    return _in_pool(held, row.id, row.pool_id)
 
 
 def _check_bound(connection: Connection, monitor_id: str) -> None:
@@ -153,7 +208,7 @@ def _check_bound(connection: Connection, monitor_id: str) -> None:
 
 
 def _in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
-    copied = {name: held._mapping[name] for name in _COPIED}
+    copied = {name: held._mapping[name] for name in MONITOR_ATTRIBUTES}
     return HealthMonitor(
         id=new_id, pool_id=pool_id, load_balancer_id="", project_id="", shared_monitor_id=held.id, **copied
     )

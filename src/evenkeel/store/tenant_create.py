@@ -21,6 +21,7 @@ from evenkeel.store.ownership_capacity import UNLIMITED
 from evenkeel.store.part import Part, StoreOptions
 from evenkeel.store.quota_check import check_quota, has_quota, made
 from evenkeel.store.rows import KINDS, NO_NETWORK, row_of
+from evenkeel.store.shared_monitors import as_shared
 from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplicate_id, gone_reference
 from evenkeel.store.tenant_lock import Locked
 from evenkeel.store.tenant_steps import as_new, insert_all
@@ -82,6 +83,9 @@ def _create(
     connection: Connection, tree: LoadBalancerTree, plan: VipPlan | None, random: Random, options: StoreOptions
 ) -> Change:
     root = tree.load_balancer
+    # before anything that others could wait for: shared monitors are locked first
+    monitors = [as_shared(connection, row, root.project_id) for row in tree.health_monitors]
+    tree = replace(tree, health_monitors=tuple(monitors))
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
     now, owner, shard_id, held, limited = _look_around(connection, root, plan, list(chain(*some.values())))

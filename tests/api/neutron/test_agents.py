@@ -42,6 +42,8 @@ async def test_versions_extensions_and_quotas_are_told(api: Client) -> None:
     known = {row["alias"] for row in (await api.get("/neutron/v2.0/extensions?fields=alias"))["extensions"]}
     assert {"lbaasv2", "lbaas", "lbaas_agent_scheduler", "lbaas_agent_schedulerv2", "lb-graph"} <= known
     assert (await api.get("/neutron/v2.0/extensions/lbaasv2"))["extension"]["name"] == "LBaaS v2"
+    (provider,) = (await api.get("/neutron/v2.0/service-providers"))["service_providers"]
+    assert provider == {"service_type": "LOADBALANCERV2", "name": "dev", "default": True}
     quota = (await api.put("/neutron/v2.0/quotas/p", {"quota": {"vip": "3", "health_monitor": 4}}))["quota"]
     assert (quota["vip"], quota["listener"], quota["healthmonitor"]) == (3, 3, 4)
     await api.put("/neutron/v2.0/quotas/p", {"quota": {"vip": 3, "listener": 4}}, 400)

@@ -108,6 +108,9 @@ async def test_members_come_one_by_one_or_all_at_once(api: Client, v2: Maker) ->
     assert len((await api.get(path))["members"]) == 3
     answer = await api.post(path, {"members": [{**wanted[0], "address": "10.20.0.9"}] * 2}, 409)
     assert answer["NeutronError"]["type"] == "MemberExists"
+    both = {"member": {**wanted[0], "address": "10.20.0.8"}, "members": [{**wanted[0], "address": "10.20.0.9"}]}
+    answer = await api.post(path, both, 400)
+    assert answer["NeutronError"]["message"] == "Only one of member, members may be in the request body"
 
 
 async def test_flavor_is_shown_only_of_load_balancers_that_have_one(api: Client, v2: Maker) -> None:

@@ -447,6 +447,8 @@ async def test_a_pool_has_one_monitor(v1: V1) -> None:
         ({"max_retries": 11}, "HTTPBadRequest"),
         ({"delay": "x"}, "HTTPBadRequest"),
         ({"pools": []}, "HTTPBadRequest"),
+        ({"expected_codes": "299-200"}, "HTTPBadRequest"),
+        ({"type": "PING", "url_path": "/"}, "HTTPBadRequest"),
     ],
 )
 async def test_a_wrong_monitor_is_refused(v1: V1, attributes: dict[str, Any], kind: str) -> None:
@@ -459,7 +461,54 @@ async def test_a_wrong_change_changes_nothing(v1: V1) -> None:
 
     assert (await v1.change("health_monitor", made["id"], 400, delay=1))["type"] == "DelayOrTimeoutInvalid"
     assert (await v1.change("health_monitor", made["id"], 400, type="TCP"))["type"] == "HTTPBadRequest"
+    refused = await v1.change("health_monitor", made["id"], 400, expected_codes="299-200")
+    assert refused["type"] == "HTTPBadRequest"
     assert await v1.change("health_monitor", made["id"]) == made
+
+
+async def test_what_is_of_http_means_nothing_to_another_monitor(v1: V1) -> None:
+    made = await v1.new("health_monitor", **{**MONITOR, "type": "PING", "url_path": None})
+
+    assert (await v1.change("health_monitor", made["id"], 400, url_path="/up"))["type"] == "HTTPBadRequest"
+    assert await v1.change("health_monitor", made["id"], url_path=None) == made
+
+
+async def test_a_monitor_whose_checks_overlap_is_changed_but_for_its_times(v1: V1, api: Client) -> None:
+    root = await api.load_balancer()
+    pool = await api.pool(root["id"])
+    body = {"pool_id": pool["id"], "type": "TCP", "delay": 5, "timeout": 9, "max_retries": 2}
+    made = (await api.post("/neutron/v2.0/lbaas/healthmonitors", {"healthmonitor": body}))["healthmonitor"]
+
+    assert (await v1.change("health_monitor", made["id"], admin_state_up="False"))["admin_state_up"] is False
+    assert (await v1.change("health_monitor", made["id"], 400, delay=6))["type"] == "DelayOrTimeoutInvalid"
+
+
+async def test_nobody_gives_a_pool_the_monitor_of_another_project(v1: V1) -> None:
+    foreign = await v1.new("health_monitor", **MONITOR, tenant_id="other")
+    pool = await v1.pool(tenant_id="own")
+
+    refused = await v1.associate(pool["id"], foreign["id"], 404)
+    assert refused["NeutronError"]["type"] == "HealthMonitorNotFound"
+    assert (await v1.change("pool", pool["id"], 404, health_monitors=[foreign["id"]]))[
+        "type"
+    ] == "HealthMonitorNotFound"
+    new = {**POOL, "tenant_id": "own", "health_monitors": [foreign["id"]]}
+    assert (await v1.new("pool", 404, **new))["type"] == "HealthMonitorNotFound"
+    assert [each["id"] for each in await v1.listed("pool")] == [pool["id"]]
+
+
+async def test_a_pool_is_changed_whole_or_not_at_all(v1: V1) -> None:
+    first = await v1.new("health_monitor", **MONITOR)
+    pool = await v1.pool(name="old")
+
+    await v1.change("pool", pool["id"], 404, name="new", health_monitors=["nothing"])
+    await v1.change("pool", pool["id"], 400, lb_method="FASTEST", health_monitors=[first["id"]])
+    assert await v1.show("pool", pool["id"]) == pool
+
+    changed = await v1.change("pool", pool["id"], name="new", health_monitors=[first["id"]])
+    assert (changed["name"], changed["health_monitors"]) == ("new", [first["id"]])
+    changed = await v1.change("pool", pool["id"], lb_method="SOURCE_IP", health_monitors=None)
+    assert (changed["lb_method"], changed["health_monitors"]) == ("SOURCE_IP", [])
 
 
 async def test_a_monitor_made_in_a_pool_is_of_that_pool(v1: V1, api: Client) -> None:
@@ -505,6 +554,8 @@ async def test_what_the_devices_cannot_do_is_refused_by_name(store: Store) -> No
         assert (await v1.new("pool", 501, **POOL, health_monitors=[ping["id"]]))["type"] == "UnsupportedFeature"
         fit = await v1.new("health_monitor", **MONITOR)
         await v1.associate(pool["id"], fit["id"])
+        await v1.change("pool", pool["id"], 501, lb_method="SOURCE_IP", health_monitors=[])
+        assert (await v1.show("pool", pool["id"]))["health_monitors"] == [fit["id"]]
         assert "delay 61" in (await v1.change("health_monitor", fit["id"], 501, delay=61))["message"]
 
 

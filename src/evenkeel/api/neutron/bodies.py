@@ -45,10 +45,17 @@ class NeutronReader(Generic[T]):
             raise self._refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _malformed(error) from error
-        if len(self._names) > 1 and all(getattr(body, name) is None for name in self._names):
-            raise _absent(self._names[0])
+        if len(self._names) > 1:
+            self._check_one_of(body)
         found: T = body
         return found
+
+    def _check_one_of(self, body: Any) -> None:
+        given = [name for name in self._names if getattr(body, name) is not None]
+        if not given:
+            raise _absent(self._names[0])
+        if len(given) > 1:
+            raise bad_request(f"Only one of {', '.join(given)} may be in the request body")
 
     def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> NeutronRefusal:
         try:

@@ -64,6 +64,14 @@ class NeutronExtension(Value):
     links: list[str]
 
 
+class ServiceProviderView(Value):
+    """A provider: an environment by its name. ``default``: of load balancers that name none."""
+
+    service_type: str
+    name: str
+    default: bool
+
+
 class NeutronFlavorView(Value):
     """A flavor of load balancers."""
 
@@ -100,6 +108,9 @@ _COLLECTIONS = (
     ("pool", "lbaas/pools"),
     ("healthmonitor", "lbaas/healthmonitors"),
     ("l7policy", "lbaas/l7policies"),
+    ("vip", "lb/vips"),
+    ("member", "lb/members"),
+    ("health_monitor", "lb/health_monitors"),
     ("agent", "agents"),
     ("extension", "extensions"),
     ("subnet", "subnets"),
@@ -140,6 +151,16 @@ async def extension(services: Services, call: Call) -> Answer:
         if each.alias == call.params["id"]:
             return json_answer({"extension": each})
     raise NotFound("Extension", call.params["id"][:64])
+
+
+async def service_providers(services: Services, call: Call) -> Answer:
+    """Providers of load balancers, by name."""
+    fields, asked = values_of(call, "fields"), values_of(call, "name")
+    known = (
+        ServiceProviderView(service_type=SERVICE_TYPE, name=row.name, default=row.name == services.default_provider)
+        for row in await services.store.environments()
+    )
+    return json_answer({"service_providers": [shown(each, fields) for each in known if not asked or each.name in asked]})
 
 
 def flavor_view(row: Flavor) -> NeutronFlavorView:

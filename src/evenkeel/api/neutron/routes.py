@@ -153,6 +153,16 @@ EXTRA_ROUTES = (
     ),
     Operation(
         method="GET",
+        path="/service-providers",
+        handle=extras.service_providers,
+        summary="List providers",
+        rule=octavia("provider", "get_all"),
+        answer=page_type("service_providers", extras.ServiceProviderView),
+        partial=extras.ServiceProviderView,
+        parameters=(FIELDS_PARAMETER,),
+    ),
+    Operation(
+        method="GET",
         path="/flavors",
         handle=extras.flavors,
         summary="List flavors",

@@ -1,6 +1,6 @@
 """From core values to what Octavia shows of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import asdict
@@ -29,12 +29,13 @@ from evenkeel.core.model import (
     LoadBalancer,
     Member,
     Pool,
+    Vip,
 )
 
 
-def refs(ids: Iterable[str]) -> list[IdRef]:
+def refs(ids: Sequence[str]) -> list[IdRef]:
     """Pointers to objects."""
-    return [IdRef(id=item) for item in ids]
+    return [IdRef(id=item) for item in ids] if ids else []
 
 
 def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
@@ -61,14 +62,15 @@ def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
         tags=row.tags,
         flavor_id=row.flavor_id,
         availability_zone=row.availability_zone,
-        additional_vips=[
-            AdditionalVipView(ip_address=more.address, subnet_id=more.subnet_id, port_id=more.port_id)
-            for more in row.additional_vips
-        ],
+        additional_vips=_additional_vips(row.additional_vips) if row.additional_vips else [],
         vip_sg_ids=row.vip_sg_ids,
         vip_qos_policy_id=row.vip_qos_policy_id,
         vip_vnic_type=row.vip_vnic_type,
     )
+
+
+def _additional_vips(vips: Sequence[Vip]) -> list[AdditionalVipView]:
+    return [AdditionalVipView(ip_address=vip.address, subnet_id=vip.subnet_id, port_id=vip.port_id) for vip in vips]
 
 
 def _listener_attributes(row: Listener) -> dict[str, Any]:

@@ -28,26 +28,11 @@ async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonit
     return monitor
 
 
-async def associate(
-    services: Services, call: Call, pool_id: str, monitor: SharedMonitor, *, instead: bool = False
-) -> None:
-    """Give the pool the monitor; ``instead``: in the place of the one it has."""
-    scope = call.caller.scope
-    pool: Pool = await services.store.get(Pool, pool_id, project_id=scope)
+async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
+    """Raises unless the pool can have the monitor where it is served."""
     check_monitored(pool.protocol, monitor.type)
-    served = await services.serving.of(Pool, pool_id, scope)
+    served = await services.serving.of(Pool, pool.id, call.caller.scope)
     served.refuse(monitor_problems(served.table, asdict(monitor)))
-    accepted = await services.store.associate_monitor(
-        pool_id, monitor.id, new_id=services.new_id(), instead=instead, project_id=scope
-    )
-    await services.accepted(accepted)
-
-
-async def dissociate(services: Services, call: Call, pool: RootedPool, monitor_id: str) -> None:
-    """Take the monitor from the pool; one that was made in it is no more. Raises :class:`NeutronRefusal` (404)."""
-    has = _checked(pool, monitor_id)
-    accepted = await services.store.delete_child(HealthMonitor, has.id, project_id=call.caller.scope)
-    await services.accepted(accepted)
 
 
 def _checked(pool: RootedPool, monitor_id: str) -> HealthMonitor:
@@ -63,9 +48,13 @@ def _checked(pool: RootedPool, monitor_id: str) -> HealthMonitor:
 
 async def create(services: Services, call: Call, body: V1AssociationBody) -> Answer:
     """201."""
-    pool_id = object_id(call, POOLS.title, "pool_id")
-    await services.store.get(Pool, pool_id, project_id=call.caller.scope)
-    await associate(services, call, pool_id, await usable(services, call, body.health_monitor.id))
+    scope = call.caller.scope
+    pool: Pool = await services.store.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
+    monitor = await usable(services, call, body.health_monitor.id)
+    await check_fit(services, call, pool, monitor)
+    await services.accepted(
+        await services.store.associate_monitor(pool.id, monitor.id, new_id=services.new_id(), project_id=scope)
+    )
     return json_answer({"health_monitor": V1NothingView()}, 201)
 
 
@@ -78,7 +67,8 @@ async def show(services: Services, call: Call) -> Answer:
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204."""
+    """204; a monitor that was made in the pool is no more."""
     pool = await found(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
-    await dissociate(services, call, pool, object_id(call, HEALTH_MONITORS.title))
+    has = _checked(pool, object_id(call, HEALTH_MONITORS.title))
+    await services.accepted(await services.store.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))
     return NO_CONTENT

@@ -20,9 +20,10 @@ from evenkeel.api.octavia.change_requests import HealthMonitorChange
 from evenkeel.api.octavia.places import is_up, project_of
 from evenkeel.api.octavia.pools import change_health_monitor
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import HTTP_MONITORS
+from evenkeel.api.octavia.rules import HTTP_MONITORS, check_monitor
 from evenkeel.core.capabilities import monitor_problems, refuse
-from evenkeel.core.pool_rooted import SharedMonitor
+from evenkeel.core.model import HealthMonitor
+from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 
 _HTTP_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
 _NAMES = ("delay", "timeout", "max_retries", *_HTTP_DEFAULTS, "admin_state_up")
@@ -41,9 +42,8 @@ async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -
 
 
 def _row(wanted: V1HealthMonitorNew, project_id: str, monitor_id: str) -> SharedMonitor:
-    http: dict[str, Any] = {}
-    if wanted.type in HTTP_MONITORS:
-        http = {name: getattr(wanted, name) or default for name, default in _HTTP_DEFAULTS.items()}
+    defaults = _defaults_of(wanted.type)
+    http = {name: getattr(wanted, name) or defaults[name] for name in _HTTP_DEFAULTS}
     return SharedMonitor(
         id=monitor_id,
         project_id=project_id,
@@ -56,8 +56,21 @@ def _row(wanted: V1HealthMonitorNew, project_id: str, monitor_id: str) -> Shared
     )
 
 
+def _defaults_of(monitor_type: str) -> dict[str, Any]:
+    """What null means; attributes of HTTP mean nothing to other types."""
+    http = _HTTP_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(_HTTP_DEFAULTS)
+    return {**http, "admin_state_up": True}
+
+
 def _check(row: SharedMonitor) -> None:
-    """Raises :class:`NeutronRefusal` unless the times fit together."""
+    """Raises :class:`NeutronRefusal` unless the times fit together, :class:`Invalid` unless the rest does."""
+    _check_times(row)
+    attributes = {name: getattr(row, name) for name in MONITOR_ATTRIBUTES}
+    check_monitor(HealthMonitor(id=row.id, pool_id="", load_balancer_id="", project_id=row.project_id, **attributes))
+
+
+def _check_times(row: SharedMonitor) -> None:
+    """Raises :class:`NeutronRefusal`."""
     if row.delay < row.timeout:
         raise bad_request(
             f"The value of attribute delay must be greater than or equal to timeout: it is {row.delay}, and timeout is"
@@ -70,10 +83,13 @@ async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody
     """200. In all pools that have it."""
     row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
     changes = _changes(body.health_monitor, row)
-    _check(after := replace(row, **changes))
     if row.in_pool:
+        if changes.keys() & {"delay", "timeout"}:
+            _check_times(replace(row, **changes))
         await change_health_monitor(services, call, row.id, HealthMonitorChange(**changes))
     elif changes:
+        after = replace(row, **changes)
+        _check(after)
         await _check_possible(services, after)
         accepted = await services.store.update_shared_monitor(row.id, changes, project_id=call.caller.scope)
         for each in accepted:
@@ -82,11 +98,9 @@ async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody
 
 
 def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any]:
-    """What is to change; attributes of HTTP mean nothing to other types."""
+    """What is to change."""
     given = {name: getattr(wanted, name) for name in _NAMES if not isinstance(getattr(wanted, name), UnsetType)}
-    if row.type not in HTTP_MONITORS:
-        given = {name: value for name, value in given.items() if name not in _HTTP_DEFAULTS}
-    defaults: dict[str, Any] = {**_HTTP_DEFAULTS, "admin_state_up": True}
+    defaults = _defaults_of(row.type)
     return {name: defaults[name] if value is None else value for name, value in given.items()}
 
 

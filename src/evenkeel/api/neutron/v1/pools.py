@@ -2,24 +2,24 @@
 which has no VIP until a vip brings one."""
 
 from msgspec import UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
 from evenkeel.api.errors import Forbidden
 from evenkeel.api.neutron.errors import NeutronRefusal
-from evenkeel.api.neutron.v1.associations import associate, dissociate, usable
+from evenkeel.api.neutron.v1.associations import check_fit, usable
 from evenkeel.api.neutron.v1.lists import POOLS, found, one
 from evenkeel.api.neutron.v1.requests import V1PoolChangeBody, V1PoolNew, V1PoolNewBody
 from evenkeel.api.neutron.v1.showing import statistics_view
 from evenkeel.api.octavia.change_requests import PoolChange
 from evenkeel.api.octavia.places import is_up, project_of
-from evenkeel.api.octavia.pools import change_pool
+from evenkeel.api.octavia.pools import change_pool, checked_changes
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.capabilities import monitor_problems, refuse, tree_problems
-from evenkeel.core.errors import RequestError
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Pool
-from evenkeel.core.pool_rooted import RootedPool, SharedMonitor
+from evenkeel.api.octavia.rules import check_monitored
+from evenkeel.core.capabilities import refuse, tree_problems
+from evenkeel.core.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
+from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
 
 
 async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
@@ -33,16 +33,13 @@ async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
     table = services.serving.table_of(device_driver)
     await _check_subnet(services, wanted.subnet_id, project_id)
     tree = _tree(wanted, project_id, provider, services.new_id(), services.new_id())
-    refuse(provider, tree_problems(table, tree))
-    monitor = None
     if wanted.health_monitors:
         monitor = await usable(services, call, wanted.health_monitors[0])
-        refuse(provider, monitor_problems(table, asdict(monitor)))
-    pool_id = tree.pools[0].id
+        check_monitored(wanted.protocol, monitor.type)
+        tree = replace(tree, health_monitors=(_in_pool(monitor, tree.pools[0], services.new_id()),))
+    refuse(provider, tree_problems(table, tree))
     await services.accepted(await services.store.create_load_balancer(tree, None))
-    if monitor is not None:
-        await _with_monitor(services, call, pool_id, monitor)
-    return await one(services, call, POOLS, pool_id, 201)
+    return await one(services, call, POOLS, tree.pools[0].id, 201)
 
 
 async def _check_subnet(services: Services, subnet_id: str, project_id: str) -> None:
@@ -73,13 +70,16 @@ def _tree(wanted: V1PoolNew, project_id: str, provider: str, root_id: str, pool_
     return LoadBalancerTree(load_balancer=root, pools=(pool,))
 
 
-async def _with_monitor(services: Services, call: Call, pool_id: str, monitor: SharedMonitor) -> None:
-    """The new pool gets its monitor, or goes again if that was deleted meanwhile."""
-    try:
-        await associate(services, call, pool_id, monitor)
-    except RequestError:
-        await services.accepted(await services.store.delete_rooted_pool(pool_id, project_id=call.caller.scope))
-        raise
+def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
+    """The health monitor of the pool that takes the place of the shared one."""
+    return HealthMonitor(
+        id=new_id,
+        pool_id=pool.id,
+        load_balancer_id=pool.load_balancer_id,
+        project_id=pool.project_id,
+        shared_monitor_id=monitor.id,
+        **{name: getattr(monitor, name) for name in MONITOR_ATTRIBUTES},
+    )
 
 
 async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answer:
@@ -92,21 +92,28 @@ async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answ
         admin_state_up=wanted.admin_state_up,
         lb_algorithm=wanted.lb_method,
     )
+    has = None if pool.monitor is None else pool.monitor.shared_monitor_id or pool.monitor.id
+    monitor_id = has
     if not isinstance(wanted.health_monitors, UnsetType):
-        await _set_monitor(services, call, pool, next(iter(wanted.health_monitors or ()), None))
-    if attributes != PoolChange():
+        monitor_id = next(iter(wanted.health_monitors or ()), None)
+    if monitor_id != has:
+        await _set_monitor(services, call, pool.pool, monitor_id, attributes)
+    elif attributes != PoolChange():
         await change_pool(services, call, pool.pool.id, attributes)
     return await one(services, call, POOLS, pool.pool.id)
 
 
-async def _set_monitor(services: Services, call: Call, pool: RootedPool, monitor_id: str | None) -> None:
-    has = None if pool.monitor is None else pool.monitor.shared_monitor_id or pool.monitor.id
-    if monitor_id == has:
-        return
-    if monitor_id is None:
-        await dissociate(services, call, pool, str(has))
-    else:
-        await associate(services, call, pool.pool.id, await usable(services, call, monitor_id), instead=True)
+async def _set_monitor(
+    services: Services, call: Call, pool: Pool, monitor_id: str | None, attributes: PoolChange
+) -> None:
+    """As one change with the attributes, so that all of it is accepted or nothing."""
+    if monitor_id is not None:
+        await check_fit(services, call, pool, await usable(services, call, monitor_id))
+    changes = await checked_changes(services, call, pool.id, attributes)
+    accepted = await services.store.set_pool_monitor(
+        pool.id, monitor_id, changes, new_id=services.new_id(), project_id=call.caller.scope
+    )
+    await services.accepted(accepted)
 
 
 async def delete(services: Services, call: Call) -> Answer:
