@@ -160,7 +160,9 @@ async def service_providers(services: Services, call: Call) -> Answer:
         ServiceProviderView(service_type=SERVICE_TYPE, name=row.name, default=row.name == services.default_provider)
         for row in await services.store.environments()
     )
-    return json_answer({"service_providers": [shown(each, fields) for each in known if not asked or each.name in asked]})
+    return json_answer(
+        {"service_providers": [shown(each, fields) for each in known if not asked or each.name in asked]}
+    )
 
 
 def flavor_view(row: Flavor) -> NeutronFlavorView:
