@@ -50,7 +50,9 @@ LOOKUPS = re.compile(r"(/v2|/neutron/v2.0)/(subnets|networks|ports|qos/policies|
 ADMINS_ONLY = re.compile(
     r"/v2/(octavia/amphorae|lbaas/(flavorprofiles|availabilityzoneprofiles|providers/\{id\}/\w+_cap)).*"
 )
-CATALOGUE = re.compile(r"/v2/lbaas/(flavors|availabilityzones)(/.*)?|/neutron/v2.0/(flavors|extensions)(/.*)?")
+CATALOGUE = re.compile(
+    r"/v2/lbaas/(flavors|availabilityzones)(/.*)?|/neutron/v2.0/(flavors|extensions|service-providers)(/.*)?"
+)
 QUOTAS = re.compile(r"(/v2/lbaas|/neutron/v2.0)/quotas(/.*)?")
 
 

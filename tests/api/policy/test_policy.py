@@ -40,12 +40,19 @@ class Time:
 
 def test_every_route_names_a_rule_or_that_it_is_public() -> None:
     known = {rule.name for rule in defaults()} | {PUBLIC}
-    routes = [operation for route_map in (*ROUTES, document_routes(ROUTES)) for operation in route_map.operations]
-    assert [operation.path for operation in routes if operation.rule not in known] == []
-    assert {operation.path for operation in routes if operation.rule == PUBLIC} == {
+    routes = {
+        prefix + operation.path: operation.rule
+        for route_map in (*ROUTES, document_routes(ROUTES))
+        for operation in route_map.operations
+        for prefix in route_map.prefixes
+    }
+    assert {path for path, rule in routes.items() if rule not in known} == set()
+    assert {path for path, rule in routes.items() if rule == PUBLIC} == {
         "/",
         "/v2",
         "/v2.0",
+        "/neutron",
+        "/neutron/v2.0",
         "/healthz",
         "/openapi.json",
     }
