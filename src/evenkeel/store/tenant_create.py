@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, case, func, or_, select
+from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, case, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner, VipPlan
@@ -26,6 +26,7 @@ from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplica
 from evenkeel.store.tenant_lock import Locked
 from evenkeel.store.tenant_steps import as_new, insert_all
 from evenkeel.store.tenant_vip import any_free, candidates, normal_plan
+from evenkeel.store.variants import joined
 from evenkeel.store.vip_addresses import HELD, HELD_OF_SOME, take
 from evenkeel.store.vip_claims import hold
 from evenkeel.store.vip_port_changes import note
@@ -119,7 +120,7 @@ def _create(
 
 
 _TAKEN_OF_SOME = HELD_OF_SOME.subquery()
-_HELD = select(func.aggregate_strings(_TAKEN_OF_SOME.c.address, ",")).scalar_subquery()
+_HELD = select(joined(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
 def _around() -> Select[Any]:

@@ -8,12 +8,12 @@ are there until the device has let go of them. Of a pool's monitors the live one
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, func, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, select
 
 from evenkeel.core.model import LoadBalancer, Pool
 from evenkeel.store import schema
 from evenkeel.store.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind, load_balancer_of, pool_of
-from evenkeel.store.variants import group_concat, variant
+from evenkeel.store.variants import group_concat, joined, variant
 
 _PARENTS: dict[Kind, tuple[Column[Any], ...]] = {
     LOAD_BALANCER: (schema.listener.c.load_balancer_id, schema.pool.c.load_balancer_id),
@@ -70,7 +70,7 @@ def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
         order.insert(0, table.c.position)
     # an aggregate takes its rows in the order of the subquery; SQLite before 3.44 knows no other way
     children = select(table.c.id).where(parent == kind.table.c.id).order_by(*order).correlate(kind.table).subquery()
-    ids = select(func.aggregate_strings(children.c.id, ",")).correlate(kind.table).scalar_subquery()
+    ids = select(joined(children.c.id)).correlate(kind.table).scalar_subquery()
     # MariaDB forgets the order of a subquery, and its subqueries in FROM see nothing from outside
     in_order = select(group_concat(table.c.id, *order)).where(parent == kind.table.c.id)
     return variant(ids, mariadb=in_order.correlate(kind.table).scalar_subquery())

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text
+from sqlalchemy import ColumnElement, Text, func, literal_column
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -30,6 +30,12 @@ def _general(element: _Variant, compiler: Any, **kw: Any) -> str:
 @compiles(_Variant, "mariadb")
 def _mariadb(element: _Variant, compiler: Any, **kw: Any) -> str:
     return str(compiler.process(list(element.clauses)[1], **kw))
+
+
+def joined(column: ColumnElement[str]) -> ColumnElement[str]:
+    """An aggregate: the column's values joined by commas."""
+    comma: Any = literal_column("','")  # a text would be written into the statement anew at each execution
+    return func.aggregate_strings(column, comma)
 
 
 class group_concat(FunctionElement[str]):
