@@ -47,6 +47,14 @@ async def test_closing_waits_for_a_read_that_nobody_waits_for_any_more(tmp_path:
     assert counted == [2_000_000]
 
 
+async def test_many_may_begin_with_a_new_file_at_once(tmp_path: Path) -> None:
+    for number in range(20):
+        databases = [open_database(f"sqlite:///{tmp_path}/{number}.db") for _ in range(4)]
+        looks = (database.query(lambda connection: connection.scalar(text("SELECT 1"))) for database in databases)
+        assert await asyncio.gather(*looks) == [1, 1, 1, 1]
+        await asyncio.gather(*(database.close() for database in databases))
+
+
 @pytest.mark.services
 async def test_nobody_there_is_told_at_once() -> None:
     store = open_store("postgresql://nobody@127.0.0.1:1/nothing")

@@ -13,6 +13,7 @@ What a value cannot be is left to the callers' validation; what slips through is
 
 import asyncio
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -30,6 +31,7 @@ __all__ = ["Database", "Op", "open_database"]
 
 BUSY_TIMEOUT_SECONDS = 30.0
 """SQLite's write lock is unfair between processes: waits of a second occur under load."""
+LOCKED_LOOK_SECONDS = 0.01
 
 
 def open_database(url: str) -> Database:
@@ -72,7 +74,7 @@ class SqliteDatabase(Database):
         @event.listens_for(engine, "connect")
         def configure(connection: Any, _record: Any) -> None:
             connection.isolation_level = None  # we say BEGIN ourselves
-            connection.execute("PRAGMA journal_mode=WAL")
+            _use_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA foreign_keys=ON")
 
@@ -115,3 +117,17 @@ class SqliteDatabase(Database):
         await loop.run_in_executor(self._reader, self._query_engine.dispose)
         self._writer.shutdown(wait=True)
         self._reader.shutdown(wait=True)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Make a new file one in WAL mode. Of two that do so at once SQLite refuses one, without waiting as it does
+    elsewhere. Raises :class:`sqlite3.OperationalError`."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(LOCKED_LOOK_SECONDS)
