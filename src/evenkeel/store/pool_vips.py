@@ -5,28 +5,22 @@ from random import Random
 from typing import Any, NoReturn
 
 from sqlalchemy import Connection, bindparam, delete, false, select, update
-from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Conflict
 from evenkeel.core.model import Listener, SessionPersistence, Vip
 from evenkeel.store import schema
-from evenkeel.store.quota_check import check_quota, made
 from evenkeel.store.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
-from evenkeel.store.tenant_conflicts import child_conflict, constraint_text, duplicate_listener
-from evenkeel.store.tenant_create import VIP_ATTEMPTS, TenantCreate, exhausted, free_address
+from evenkeel.store.tenant_conflicts import child_conflict, duplicate_listener
+from evenkeel.store.tenant_create import TenantCreate, free_address
 from evenkeel.store.tenant_ids import build_one
 from evenkeel.store.tenant_lock import (
     PENDING_DELETE,
     Locked,
-    Mutable,
     Target,
     change_of,
-    lock,
     read_any,
-    refuse,
     touch_listeners,
-    try_lock,
 )
 from evenkeel.store.tenant_roots import has_children, remove_unplaced
 from evenkeel.store.tenant_steps import as_new, check_changes, insert_all, mark_deleted
@@ -57,19 +51,11 @@ class PoolVips(TenantCreate):
         """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.add_vip`."""
         plan = normal_plan(vip)
         target = Target(POOL, row.default_pool_id or "", project_id)
-        attempts = 0
-        while True:
-            try:
-                return await self._db.write(
-                    lambda connection: self._add_vip(connection, target, row, plan, persistence)
-                )
-            except IntegrityError as error:
-                if "vip_address" not in constraint_text(error):
-                    raise child_conflict(error, duplicate_listener(row.protocol, row.protocol_port)) from error
-                await self.check_free(plan, error)
-                attempts += 1
-                if attempts == VIP_ATTEMPTS:
-                    raise exhausted(plan) from error
+        return await self._write_with_vip(
+            lambda connection: self._add_vip(connection, target, row, plan, persistence),
+            plan,
+            lambda error: child_conflict(error, duplicate_listener(row.protocol, row.protocol_port)),
+        )
 
     def _add_vip(
         self,
@@ -79,21 +65,16 @@ class PoolVips(TenantCreate):
         plan: VipPlan,
         persistence: SessionPersistence | None,
     ) -> Change:
-        locked = self._held(connection, target)
+        locked = self._lock(connection, target)
         if locked.row.vip_network_id != NO_NETWORK:
             _refuse_second_vip(connection, target.id, locked)
-        defaults = self._options.default_quotas
-        check_quota(connection, locked.project_id, made([row]), defaults=defaults, has_quota=locked.has_quota)
+        self._check_quota(connection, locked, row)
         self._give_vip(connection, plan, locked)
         # before the listener is there, which it need not touch
         update_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
         listener = as_new(row, locked)
         insert_all(connection, schema.listener, [row_of(listener)])
         return change_of(connection, locked.row, (listener,))
-
-    def _held(self, connection: Connection, target: Target) -> Locked:
-        mutable = Mutable.PART.when(self._options.strict_immutability)
-        return lock(connection, target, deadline_seconds=self._options.pending_deadline_seconds, mutable=mutable)
 
     def _give_vip(self, connection: Connection, plan: VipPlan, locked: Locked) -> None:
         vip = _vip(connection, plan, self._random)
@@ -115,7 +96,7 @@ class PoolVips(TenantCreate):
         target = Target(LISTENER, listener_id, project_id)
 
         def op(connection: Connection) -> Change:
-            locked = self._held(connection, target)
+            locked = self._lock(connection, target)
             if changes.get("default_pool_id") is not None:
                 check_target_pool(connection, listener_id, changes["default_pool_id"], locked)
             row = update_row(connection, LISTENER, listener_id, columns_of(changes), locked)
@@ -130,13 +111,9 @@ class PoolVips(TenantCreate):
     async def delete_rooted_pool(self, pool_id: str, *, project_id: str | None) -> Change:
         """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.delete_rooted_pool`."""
         target = Target(POOL, pool_id, project_id)
-        deadline = self._options.pending_deadline_seconds
-        mutable = Mutable.PART.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = try_lock(connection, target, deadline_seconds=deadline, mutable=mutable)
-            if locked is None and mutable is not None:
-                refuse(connection, target, mutable)
+            locked = self._try_lock(connection, target)
             if locked is None:
                 return as_it_is(connection, POOL, read_any(connection, target))
             _check_without_vip(connection, pool_id)

@@ -18,7 +18,6 @@ from evenkeel.core.model import HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX, SharedMonitor
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
-from evenkeel.store.part import Part
 from evenkeel.store.quota_check import check_quota, has_quota
 from evenkeel.store.returning import returning
 from evenkeel.store.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
@@ -26,10 +25,8 @@ from evenkeel.store.tenant_conflicts import child_conflict, duplicate_monitor
 from evenkeel.store.tenant_ids import build_one
 from evenkeel.store.tenant_lock import (
     Locked,
-    Mutable,
     Target,
     change_of,
-    lock,
     pending,
     raised,
     storable,
@@ -37,6 +34,7 @@ from evenkeel.store.tenant_lock import (
 )
 from evenkeel.store.tenant_steps import as_new, check_changes, insert_all, mark_deleted
 from evenkeel.store.tenant_updates import CHANGES, update_row
+from evenkeel.store.tenant_writes import TenantWrites
 
 _shared = schema.shared_monitor
 _monitor = schema.health_monitor
@@ -48,7 +46,7 @@ SHARED_MONITOR_CHANGES = frozenset(
 """What an update may set: what is fixed is its type."""
 
 
-class SharedMonitors(Part):
+class SharedMonitors(TenantWrites):
     """The part of :class:`evenkeel.core.pool_rooted.PoolRootedStore` that writes monitors."""
 
     async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
@@ -128,9 +126,7 @@ class SharedMonitors(Part):
         return await self._db.write(op)
 
     def _pool_locked(self, connection: Connection, pool_id: str, project_id: str | None) -> Locked:
-        mutable = Mutable.PART.when(self._options.strict_immutability)
-        deadline = self._options.pending_deadline_seconds
-        locked = lock(connection, Target(POOL, pool_id, project_id), deadline_seconds=deadline, mutable=mutable)
+        locked = self._lock(connection, Target(POOL, pool_id, project_id))
         touch_pool(connection, pool_id, locked)
         return locked
 

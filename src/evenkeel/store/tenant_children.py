@@ -18,8 +18,6 @@ from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener
 from evenkeel.store import schema
 from evenkeel.store.among import among
 from evenkeel.store.database import Op
-from evenkeel.store.part import Part
-from evenkeel.store.quota_check import check_quota, made
 from evenkeel.store.returning import returning
 from evenkeel.store.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
 from evenkeel.store.tenant_conflicts import (
@@ -34,22 +32,21 @@ from evenkeel.store.tenant_conflicts import (
 )
 from evenkeel.store.tenant_lock import (
     Locked,
-    Mutable,
     Target,
     change_of,
     immutable,
-    lock,
     pending,
     read_any,
     touch_pool,
 )
 from evenkeel.store.tenant_steps import as_new, insert_all
+from evenkeel.store.tenant_writes import TenantWrites
 from evenkeel.store.vip_leaving import check_has_vip
 
 InPool = TypeVar("InPool", Member, HealthMonitor)
 
 
-class TenantChildren(Part):
+class TenantChildren(TenantWrites):
     """The part of :class:`evenkeel.core.ports.TenantStore` that adds children."""
 
     async def add_listener(
@@ -144,16 +141,6 @@ class TenantChildren(Part):
         stored = tuple(as_new(row, locked) for row in rows)
         insert_all(connection, kind.table, [row_of(row) for row in stored])
         return change_of(connection, locked.row, stored)
-
-    def _check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
-        """Raises :class:`QuotaMet` if the project may not have all of these."""
-        defaults = self._options.default_quotas
-        check_quota(connection, locked.project_id, made(rows), defaults=defaults, has_quota=locked.has_quota)
-
-    def _lock(self, connection: Connection, target: Target) -> Locked:
-        options = self._options
-        mutable = Mutable.PART.when(options.strict_immutability)
-        return lock(connection, target, deadline_seconds=options.pending_deadline_seconds, mutable=mutable)
 
     async def _insert(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
         try:

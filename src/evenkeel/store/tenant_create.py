@@ -1,6 +1,6 @@
 """Making load balancers: the hottest write, so one query to look around, then one insert a table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
@@ -10,15 +10,15 @@ from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, cas
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner, VipPlan
-from evenkeel.core.errors import Conflict, Invalid
+from evenkeel.core.errors import Conflict, Invalid, RequestError
 from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
-from evenkeel.store.database import Database
+from evenkeel.store.database import Database, Op
 from evenkeel.store.ownership_capacity import UNLIMITED
-from evenkeel.store.part import Part, StoreOptions
+from evenkeel.store.part import StoreOptions
 from evenkeel.store.quota_check import check_quota, has_quota, made
 from evenkeel.store.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.shared_monitors import as_shared
@@ -26,6 +26,7 @@ from evenkeel.store.tenant_conflicts import check_tree, constraint_text, duplica
 from evenkeel.store.tenant_lock import Locked
 from evenkeel.store.tenant_steps import as_new, insert_all
 from evenkeel.store.tenant_vip import any_free, candidates, normal_plan
+from evenkeel.store.tenant_writes import TenantWrites
 from evenkeel.store.variants import joined
 from evenkeel.store.vip_addresses import HELD, HELD_OF_SOME, take
 from evenkeel.store.vip_claims import hold
@@ -37,7 +38,7 @@ VIP_ATTEMPTS = 32
 _root = schema.load_balancer
 
 
-class TenantCreate(Part):
+class TenantCreate(TenantWrites):
     """The part of :class:`evenkeel.core.ports.TenantStore` that makes load balancers."""
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
@@ -53,22 +54,33 @@ class TenantCreate(Part):
         if not tree.load_balancer.project_id:
             raise Invalid("project_id: a load balancer needs a project")
         check_tree(tree)
-        vip = None if vip is None else normal_plan(vip)
+        plan = None if vip is None else normal_plan(vip)
+        return await self._write_with_vip(
+            lambda connection: _create(connection, tree, plan, self._random, self._options),
+            plan,
+            lambda error: gone_reference(error, tree.load_balancer) or duplicate_id(),
+        )
+
+    async def _write_with_vip(
+        self, op: Op[Change], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
+    ) -> Change:
+        """Run a write that takes the addresses of the plan, again while others are faster to take what it chose.
+
+        ``refusal``: what any other conflict means. Raises it, and :class:`Conflict` for addresses.
+        """
         attempts = 0
         while True:
             try:
-                return await self._db.write(
-                    lambda connection: _create(connection, tree, vip, self._random, self._options)
-                )
+                return await self._db.write(op)
             except IntegrityError as error:
-                if vip is None or "vip_address" not in constraint_text(error):
-                    raise gone_reference(error, tree.load_balancer) or duplicate_id() from error
-                await self.check_free(vip, error)
+                if plan is None or "vip_address" not in constraint_text(error):
+                    raise refusal(error) from error
+                await self._check_free(plan, error)
                 attempts += 1
                 if attempts == VIP_ATTEMPTS:
-                    raise exhausted(vip) from error
+                    raise _exhausted(plan) from error
 
-    async def check_free(self, plan: VipPlan, error: IntegrityError) -> None:
+    async def _check_free(self, plan: VipPlan, error: IntegrityError) -> None:
         """Raises :class:`Conflict` if an address that was asked for is taken; else another one may be tried."""
         wanted = [each.address for each in (plan, *plan.additional) if each.address is not None]
         if not wanted:
@@ -207,11 +219,11 @@ def free_address(connection: Connection, plan: VipPlan, some: list[str], held: f
             return address
     free = any_free(plan, connection.scalars(HELD, {"network_id": plan.network_id}), random)
     if free is None:
-        raise exhausted(plan)
+        raise _exhausted(plan)
     return free
 
 
-def exhausted(plan: VipPlan) -> Conflict:
+def _exhausted(plan: VipPlan) -> Conflict:
     """All addresses are held."""
     return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code="no_free_address")
 

@@ -107,7 +107,7 @@ def lock(
     :class:`Conflict` if it or its load balancer is marked deleted, or not in a status that ``mutable`` lets in.
     """
     locked = try_lock(connection, target, deadline_seconds=deadline_seconds, values=values, mutable=mutable)
-    return locked or refuse(connection, target, mutable)
+    return locked or refuse(connection, target)
 
 
 def try_lock(
@@ -118,14 +118,14 @@ def try_lock(
     values: dict[str, Any] | None = None,
     mutable: Mutable | None = None,
 ) -> Locked | None:
-    """As :func:`lock`, but None if there is no such live object, or none in such a status."""
+    """As :func:`lock`, but None if there is no such live object and ``mutable`` is not asked for."""
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
     statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), mutable)
     parameters = {f"new_{name}": value for name, value in values.items()}
     row = statement.first(connection, parameters | _parameters(target) | {"deadline_seconds": deadline_seconds})
     if row is None:
-        return None
+        return None if mutable is None else refuse(connection, target, mutable)
     return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota))
 
 
@@ -196,7 +196,7 @@ def storable(text: str) -> str:
     return "" if "\x00" in text else text
 
 
-def refuse(connection: Connection, target: Target, mutable: Mutable | None) -> NoReturn:
+def refuse(connection: Connection, target: Target, mutable: Mutable | None = None) -> NoReturn:
     """Say why the lock was not to be had. Raises :class:`NotFound`, :class:`Conflict`."""
     row = read_any(connection, target)
     if mutable in (Mutable.ITSELF, Mutable.LEAVING):

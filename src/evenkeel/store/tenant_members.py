@@ -12,13 +12,13 @@ from evenkeel.core.model import Member
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.among import among
-from evenkeel.store.part import Part
 from evenkeel.store.quota_check import check_quota
 from evenkeel.store.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.tenant_conflicts import check_members, child_conflict
-from evenkeel.store.tenant_lock import Locked, Mutable, Target, change_of, lock, touch_pool
+from evenkeel.store.tenant_lock import Locked, Target, change_of, touch_pool
 from evenkeel.store.tenant_steps import as_new, insert_all, mark_deleted
 from evenkeel.store.tenant_updates import CHANGES
+from evenkeel.store.tenant_writes import TenantWrites
 
 _table = schema.member
 _REPLACED = (*sorted(CHANGES[MEMBER]), "provisioning_status", "revision", "updated_at")
@@ -39,7 +39,7 @@ class MemberPlan(NamedTuple):
     """Those asked for, in that order, as they are afterwards."""
 
 
-class TenantMembers(Part):
+class TenantMembers(TenantWrites):
     """The part of :class:`evenkeel.core.ports.TenantStore` that replaces members."""
 
     async def replace_members(
@@ -50,11 +50,9 @@ class TenantMembers(Part):
         members = [replace(member, pool_id=pool_id) for member in members]
         check_members(members)
         target = Target(POOL, pool_id, project_id)
-        deadline = self._options.pending_deadline_seconds
-        mutable = Mutable.PART.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = lock(connection, target, deadline_seconds=deadline, mutable=mutable)
+            locked = self._lock(connection, target)
             touch_pool(connection, pool_id, locked)
             plan = plan_members(_live(connection, pool_id), members, locked, additive_only=additive_only)
             self._check_growth(connection, plan, locked)

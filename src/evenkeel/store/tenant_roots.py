@@ -10,7 +10,6 @@ from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, Invalid
 from evenkeel.store import schema
 from evenkeel.store.events import record_event
-from evenkeel.store.part import Part
 from evenkeel.store.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.tenant_ids import build_one
 from evenkeel.store.tenant_lock import (
@@ -19,12 +18,10 @@ from evenkeel.store.tenant_lock import (
     Mutable,
     Target,
     change_of,
-    lock,
     read_any,
-    refuse,
-    try_lock,
 )
 from evenkeel.store.tenant_steps import CHILD_KINDS, check_changes, mark_deleted
+from evenkeel.store.tenant_writes import TenantWrites
 from evenkeel.store.vip_port_changes import note
 
 PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
@@ -35,7 +32,7 @@ LOAD_BALANCER_CHANGES = frozenset({"name", "description", "admin_state_up", "tag
 _root = schema.load_balancer
 
 
-class TenantRoots(Part):
+class TenantRoots(TenantWrites):
     """The part of :class:`evenkeel.core.ports.TenantStore` that changes and deletes load balancers."""
 
     async def update_load_balancer(
@@ -50,11 +47,9 @@ class TenantRoots(Part):
         check_changes(changes, LOAD_BALANCER_CHANGES)
         values = columns_of(changes)
         target = Target(LOAD_BALANCER, load_balancer_id, project_id)
-        deadline = self._options.pending_deadline_seconds
-        mutable = Mutable.ITSELF.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = lock(connection, target, deadline_seconds=deadline, values=values, mutable=mutable)
+            locked = self._lock(connection, target, Mutable.ITSELF, values=values)
             if PORT_ATTRIBUTES & changes.keys() and locked.row.root_pool_id is not None:
                 raise _ports_of_vips(locked)
             if tell_network:
@@ -67,11 +62,9 @@ class TenantRoots(Part):
     async def fail_over_load_balancer(self, load_balancer_id: str, *, project_id: str | None) -> Change:
         """See :meth:`evenkeel.core.ports.TenantStore.fail_over_load_balancer`."""
         target = Target(LOAD_BALANCER, load_balancer_id, project_id)
-        deadline = self._options.pending_deadline_seconds
-        mutable = Mutable.LEAVING.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = lock(connection, target, deadline_seconds=deadline, mutable=mutable)
+            locked = self._lock(connection, target, Mutable.LEAVING)
             return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
 
         return await self._db.write(op)
@@ -79,14 +72,10 @@ class TenantRoots(Part):
     async def delete_load_balancer(self, load_balancer_id: str, *, cascade: bool, project_id: str | None) -> Change:
         """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
         target = Target(LOAD_BALANCER, load_balancer_id, project_id)
-        deadline = self._options.pending_deadline_seconds
-        mutable = Mutable.LEAVING.when(self._options.strict_immutability)
         marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
         def op(connection: Connection) -> Change:
-            locked = try_lock(connection, target, deadline_seconds=deadline, values=marks, mutable=mutable)
-            if locked is None and mutable is not None:
-                refuse(connection, target, mutable)
+            locked = self._try_lock(connection, target, Mutable.LEAVING, values=marks)
             if locked is None:
                 row = read_any(connection, target)
                 return change_of(connection, row, (build_one(connection, LOAD_BALANCER, row),))

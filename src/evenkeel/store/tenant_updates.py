@@ -11,7 +11,6 @@ from evenkeel.core.errors import NotFound
 from evenkeel.core.model import Child
 from evenkeel.store import schema
 from evenkeel.store.l7_positions import close_gap, move
-from evenkeel.store.part import Part
 from evenkeel.store.returning import UpdateReturning, returning
 from evenkeel.store.rows import (
     HEALTH_MONITOR,
@@ -31,21 +30,18 @@ from evenkeel.store.tenant_ids import build_one
 from evenkeel.store.tenant_lock import (
     SHAPES,
     Locked,
-    Mutable,
     Target,
     change_of,
     immutable,
-    lock,
     pending,
     read_any,
-    refuse,
     touch_listener,
     touch_listeners,
     touch_policy,
     touch_pool,
-    try_lock,
 )
 from evenkeel.store.tenant_steps import check_changes, mark_deleted
+from evenkeel.store.tenant_writes import TenantWrites
 from evenkeel.store.vip_leaving import give_up_vip
 
 ChildClass = type[Child]
@@ -131,7 +127,7 @@ CHANGES: dict[Kind, frozenset[str]] = {
 """What an update may set, by kind (Octavia API reference); the rest is fixed when the object is made."""
 
 
-class TenantUpdates(Part):
+class TenantUpdates(TenantWrites):
     """The part of :class:`evenkeel.core.ports.TenantStore` that changes and deletes children."""
 
     async def update_child(
@@ -151,11 +147,9 @@ class TenantUpdates(Part):
         target = Target(KINDS[kind], child_id, project_id, parent_id)
         check_changes(changes, CHANGES[target.kind])
         values = columns_of(changes)
-        deadline = self._options.pending_deadline_seconds
-        mutable = Mutable.PART.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = lock(connection, target, deadline_seconds=deadline, mutable=mutable)
+            locked = self._lock(connection, target)
             if changes.get("default_pool_id") is not None:
                 check_target_pool(connection, child_id, changes["default_pool_id"], locked)
             placed = _place(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
@@ -180,13 +174,9 @@ class TenantUpdates(Part):
         A listener leaves its pool behind. Rows of a load balancer that was never placed go at once.
         """
         target = Target(KINDS[kind], child_id, project_id, parent_id)
-        deadline = self._options.pending_deadline_seconds
-        mutable = Mutable.PART.when(self._options.strict_immutability)
 
         def op(connection: Connection) -> Change:
-            locked = try_lock(connection, target, deadline_seconds=deadline, mutable=mutable)
-            if locked is None and mutable is not None:
-                refuse(connection, target, mutable)
+            locked = self._try_lock(connection, target)
             row = read_any(connection, target)
             if locked is None:
                 return as_it_is(connection, target.kind, row)

@@ -1,0 +1,45 @@
+"""What the parts that tenants write by have in common: how a load balancer is locked, and what quotas allow."""
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from evenkeel.core.model import Child
+from evenkeel.store.part import Part
+from evenkeel.store.quota_check import check_quota, made
+from evenkeel.store.tenant_lock import Locked, Mutable, Target, lock, try_lock
+
+
+class TenantWrites(Part):
+    """Base of those parts of the store."""
+
+    def _lock(
+        self,
+        connection: Connection,
+        target: Target,
+        mutable: Mutable = Mutable.PART,
+        *,
+        values: dict[str, Any] | None = None,
+    ) -> Locked:
+        """See :func:`evenkeel.store.tenant_lock.lock`."""
+        strict = mutable.when(self._options.strict_immutability)
+        deadline = self._options.pending_deadline_seconds
+        return lock(connection, target, deadline_seconds=deadline, values=values, mutable=strict)
+
+    def _try_lock(
+        self,
+        connection: Connection,
+        target: Target,
+        mutable: Mutable = Mutable.PART,
+        *,
+        values: dict[str, Any] | None = None,
+    ) -> Locked | None:
+        """See :func:`evenkeel.store.tenant_lock.try_lock`."""
+        strict = mutable.when(self._options.strict_immutability)
+        deadline = self._options.pending_deadline_seconds
+        return try_lock(connection, target, deadline_seconds=deadline, values=values, mutable=strict)
+
+    def _check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
+        """Raises :class:`QuotaMet` if the project may not have all of these."""
+        defaults = self._options.default_quotas
+        check_quota(connection, locked.project_id, made(rows), defaults=defaults, has_quota=locked.has_quota)
