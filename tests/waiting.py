@@ -9,6 +9,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+def until(look: Callable[[], bool]) -> None:
+    """Wait for a running system, in a test that is not a coroutine."""
+    asyncio.run(eventually(look))
+
+
 async def eventually(
     condition: Callable[[], T | Awaitable[T]], *, within_seconds: float = 60.0, every_seconds: float = 0.01
 ) -> T:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from cliff.display import DisplayCommandBase
 
-from tests.api.openstack_shell import Ran, openstack
+from tests.api.client_shell import Ran
+from tests.api.openstack_shell import openstack
 
 PREFIX = "loadbalancer"
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.api.client import Client
+from tests.api.client_shell import Ran
 from tests.api.neutron.maker import Maker
-from tests.api.neutron.neutron_shell import Ran, neutron
+from tests.api.neutron.neutron_shell import neutron
 from tests.api.stack import Stack
 
 Shell = Callable[..., Any]

@@ -10,9 +10,10 @@ from evenkeel.api.identity.password_file import PasswordFile
 from evenkeel.api.identity.user_file import UserFile
 from evenkeel.cmd import users
 from evenkeel.cmd.runtime import SystemClock
+from tests.api.client_shell import Ran
 from tests.api.identity.keystone_stand_in import SERVICE_PASSWORD, StandIn
 from tests.api.live import LiveServer
-from tests.api.neutron.neutron_shell import Ran, neutron
+from tests.api.neutron.neutron_shell import neutron
 
 LIST = ("lbaas-loadbalancer-list", "-f", "json")
 REGION = "lbaas"

@@ -4,43 +4,34 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import pytest
 from neutronclient.shell import NeutronShell
 
 from tests.api import bodies
+from tests.api.client_shell import Ran, commands_named
 from tests.api.neutron.conftest import Shell
-from tests.api.neutron.neutron_shell import Ran
+from tests.api.stack import Stack
 from tests.api.subnet import SUBNET
-
-driven: set[str] = set()
-"""Commands that a test here has run."""
+from tests.waiting import until
 
 
 @pytest.fixture
 def lbaas(shell: Shell) -> Shell:
     """Runs ``neutron lbaas-…``."""
-
-    def run(name: str, *words: str) -> Any:
-        driven.add(f"lbaas-{name}")
-        return shell(f"lbaas-{name}", *words)
-
-    return run
+    return lambda name, *words: shell(f"lbaas-{name}", *words)
 
 
 @pytest.fixture
-def root(lbaas: Shell) -> Iterator[Any]:
+def root(lbaas: Shell, ran: Callable[..., Ran], stack: Stack) -> Iterator[Any]:
     """A load balancer, gone at the end with what tests left below it."""
     made = lbaas("loadbalancer-create", "--name", "lb1", SUBNET.name)
     yield made
-    for policy in lbaas("l7policy-list"):
-        lbaas("l7policy-delete", policy["id"])
-    for kind in ("listener", "healthmonitor", "pool"):
-        for row in lbaas(f"{kind}-list"):
-            lbaas(f"{kind}-delete", row["id"])
-    lbaas("loadbalancer-delete", made["id"])
+    httpx.delete(f"{stack.url}/v2/lbaas/loadbalancers/{made['id']}", params={"cascade": "true"}).raise_for_status()
+    until(lambda: ran("lbaas-loadbalancer-show", made["id"]).code == 1)
 
 
-def test_load_balancers_live_a_whole_life(lbaas: Shell) -> None:
+def test_load_balancers_live_a_whole_life(lbaas: Shell, ran: Callable[..., Ran]) -> None:
     made = lbaas(
         "loadbalancer-create",
         "--name",
@@ -60,6 +51,7 @@ def test_load_balancers_live_a_whole_life(lbaas: Shell) -> None:
     assert lbaas("loadbalancer-list", "-c", "id", "-P", "1") == [{"id": made["id"]}]
     assert lbaas("loadbalancer-stats", "other")["total_connections"] == 0
     lbaas("loadbalancer-delete", "other")
+    until(lambda: ran("lbaas-loadbalancer-show", made["id"]).code == 1)
 
 
 def test_listeners_and_pools_live_a_whole_life(lbaas: Shell, root: Any) -> None:
@@ -111,7 +103,7 @@ def test_members_and_monitors_live_a_whole_life(lbaas: Shell, root: Any) -> None
     assert [row["id"] for row in lbaas("healthmonitor-list")] == [monitor["id"]]
     lbaas("healthmonitor-delete", "h")
     lbaas("member-delete", "m", "p")
-    assert lbaas("member-list", "p") == []
+    until(lambda: lbaas("member-list", "p") == [])
 
 
 def test_policies_and_rules_live_a_whole_life(lbaas: Shell, root: Any) -> None:
@@ -137,7 +129,6 @@ def test_policies_and_rules_live_a_whole_life(lbaas: Shell, root: Any) -> None:
 
 def test_status_tree_is_shown(lbaas: Shell, root: Any, ran: Callable[..., Ran]) -> None:
     lbaas("listener-create", "--name", "l", "--loadbalancer", "lb1", "--protocol", "HTTP", "--protocol-port", "80")
-    driven.add("lbaas-loadbalancer-status")
     tree = json.loads(ran("lbaas-loadbalancer-status", "lb1").output)
     assert [row["name"] for row in tree["loadbalancer"]["listeners"]] == ["l"]
 
@@ -181,4 +172,4 @@ def test_refusals_are_told_by_their_names(ran: Callable[..., Ran], root: Any) ->
 def test_every_command_is_driven() -> None:
     commands = {name for name, _ in NeutronShell("2.0").command_manager if name.startswith("lbaas-")}
     assert len(commands) == 39
-    assert commands == driven
+    assert commands == commands_named(__file__, runner="lbaas", prefix="lbaas-")
