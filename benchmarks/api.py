@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.identities import CALLERS, OPENED
 
+from evenkeel.cmd.runtime import run_process, tune_collector
+
 CONNECTIONS = 16
 START_TIMEOUT_SECONDS = 30.0
 SUBNET_ID = "11111111-1111-4111-8111-111111111111"
@@ -49,7 +51,6 @@ async def serve(database: str, port: int, identity: str, folder: Path) -> None:
     import uvicorn
 
     from evenkeel.api.app import create_app
-    from evenkeel.cmd.runtime import tune_collector
     from evenkeel.core.control import Change, Environment
     from evenkeel.core.model import Subnet
     from evenkeel.network.builtin import BuiltinNetwork
@@ -257,7 +258,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        asyncio.run(serve(options.database, options.serve, options.identity[0], options.folder))
+        run_process(serve(options.database, options.serve, options.identity[0], options.folder))
         return
     if options.database and len(options.identity) > 1:
         parser.error("--database: the next --identity would not find it empty")

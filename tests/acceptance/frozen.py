@@ -1,18 +1,15 @@
 """An agent that is frozen while a write of its is under way, and wakes up after another took over. For any device."""
 
-import asyncio
-import contextlib
 import signal
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from evenkeel.demo.cluster import Cluster, agent_name
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, acting, settled
+from tests.freezing import freeze
 from tests.waiting import eventually
 
 ROUNDS = 20
-BUS_SECONDS = 1.0
 HOSTS = ("host-1", "host-2")
 # home is never settled: the shard stays where the last takeover put it
 CONTROLLER = {"DEFAULT": {"session_ttl": 2.0, "settle_time": 3600.0, "schedule_interval": 0.1}}
@@ -51,33 +48,9 @@ async def freeze_in_a_write(cluster: Cluster, tenant: Tenant, catch: Catch, host
     body = {"member": {"address": f"198.18.7.{number + 1}", "protocol_port": 80}}
     await tenant.surely("POST", f"{LBAAS}/pools/{tenant.pool_id}/members", body)
     await eventually(catch.held, within_seconds=LIMIT_SECONDS)
-    await _freeze(cluster, host)
+    await freeze(lambda number: cluster.kill(agent_name(host), number), cluster.transport_url)
     await catch.frozen()
     return before
-
-
-async def _freeze(cluster: Cluster, host: str) -> None:
-    """Stop the agent, but not in the middle of a write to the embedded bus: its lock would stop everybody."""
-
-    async def still() -> bool:
-        cluster.kill(agent_name(host), signal.SIGSTOP)
-        if await asyncio.to_thread(_bus_is_free, cluster.transport_url):
-            return True
-        cluster.kill(agent_name(host), signal.SIGCONT)
-        return False
-
-    await eventually(still, within_seconds=LIMIT_SECONDS)
-
-
-def _bus_is_free(transport_url: str) -> bool:
-    """Can somebody else write? Those who are awake keep the file for some milliseconds at most."""
-    with contextlib.closing(sqlite3.connect(transport_url.removeprefix("embedded://"), timeout=BUS_SECONDS)) as bus:
-        try:
-            bus.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            return False
-        bus.rollback()
-    return True
 
 
 async def late_write(cluster: Cluster, tenant: Tenant, catch: Catch, number: int) -> Any:

@@ -114,6 +114,10 @@ class Call:
         host = self.headers.get(b"host", b"localhost").decode("latin-1")
         return f"{self.scheme}://{host}"
 
+    def values(self, name: str) -> list[str]:
+        """The values of a query parameter, empty ones aside. Raises :class:`BadList`."""
+        return [value for key, value in self.query if key == name and value]
+
     def flag(self, name: str) -> bool:
         """A boolean query parameter; absent: False. Raises :class:`BadList`."""
         values = [value for key, value in self.query if key == name]

@@ -4,15 +4,18 @@ Links carry the whole query on, filters included.
 """
 
 from calendar import timegm
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
+
+from msgspec.structs import replace
 
 from evenkeel.api.context import Call, Limits, Query, as_bool
 from evenkeel.api.errors import BadList
 from evenkeel.api.routing import Parameter
 from evenkeel.core.control import ListQuery, Page, TagFilter
+from evenkeel.core.errors import Invalid
 from evenkeel.core.values import Value
 
 Parse = Callable[[str, str], Any]
@@ -125,7 +128,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         marker=options.get("marker") or None,
         page_reverse=as_bool("page_reverse", options.get("page_reverse", "false")),
     )
-    fields = tuple(value for name, value in call.query if name == "fields" and value)
+    fields = tuple(call.values("fields"))
     return ListRequest(query=query, fields=fields, empty=scope is not None and bool(projects) and scope not in projects)
 
 
@@ -188,6 +191,21 @@ def _descending(direction: str) -> bool:
     if direction.lower() not in ("asc", "desc"):
         raise BadList(f"Supplied sort direction '{direction[:64]}' is not valid. Allowed: asc, desc.")
     return direction.lower() == "desc"
+
+
+async def page_of(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
+    """The page asked for, of what ``read`` finds. Raises :class:`BadList` for what the store refuses of the query."""
+    if wanted.empty:
+        return Page(items=())
+    try:
+        return await read(wanted.query)
+    except Invalid as error:
+        raise BadList(str(error)) from error
+
+
+def of_no_project(wanted: ListRequest) -> ListRequest:
+    """The same of objects that are of no project."""
+    return replace(wanted, query=replace(wanted.query, project_id=None), empty=False)
 
 
 def links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:

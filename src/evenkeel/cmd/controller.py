@@ -22,6 +22,7 @@ from evenkeel.cmd.runtime import (
     SystemClock,
     new_id,
     on_stop_signal,
+    run_process,
     set_up_logs,
     start_bus,
     tune_collector,
@@ -60,7 +61,7 @@ def main() -> int:
         return 2
     set_up_logs(debug=conf.debug, name="controller")
     try:
-        asyncio.run(run(conf))
+        run_process(run(conf))
     except ValueError as error:
         log.error("configuration refused", reason=str(error))
         return 2

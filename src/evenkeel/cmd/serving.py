@@ -58,8 +58,8 @@ class Server(uvicorn.Server):
 
 def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
     """The server that ``[api]`` describes."""
-    config = uvicorn.Config(app, access_log=False, log_level="warning", lifespan="off", http=PeerProtocol, **_tls(conf))
-    return Server(config)
+    own: dict[str, Any] = {"http": PeerProtocol, "ws": "none", "lifespan": "off"}
+    return Server(uvicorn.Config(app, access_log=False, log_level="warning", **own, **_tls(conf)))
 
 
 def check_tls(conf: cfg.ConfigOpts) -> None:

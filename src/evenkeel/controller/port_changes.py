@@ -4,10 +4,9 @@ The database says what is still to be told. The controller that accepted a chang
 not get done, because it died or the network service was out of reach, any of them does later, however often that fails.
 """
 
-import asyncio
-
 import structlog
 
+from evenkeel.controller.waiting import Pause, for_each
 from evenkeel.core.errors import Conflict
 from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.core.ports import Network, PortStore
@@ -30,37 +29,23 @@ class PortChanges:
         self._store = store
         self._network = network
         self._changed: set[str] = set()
-        self._wake = asyncio.Event()
+        self._pause = Pause()
 
     def changed(self, load_balancer_id: str) -> None:
         """What its port is to have was changed just now."""
         if len(self._changed) < CHANGED_MAX:
             self._changed.add(load_balancer_id)
-        self._wake.set()
+        self._pause.end()
 
     async def pause(self, seconds: float) -> None:
         """Until the next look is due, or something has changed."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
-        self._wake.clear()
+        await self._pause.wait(seconds)
 
     async def look(self) -> None:
         """Once. Raises :class:`NetworkUnavailable` if that is why some could not be changed."""
         changed, self._changed = self._changed, set()
         due = await self._store.take_due_ports(limit=PORTS_PER_LOOK, retry_seconds=RETRY_SECONDS)
-        turns = asyncio.Semaphore(PORTS_AT_ONCE)
-
-        async def tell(load_balancer_id: str) -> None:
-            async with turns:
-                await self._tell(load_balancer_id)
-
-        told = await asyncio.gather(*(tell(each) for each in sorted({*changed, *due})), return_exceptions=True)
-        for outcome in told:
-            if isinstance(outcome, BaseException):
-                raise outcome
+        await for_each(sorted({*changed, *due}), self._tell, at_once=PORTS_AT_ONCE)
 
     async def _tell(self, load_balancer_id: str) -> None:
         for _ in range(ROUNDS):

@@ -5,10 +5,9 @@ however often that fails. One whose load balancer was never stored may be of a r
 so "nothing found" is believed only after a while.
 """
 
-import asyncio
-
 import structlog
 
+from evenkeel.controller.waiting import for_each
 from evenkeel.core.errors import Conflict
 from evenkeel.core.network import DueClaim
 from evenkeel.core.ports import ClaimStore, Network
@@ -32,16 +31,7 @@ class Releases:
     async def look(self) -> None:
         """Once. Raises :class:`NetworkUnavailable` if that is why some could not be given back."""
         due = await self._store.take_due_claims(limit=CLAIMS_PER_LOOK, retry_seconds=RETRY_SECONDS)
-        turns = asyncio.Semaphore(RELEASES_AT_ONCE)
-
-        async def release(each: DueClaim) -> None:
-            async with turns:
-                await self._release(each)
-
-        outcomes = await asyncio.gather(*(release(each) for each in due), return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
+        await for_each(due, self._release, at_once=RELEASES_AT_ONCE)
 
     async def _release(self, due: DueClaim) -> None:
         claim = due.claim

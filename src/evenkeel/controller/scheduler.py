@@ -2,7 +2,6 @@
 decision with compare-and-set, and tells the agents. A decision that another controller made first is not an error.
 """
 
-import asyncio
 import random
 from collections.abc import Sequence
 from typing import TypeVar
@@ -12,6 +11,7 @@ import structlog
 from evenkeel.controller.clockwatch import ClockWatch
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.waiting import Pause
 from evenkeel.core.control import ShardOwner, Stock
 from evenkeel.core.placement import (
     FULL_SCORE,
@@ -50,23 +50,18 @@ class Scheduler:
         self._clock = clock
         self._database_clock = ClockWatch(clock, hold_seconds=settings.session_ttl_seconds)
         self._homes_at = 0.0
-        self._wake = asyncio.Event()
+        self._pause = Pause()
 
     def _tie(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
 
     def wake(self) -> None:
         """Something has just changed that the next tick would find: look now."""
-        self._wake.set()
+        self._pause.end()
 
     async def pause(self, seconds: float) -> None:
         """Until the next tick is due, or :meth:`wake`."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
-        self._wake.clear()
+        await self._pause.wait(seconds)
 
     @property
     def judging(self) -> bool:

@@ -55,68 +55,82 @@ class SqliteDatabase(Database):
     """An SQLite file in WAL mode, shared by processes of one machine."""
 
     def __init__(self, url: URL) -> None:
-        self._url = url
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
-        self._write_engine = self._engine("BEGIN IMMEDIATE")
-        self._read_engine = self._engine("BEGIN")
-        self._query_engine = self._engine("")
+        self._writing = _Line(url, "BEGIN IMMEDIATE")
+        self._reading = _Line(url, "BEGIN")
+        self._querying = _Line(url, "")
 
-    def _engine(self, begin: str) -> Engine:
-        """An engine of one connection, which opens each transaction with ``begin``."""
-        engine = create_engine(
-            self._url,
+    def sync_engines(self) -> tuple[Engine, ...]:
+        return (self._writing.engine, self._reading.engine, self._querying.engine)
+
+    async def write(self, op: Op[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self._writing.run, op)
+
+    async def read(self, op: Op[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._reading.run, op)
+
+    async def query(self, op: Op[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._querying.run, op)
+
+    async def close(self) -> None:
+        # each connection is closed by the thread that uses it, after what is under way: SQLite crashes otherwise
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._writer, self._writing.close)
+        await loop.run_in_executor(self._reader, self._reading.close)
+        await loop.run_in_executor(self._reader, self._querying.close)
+        self._writer.shutdown(wait=True)
+        self._reader.shutdown(wait=True)
+
+
+class _Line:
+    """One connection, kept: to fetch it from a pool for each operation would cost as much as a query. One thread uses
+    it."""
+
+    def __init__(self, url: URL, begin: str) -> None:
+        """``begin``: what opens each transaction; empty: none is opened."""
+        self.engine = create_engine(
+            url,
             poolclass=StaticPool,
             connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
             hide_parameters=True,  # they are what tenants sent: not for logs
         )
+        event.listen(self.engine, "connect", _configure)
+        self._begin = begin
+        self._connection: Connection | None = None
 
-        @event.listens_for(engine, "connect")
-        def configure(connection: Any, _record: Any) -> None:
-            connection.isolation_level = None  # we say BEGIN ourselves
-            _use_wal(connection)
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute("PRAGMA foreign_keys=ON")
-
-        def start(connection: Connection) -> None:
-            raw = connection.connection.driver_connection
-            assert raw is not None
-            raw.execute(begin)  # not by SQLAlchemy, in which it costs as much as a query
-
-        if begin:
-            event.listen(engine, "begin", start)
-        return engine
-
-    def sync_engines(self) -> tuple[Engine, ...]:
-        return (self._write_engine, self._read_engine, self._query_engine)
-
-    async def write(self, op: Op[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._run, self._write_engine, op)
-
-    async def read(self, op: Op[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._reader, self._run, self._read_engine, op)
-
-    async def query(self, op: Op[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._reader, self._run, self._query_engine, op)
-
-    @staticmethod
-    def _run(engine: Engine, op: Op[T]) -> T:
+    def run(self, op: Op[T]) -> T:
+        """``op`` in a transaction of its own. Raises :class:`StoreUnavailable`."""
         try:
-            with engine.begin() as connection:
+            connection = self._opened()
+            with connection.begin():
+                if self._begin:
+                    # neither by SQLAlchemy, nor by a listener: with one it would tell it of every statement
+                    raw: Any = connection.connection.driver_connection
+                    raw.execute(self._begin)
                 return op(connection)
         except IntegrityError:
             raise
         except (SQLAlchemyError, sqlite3.Error) as error:
             raise StoreUnavailable("the database is busy, out of reach or refused the operation") from error
 
-    async def close(self) -> None:
-        # each connection is closed by the thread that uses it, after what is under way: SQLite crashes otherwise
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._writer, self._write_engine.dispose)
-        await loop.run_in_executor(self._reader, self._read_engine.dispose)
-        await loop.run_in_executor(self._reader, self._query_engine.dispose)
-        self._writer.shutdown(wait=True)
-        self._reader.shutdown(wait=True)
+    def _opened(self) -> Connection:
+        if self._connection is None or self._connection.closed or self._connection.invalidated:
+            self._connection = self.engine.connect()
+        return self._connection
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+        self.engine.dispose()
+
+
+def _configure(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves
+    _use_wal(connection)
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -106,10 +106,12 @@ def load_balancer_of(
     row: Sequence[Any], listener_ids: Iterable[str] = (), pool_ids: Iterable[str] = ()
 ) -> LoadBalancer:
     """The load balancer of a row of ``LOAD_BALANCER_COLUMNS``."""
-    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    description, provider, address, subnet, network, port, applied, reason, *rest = row[_COMMONS:]
-    operating_reason, shard, flavor, zone, zone_group, root_pool, leaving, *more = rest
-    more_vips, qos_policy, security_groups, vnic_type = more
+    (  # at once: lists have many of them, and each slice is a copy
+        id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated,
+        description, provider, address, subnet, network, port, applied, reason,
+        operating_reason, shard, flavor, zone, zone_group, root_pool, leaving,
+        more_vips, qos_policy, security_groups, vnic_type,
+    ) = row  # fmt: skip
     return LoadBalancer(
         id=id_,
         project_id=project,

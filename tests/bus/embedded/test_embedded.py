@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import shutil
-import signal
 import sqlite3
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from evenkeel.core.errors import BusUnavailable, CallTimeout
 from evenkeel.core.messages import Done
 from tests.bus.test_contract import ROOT, Recorder
 from tests.bus.transports import CALL, HINT, Embedded, hint
+from tests.freezing import freeze
 from tests.waiting import eventually
 
 
@@ -44,7 +44,7 @@ async def test_a_frozen_consumer_keeps_its_messages_only_as_long_as_its_lease(em
     assert await victim.stdout.readline() == b"ready\n"
     await bus.send(embedded.queue, HINT)
     await victim.stdout.readline()
-    victim.send_signal(signal.SIGSTOP)
+    await freeze(victim.send_signal, embedded.url)
     recorder = Recorder()
     await bus.consume(embedded.queue, recorder, concurrency=1)
     _sql(embedded, "UPDATE message SET available_at = 0")  # the lease is over

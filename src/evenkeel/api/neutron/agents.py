@@ -14,7 +14,7 @@ from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.lists import Filters
 from evenkeel.api.neutron.bodies import Change, invalid
 from evenkeel.api.neutron.fields import Flag
-from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.neutron.lists import listed, parse_list, shown
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.timestamps import timestamp_or_none
@@ -96,7 +96,7 @@ def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
 
 def _agent_type(call: Call) -> str | None:
     """The type asked for; None: one that no agent is of."""
-    asked = values_of(call, "agent_type")
+    asked = call.values("agent_type")
     if not asked or V2_TYPE in asked:
         return V2_TYPE
     return V1_TYPE if V1_TYPE in asked else None
@@ -108,13 +108,13 @@ async def listing(services: Services, call: Call) -> Answer:
     rows = () if agent_type is None else await services.store.agents()
     views = [agent_view(row, agent_type or V2_TYPE) for row in rows]
     for name in _FILTERS:
-        if asked := values_of(call, name):
+        if asked := call.values(name):
             views = [view for view in views if getattr(view, name) in asked]
     for name in ("alive", "admin_state_up"):
-        if asked := values_of(call, name):
+        if asked := call.values(name):
             wanted = {_flag(name, value) for value in asked}
             views = [view for view in views if getattr(view, name) in wanted]
-    fields = values_of(call, "fields")
+    fields = call.values("fields")
     return json_answer({"agents": [shown(view, fields) for view in views]})
 
 
@@ -128,7 +128,7 @@ def _flag(name: str, value: str) -> bool:
 async def show(services: Services, call: Call) -> Answer:
     """One agent."""
     view = agent_view(await services.store.agent(object_id(call, "Agent")))
-    return json_answer({"agent": shown(view, values_of(call, "fields"))})
+    return json_answer({"agent": shown(view, call.values("fields"))})
 
 
 async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -> Answer:

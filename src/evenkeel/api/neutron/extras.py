@@ -2,17 +2,14 @@
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_text
+from evenkeel.api.lists import Filters, as_text, of_no_project, page_of
 from evenkeel.api.neutron.dialect import BASE
-from evenkeel.api.neutron.errors import bad_request
-from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.neutron.lists import listed, parse_list, shown
 from evenkeel.api.octavia.catalogue import FLAVORS, key_of
 from evenkeel.core.catalogue import Flavor
-from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.errors import NotFound
 from evenkeel.core.values import Value
 
 FLAVOR_FILTERS = Filters(parsers={"id": as_text, "name": as_text, "description": as_text, "enabled": as_bool})
@@ -141,7 +138,7 @@ async def resources(services: Services, call: Call) -> Answer:
 
 async def extensions(services: Services, call: Call) -> Answer:
     """All that are served here."""
-    fields, asked = values_of(call, "fields"), values_of(call, "alias")
+    fields, asked = call.values("fields"), call.values("alias")
     return json_answer({"extensions": [shown(each, fields) for each in EXTENSIONS if not asked or each.alias in asked]})
 
 
@@ -155,7 +152,7 @@ async def extension(services: Services, call: Call) -> Answer:
 
 async def service_providers(services: Services, call: Call) -> Answer:
     """Providers of load balancers, by name."""
-    fields, asked = values_of(call, "fields"), values_of(call, "name")
+    fields, asked = call.values("fields"), call.values("name")
     known = (
         ServiceProviderView(service_type=SERVICE_TYPE, name=row.name, default=row.name == services.default_provider)
         for row in await services.store.environments()
@@ -179,15 +176,12 @@ def flavor_view(row: Flavor) -> NeutronFlavorView:
 
 async def flavors(services: Services, call: Call) -> Answer:
     """All flavors."""
-    wanted = parse_list(call, FLAVOR_FILTERS, services.limits)
-    try:
-        page = await services.store.list_catalogue(Flavor, replace(wanted.query, project_id=None))
-    except Invalid as error:
-        raise bad_request(str(error)) from error
+    wanted = of_no_project(parse_list(call, FLAVOR_FILTERS, services.limits))
+    page = await page_of(wanted, lambda query: services.store.list_catalogue(Flavor, query))
     return json_answer(listed(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
 
 
 async def flavor(services: Services, call: Call) -> Answer:
     """One flavor."""
     row: Any = await services.store.catalogue_entry(Flavor, key_of(FLAVORS, call))
-    return json_answer({"flavor": shown(flavor_view(row), values_of(call, "fields"))})
+    return json_answer({"flavor": shown(flavor_view(row), call.values("fields"))})

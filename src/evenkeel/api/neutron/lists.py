@@ -26,11 +26,6 @@ LIST_PARAMETERS = (
 _PROJECT = ("tenant_id", "project_id")
 
 
-def values_of(call: Call, name: str) -> list[str]:
-    """The values of a query parameter, empty ones aside."""
-    return [value for key, value in call.query if key == name and value]
-
-
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     """The list request of a call. Raises :class:`NeutronRefusal` (400) naming the parameter."""
     wanted: dict[str, list[Any]] = {}
@@ -38,7 +33,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         attribute = filters.resolve(name)
         if attribute is not None:
             wanted.setdefault(attribute, []).append(_parsed(filters.parsers[attribute], name, value))
-    projects = [value for name in _PROJECT for value in values_of(call, name)]
+    projects = [value for name in _PROJECT for value in call.values(name)]
     scope = call.caller.scope
     if scope is None and len(projects) > 1:
         wanted["project_id"] = list(projects)
@@ -46,12 +41,12 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         filters={name: tuple(values) for name, values in wanted.items()},
         project_id=scope if scope is not None or len(projects) != 1 else projects[0],
         sort=_order(call, filters),
-        limit=_limit(values_of(call, "limit"), limits.page_items),
-        marker=next(iter(values_of(call, "marker")), None),
-        page_reverse=any(_parsed(as_bool, "page_reverse", value) for value in values_of(call, "page_reverse")),
+        limit=_limit(call.values("limit"), limits.page_items),
+        marker=next(iter(call.values("marker")), None),
+        page_reverse=any(_parsed(as_bool, "page_reverse", value) for value in call.values("page_reverse")),
     )
     hidden = scope is not None and bool(projects) and scope not in projects
-    return ListRequest(query=query, fields=tuple(values_of(call, "fields")), empty=hidden)
+    return ListRequest(query=query, fields=tuple(call.values("fields")), empty=hidden)
 
 
 def _parsed(parse: Parse, name: str, value: str) -> Any:
@@ -71,7 +66,7 @@ def _limit(given: Sequence[str], cap: int) -> int:
 
 
 def _order(call: Call, filters: Filters) -> tuple[tuple[str, bool], ...]:
-    keys, directions = values_of(call, "sort_key"), values_of(call, "sort_dir")
+    keys, directions = call.values("sort_key"), call.values("sort_dir")
     if keys and directions and len(keys) != len(directions):
         raise bad_request("The number of sort_keys and sort_dirs must be same")
     directions = directions or ["asc"] * len(keys)

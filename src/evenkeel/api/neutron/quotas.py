@@ -7,14 +7,11 @@ from msgspec import UNSET, UnsetType
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.bodies import Request
 from evenkeel.api.context import Call, Services
-from evenkeel.api.lists import Filters, as_text
+from evenkeel.api.lists import Filters, as_text, page_of
 from evenkeel.api.neutron.bodies import Change, invalid
-from evenkeel.api.neutron.errors import bad_request
 from evenkeel.api.neutron.fields import QuotaLimit
-from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.neutron.lists import listed, parse_list, shown
 from evenkeel.api.octavia.quotas import project_of
-from evenkeel.core.control import Page
-from evenkeel.core.errors import Invalid
 from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
 from evenkeel.core.values import Value
 
@@ -91,12 +88,7 @@ def quota_view(quotas: Quotas) -> NeutronQuotaView:
 async def listing(services: Services, call: Call) -> Answer:
     """Of projects that have limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
-    page = Page(items=())
-    if not wanted.empty:
-        try:
-            page = await services.store.list_quotas(wanted.query)
-        except Invalid as error:
-            raise bad_request(str(error)) from error
+    page = await page_of(wanted, services.store.list_quotas)
     views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_named(row.quotas)) for row in page.items]
     return json_answer(listed(call, "quotas", views, wanted, page))
 
@@ -104,7 +96,7 @@ async def listing(services: Services, call: Call) -> Answer:
 async def show(services: Services, call: Call) -> Answer:
     """Of one project, whether it has limits of its own or not."""
     row: ProjectQuotas = await services.store.quotas_of(project_of(call))
-    return json_answer({"quota": shown(quota_view(row.quotas), values_of(call, "fields"))})
+    return json_answer({"quota": shown(quota_view(row.quotas), call.values("fields"))})
 
 
 async def defaults(services: Services, call: Call) -> Answer:

@@ -1,7 +1,7 @@
 """From create requests to core values: pure planners. Ids come from ``new_id``; nothing is read or written."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia import requests
@@ -9,6 +9,7 @@ from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
 from evenkeel.api.octavia.places import NewId, Place, check_project, each_once, is_up, tags_of, vnic_type_of
 from evenkeel.api.octavia.rules import (
+    HTTP_DEFAULTS,
     HTTP_MONITORS,
     check_listener,
     check_listener_ports,
@@ -134,7 +135,7 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
 def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: str, new_id: NewId) -> HealthMonitor:
     """A checked health monitor, with HTTP's defaults if it is one for HTTP or HTTPS."""
     check_project(body, place)
-    http = body.type in HTTP_MONITORS
+    defaults: dict[str, Any] = HTTP_DEFAULTS if body.type in HTTP_MONITORS else dict.fromkeys(HTTP_DEFAULTS)
     row = HealthMonitor(
         id=new_id(),
         pool_id=pool_id,
@@ -146,9 +147,7 @@ def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: st
         max_retries=body.max_retries,
         max_retries_down=body.max_retries_down or 3,
         name=body.name or "",
-        http_method=body.http_method or ("GET" if http else None),
-        url_path=body.url_path or ("/" if http else None),
-        expected_codes=body.expected_codes or ("200" if http else None),
+        **{name: getattr(body, name) or defaults[name] for name in HTTP_DEFAULTS},
         http_version=body.http_version,
         domain_name=body.domain_name,
         admin_state_up=is_up(body.admin_state_up),

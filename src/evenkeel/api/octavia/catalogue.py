@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.errors import BadList
-from evenkeel.api.lists import Filters, as_text, chosen, links, parse_list
+from evenkeel.api.lists import Filters, as_text, chosen, links, of_no_project, page_of, parse_list
 from evenkeel.api.octavia import catalogue_bodies as bodies
 from evenkeel.api.routing import Handler
 from evenkeel.core.capabilities import metadata_problems, refuse
@@ -26,7 +25,7 @@ from evenkeel.core.catalogue import (
     metadata,
     zone_group_of,
 )
-from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.errors import NotFound
 from evenkeel.core.values import Value
 
 _CHOICE = {"name": as_text, "description": as_text, "enabled": as_bool}
@@ -105,11 +104,8 @@ def listing(entry: Entry) -> Handler:
     """The handler that lists them. They are of no project."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        wanted = parse_list(call, entry.filters, services.limits)
-        try:
-            page = await services.store.list_catalogue(entry.kind, replace(wanted.query, project_id=None))
-        except Invalid as error:
-            raise BadList(str(error)) from error
+        wanted = of_no_project(parse_list(call, entry.filters, services.limits))
+        page = await page_of(wanted, lambda query: services.store.list_catalogue(entry.kind, query))
         rows = [chosen(shown(entry, row), wanted.fields) for row in page.items]
         return json_answer({entry.plural: rows, entry.links: links(call, page, wanted.query.limit)})
 
@@ -120,7 +116,7 @@ def show(entry: Entry) -> Handler:
     """The handler that shows one."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        fields = [value for name, value in call.query if name == "fields" and value]
+        fields = call.values("fields")
         row = await services.store.catalogue_entry(entry.kind, key_of(entry, call))
         return json_answer({entry.name: chosen(shown(entry, row), fields)})
 

@@ -10,6 +10,7 @@ from evenkeel.api.octavia.build import persistence_of
 from evenkeel.api.octavia.places import NewId, Place, check_project, each_once, tags_of, vnic_type_of
 from evenkeel.api.octavia.rules import (
     HTTP_ATTRIBUTES,
+    HTTP_DEFAULTS,
     HTTP_MONITORS,
     check_members,
     check_monitor,
@@ -63,7 +64,6 @@ MONITOR_DEFAULTS: Changes = {
     "http_version": None,
     "domain_name": None,
 }
-_HTTP_DEFAULTS: Changes = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
 
 
 def given(body: Any, defaults: Mapping[str, Any]) -> Changes:
@@ -124,7 +124,7 @@ def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMo
     if current.type in HTTP_MONITORS:
         for name in HTTP_ATTRIBUTES:
             if name in changes and changes[name] is None:
-                changes[name] = _HTTP_DEFAULTS.get(name)
+                changes[name] = HTTP_DEFAULTS.get(name)
     # one that LBaaS v2 let overlap may do so as long as nobody says otherwise
     kept = not changes.keys() & {"delay", "timeout"}
     check_monitor(structs.replace(current, **changes), checks_may_overlap=body.CHECKS_MAY_OVERLAP or kept)

@@ -37,7 +37,7 @@ class CapabilityView(Value):
 
 async def listing(services: Services, call: Call) -> Answer:
     """All of them, by name."""
-    fields = [value for name, value in call.query if name == "fields" and value]
+    fields = call.values("fields")
     rows = await services.store.environments()
     shown = [
         chosen(ProviderView(name=row.name, description=row.description or f"{row.device_driver} devices"), fields)

@@ -7,11 +7,9 @@ from msgspec.structs import asdict
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
-from evenkeel.api.errors import BadList, Forbidden, unknown_input
-from evenkeel.api.lists import Filters, as_text, chosen, links, parse_list
+from evenkeel.api.errors import Forbidden, unknown_input
+from evenkeel.api.lists import Filters, as_text, chosen, links, page_of, parse_list
 from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
-from evenkeel.core.control import Page
-from evenkeel.core.errors import Invalid
 from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
 
 SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
@@ -33,19 +31,14 @@ def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
 async def listing(services: Services, call: Call) -> Answer:
     """Of projects that have limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
-    page = Page(items=())
-    if not wanted.empty:
-        try:
-            page = await services.store.list_quotas(wanted.query)
-        except Invalid as error:
-            raise BadList(str(error)) from error
+    page = await page_of(wanted, services.store.list_quotas)
     shown = [chosen(quota_view(row), wanted.fields) for row in page.items]
     return json_answer({"quotas": shown, "quotas_links": links(call, page, wanted.query.limit)})
 
 
 async def show(services: Services, call: Call) -> Answer:
     """Of one project, whether it has limits of its own or not."""
-    fields = [value for name, value in call.query if name == "fields" and value]
+    fields = call.values("fields")
     row = await services.store.quotas_of(project_of(call))
     return json_answer({"quota": chosen(quota_view(row), fields)})
 

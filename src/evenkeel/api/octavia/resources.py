@@ -5,12 +5,22 @@ from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.errors import BadList
-from evenkeel.api.lists import Filters, as_integer, as_moment, as_number, as_text, chosen, links, optional, parse_list
+from evenkeel.api.lists import (
+    Filters,
+    as_integer,
+    as_moment,
+    as_number,
+    as_text,
+    chosen,
+    links,
+    optional,
+    page_of,
+    parse_list,
+)
 from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.routing import Handler
-from evenkeel.core.control import Change, ListQuery, Page
-from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.control import Change, ListQuery
+from evenkeel.core.errors import NotFound
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.values import Value
 
@@ -237,7 +247,7 @@ def show(resource: Resource, parent: str = "") -> Handler:
     """The handler that shows one object. ``parent``: the path parameter that names its parent."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        fields = [value for name, value in call.query if name == "fields" and value]
+        fields = call.values("fields")
         row = await services.store.get(
             resource.kind,
             object_id(call, resource.title),
@@ -255,12 +265,7 @@ def listing(resource: Resource, parent: str = "") -> Handler:
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
         parent_id = parent_of(call, parent)
-        page = Page(items=())
-        if not wanted.empty:
-            try:
-                page = await services.store.list(resource.kind, wanted.query, parent_id=parent_id)
-            except Invalid as error:
-                raise BadList(str(error)) from error
+        page = await page_of(wanted, lambda query: services.store.list(resource.kind, query, parent_id=parent_id))
         shown = [chosen(resource.view(row), wanted.fields) for row in page.items]
         return json_answer({resource.plural: shown, f"{resource.plural}_links": links(call, page, wanted.query.limit)})
 

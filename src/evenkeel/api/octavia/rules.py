@@ -27,6 +27,8 @@ from evenkeel.core.model import (
 )
 
 HTTP_MONITORS = ("HTTP", "HTTPS")
+HTTP_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
+"""What null means to monitors of these types."""
 HTTP_ATTRIBUTES = ("http_method", "url_path", "expected_codes", "http_version", "domain_name")
 
 

@@ -5,14 +5,13 @@ from collections.abc import Awaitable, Callable
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.errors import BadList
-from evenkeel.api.lists import links, parse_list
+from evenkeel.api.lists import links, page_of, parse_list
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.agent_views import agent_view
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
 from evenkeel.core.control import Agent
-from evenkeel.core.errors import Invalid
 from evenkeel.core.standing import AgentState
 
 FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive", "admin_state_up", "state")
@@ -98,9 +97,6 @@ async def agent_load_balancers(services: Services, call: Call) -> Answer:
     """Load balancers the agent acts for or is home to."""
     wanted = parse_list(call, LOAD_BALANCERS.filters, services.limits)
     agent_id = object_id(call, "Agent")
-    try:
-        page = await services.store.load_balancers_on_agent(agent_id, wanted.query)
-    except Invalid as error:
-        raise BadList(str(error)) from error
+    page = await page_of(wanted, lambda query: services.store.load_balancers_on_agent(agent_id, query))
     shown = [LOAD_BALANCERS.view(row) for row in page.items]
     return json_answer({"loadbalancers": shown, "loadbalancers_links": links(call, page, wanted.query.limit)})

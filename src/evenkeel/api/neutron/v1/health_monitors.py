@@ -20,13 +20,12 @@ from evenkeel.api.octavia.change_requests import HealthMonitorChange
 from evenkeel.api.octavia.places import is_up, project_of
 from evenkeel.api.octavia.pools import change_health_monitor
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import HTTP_MONITORS, check_monitor
+from evenkeel.api.octavia.rules import HTTP_DEFAULTS, HTTP_MONITORS, check_monitor
 from evenkeel.core.capabilities import monitor_problems, refuse
 from evenkeel.core.model import HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 
-_HTTP_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
-_NAMES = ("delay", "timeout", "max_retries", *_HTTP_DEFAULTS, "admin_state_up")
+_NAMES = ("delay", "timeout", "max_retries", *HTTP_DEFAULTS, "admin_state_up")
 
 
 async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -> Answer:
@@ -43,7 +42,7 @@ async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -
 
 def _row(wanted: V1HealthMonitorNew, project_id: str, monitor_id: str) -> SharedMonitor:
     defaults = _defaults_of(wanted.type)
-    http = {name: getattr(wanted, name) or defaults[name] for name in _HTTP_DEFAULTS}
+    http = {name: getattr(wanted, name) or defaults[name] for name in HTTP_DEFAULTS}
     return SharedMonitor(
         id=monitor_id,
         project_id=project_id,
@@ -58,7 +57,7 @@ def _row(wanted: V1HealthMonitorNew, project_id: str, monitor_id: str) -> Shared
 
 def _defaults_of(monitor_type: str) -> dict[str, Any]:
     """What null means; attributes of HTTP mean nothing to other types."""
-    http = _HTTP_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(_HTTP_DEFAULTS)
+    http = HTTP_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_DEFAULTS)
     return {**http, "admin_state_up": True}
 
 

@@ -5,14 +5,13 @@ from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_integer, as_text
-from evenkeel.api.neutron.errors import bad_request
-from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.lists import Filters, as_integer, as_text, page_of
+from evenkeel.api.neutron.lists import listed, parse_list, shown
 from evenkeel.api.neutron.v1 import showing
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.routing import Handler
 from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.errors import NotFound
 from evenkeel.core.model import Member
 from evenkeel.core.values import Value
 
@@ -158,7 +157,7 @@ def show(collection: Collection) -> Handler:
 
     async def handle(services: Services, call: Call) -> Answer:
         row = await found(services, call, collection, object_id(call, collection.title))
-        return json_answer({collection.name: shown(collection.view(row), values_of(call, "fields"))})
+        return json_answer({collection.name: shown(collection.view(row), call.values("fields"))})
 
     return handle
 
@@ -173,12 +172,7 @@ def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], 
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, collection.filters, services.limits)
-        page = Page(items=())
-        if not wanted.empty:
-            try:
-                page = await read(services, call, wanted.query)
-            except Invalid as error:
-                raise bad_request(str(error)) from error
+        page = await page_of(wanted, lambda query: read(services, call, query))
         views = [collection.view(row) for row in page.items]
         return json_answer(listed(call, collection.plural, views, wanted, page))
 

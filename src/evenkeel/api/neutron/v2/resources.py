@@ -8,15 +8,12 @@ from msgspec.structs import replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.lists import ListRequest
-from evenkeel.api.neutron.errors import bad_request
-from evenkeel.api.neutron.lists import listed, parse_list, shown, values_of
+from evenkeel.api.lists import page_of
+from evenkeel.api.neutron.lists import listed, parse_list, shown
 from evenkeel.api.neutron.v2 import showing
 from evenkeel.api.octavia import resources as octavia
 from evenkeel.api.octavia.resources import Resource, object_id, parent_of
 from evenkeel.api.routing import Handler
-from evenkeel.core.control import Page
-from evenkeel.core.errors import Invalid
 
 T = TypeVar("T")
 
@@ -56,7 +53,7 @@ def show(resource: Resource, parent: str = "") -> Handler:
             parent_id=parent_of(call, parent),
             project_id=call.caller.scope,
         )
-        return json_answer({resource.name: shown(resource.view(row), values_of(call, "fields"))})
+        return json_answer({resource.name: shown(resource.view(row), call.values("fields"))})
 
     return handle
 
@@ -67,20 +64,11 @@ def listing(resource: Resource, parent: str = "") -> Handler:
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
         wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(wanted.query.filters)))
-        page = await page_of(services, resource, wanted, parent_of(call, parent))
+        parent_id = parent_of(call, parent)
+        page = await page_of(wanted, lambda query: services.store.list(resource.kind, query, parent_id=parent_id))
         return json_answer(listed(call, resource.plural, [resource.view(row) for row in page.items], wanted, page))
 
     return handle
-
-
-async def page_of(services: Services, resource: Resource, wanted: ListRequest, parent_id: str | None) -> Page:
-    """The objects asked for. Raises :class:`NeutronRefusal` (400)."""
-    if wanted.empty:
-        return Page(items=())
-    try:
-        return await services.store.list(resource.kind, wanted.query, parent_id=parent_id)
-    except Invalid as error:
-        raise bad_request(str(error)) from error
 
 
 _STORED = {"DEGRADED": ("DEGRADED", "ERROR"), "ONLINE": ("ONLINE", "DRAINING")}
