@@ -318,7 +318,7 @@ async def test_messages_of_a_consumer_killed_in_the_middle_of_its_work_are_not_l
     await eventually(lambda: len(recorder.got) == 2)
     victim.send_signal(signal.SIGKILL)
     await victim.wait()
-    await eventually(lambda: len(recorder.got) == 5, within_seconds=20)
+    await eventually(lambda: len(recorder.got) == 5)
     assert recorder.numbers() == Counter(range(5))
 
 

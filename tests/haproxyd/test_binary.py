@@ -1,9 +1,12 @@
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from evenkeel.haproxyd import binary
 from evenkeel.haproxyd.binary import BinaryUnusable, find_binary, parse_version
+from tests.demo.test_processes import is_there
+from tests.waiting import eventually
 
 
 def script(folder: Path, text: str) -> Path:
@@ -56,3 +59,15 @@ async def test_a_system_that_has_an_old_one_gets_the_one_of_the_package(tmp_path
 
 async def test_finds_the_one_of_the_system_or_of_the_package():
     assert (await find_binary(None)).release >= (2, 6)
+
+
+async def test_one_that_says_nothing_ends_with_those_who_asked_it(tmp_path):
+    silent, said = tmp_path / "haproxy", tmp_path / "pid"
+    silent.write_text(f"#!/bin/sh\necho $$ >{said}.new; mv {said}.new {said}; exec sleep 600\n")
+    silent.chmod(0o755)
+    asking = asyncio.create_task(find_binary(silent))
+    await eventually(said.exists)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert not is_there(int(said.read_text()))

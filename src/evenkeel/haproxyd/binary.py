@@ -106,9 +106,11 @@ async def _version_text(path: Path) -> str:
     try:
         output, _ = await asyncio.wait_for(process.communicate(), VERSION_TIMEOUT_SECONDS)
     except TimeoutError as error:
-        process.kill()
-        await process.wait()
         raise BinaryUnusable(f"haproxy = {path}: no answer to -v in {VERSION_TIMEOUT_SECONDS:.0f} s") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     return output.decode(errors="replace")
 
 

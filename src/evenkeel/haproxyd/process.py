@@ -178,7 +178,10 @@ class HaproxyProcess:
             cwd=self._directory, env=ENVIRONMENT, start_new_session=True,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
-        output, _ = await shell.communicate()
+        try:
+            output, _ = await shell.communicate()
+        finally:
+            await shell.wait()  # it ends at once, also where nobody waits for HAProxy any more
         if not output.strip().isdigit():
             raise HaproxyDown("HAProxy could not be started: /bin/sh failed")
         return int(output)
