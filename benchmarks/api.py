@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 
 from benchmarks.identities import CALLERS, OPENED
 
-from evenkeel.cmd.runtime import run_process, tune_collector
-
 CONNECTIONS = 16
 START_TIMEOUT_SECONDS = 30.0
 SUBNET_ID = "11111111-1111-4111-8111-111111111111"
@@ -51,6 +49,7 @@ async def serve(database: str, port: int, identity: str, folder: Path) -> None:
     import uvicorn
 
     from evenkeel.api.app import create_app
+    from evenkeel.cmd.runtime import tune_collector
     from evenkeel.core.control import Change, Environment
     from evenkeel.core.model import Subnet
     from evenkeel.network.builtin import BuiltinNetwork
@@ -258,7 +257,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        run_process(serve(options.database, options.serve, options.identity[0], options.folder))
+        from evenkeel.cmd.serving import run_serving
+
+        run_serving(serve(options.database, options.serve, options.identity[0], options.folder))
         return
     if options.database and len(options.identity) > 1:
         parser.error("--database: the next --identity would not find it empty")

@@ -22,12 +22,11 @@ from evenkeel.cmd.runtime import (
     SystemClock,
     new_id,
     on_stop_signal,
-    run_process,
     set_up_logs,
     start_bus,
     tune_collector,
 )
-from evenkeel.cmd.serving import server_of
+from evenkeel.cmd.serving import run_serving, server_of
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
@@ -61,7 +60,7 @@ def main() -> int:
         return 2
     set_up_logs(debug=conf.debug, name="controller")
     try:
-        run_process(run(conf))
+        run_serving(run(conf))
     except ValueError as error:
         log.error("configuration refused", reason=str(error))
         return 2

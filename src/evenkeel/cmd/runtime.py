@@ -7,11 +7,9 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 import structlog
-import uvloop
 
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.ports import Bus
@@ -32,12 +30,6 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Return after ``seconds``."""
         await asyncio.sleep(seconds)
-
-
-def run_process(main: Coroutine[Any, Any, None]) -> None:
-    """Run a process that serves many small requests: as ``asyncio.run``, on the quicker loop."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main)
 
 
 def new_id() -> str:

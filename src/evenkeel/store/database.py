@@ -115,7 +115,7 @@ class _Line:
             raise StoreUnavailable("the database is busy, out of reach or refused the operation") from error
 
     def _opened(self) -> Connection:
-        if self._connection is None or self._connection.closed or self._connection.invalidated:
+        if self._connection is None:
             self._connection = self.engine.connect()
         return self._connection
 

@@ -93,23 +93,6 @@ class Target(NamedTuple):
     """The pool that a member, or policy that a rule, must be in."""
 
 
-def lock(
-    connection: Connection,
-    target: Target,
-    *,
-    deadline_seconds: float,
-    values: dict[str, Any] | None = None,
-    mutable: Mutable | None = None,
-) -> Locked:
-    """Lock the load balancer of the target. One statement.
-
-    ``values`` are set on the load balancer by the same statement. Raises :class:`NotFound` for the target, or
-    :class:`Conflict` if it or its load balancer is marked deleted, or not in a status that ``mutable`` lets in.
-    """
-    locked = try_lock(connection, target, deadline_seconds=deadline_seconds, values=values, mutable=mutable)
-    return locked or refuse(connection, target)
-
-
 def try_lock(
     connection: Connection,
     target: Target,
@@ -118,7 +101,11 @@ def try_lock(
     values: dict[str, Any] | None = None,
     mutable: Mutable | None = None,
 ) -> Locked | None:
-    """As :func:`lock`, but None if there is no such live object and ``mutable`` is not asked for."""
+    """Lock the load balancer of the target; None if one of them is not there or marked deleted. One statement.
+
+    ``values`` are set on the load balancer by the same statement. With ``mutable`` never None: raises
+    :class:`NotFound` for the target, or :class:`Conflict` for one that is not in a status which ``mutable`` lets in.
+    """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
     statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), mutable)

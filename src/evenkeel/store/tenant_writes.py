@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from evenkeel.core.model import Child
 from evenkeel.store.part import Part
 from evenkeel.store.quota_check import check_quota, made
-from evenkeel.store.tenant_lock import Locked, Mutable, Target, lock, try_lock
+from evenkeel.store.tenant_lock import Locked, Mutable, Target, refuse, try_lock
 
 
 class TenantWrites(Part):
@@ -21,10 +21,9 @@ class TenantWrites(Part):
         *,
         values: dict[str, Any] | None = None,
     ) -> Locked:
-        """See :func:`evenkeel.store.tenant_lock.lock`."""
-        strict = mutable.when(self._options.strict_immutability)
-        deadline = self._options.pending_deadline_seconds
-        return lock(connection, target, deadline_seconds=deadline, values=values, mutable=strict)
+        """As :meth:`_try_lock`, but what is not there, or marked deleted, is refused: raises :class:`NotFound`,
+        :class:`Conflict`."""
+        return self._try_lock(connection, target, mutable, values=values) or refuse(connection, target)
 
     def _try_lock(
         self,

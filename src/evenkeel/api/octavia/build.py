@@ -1,7 +1,7 @@
 """From create requests to core values: pure planners. Ids come from ``new_id``; nothing is read or written."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia import requests
@@ -9,8 +9,6 @@ from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
 from evenkeel.api.octavia.places import NewId, Place, check_project, each_once, is_up, tags_of, vnic_type_of
 from evenkeel.api.octavia.rules import (
-    HTTP_DEFAULTS,
-    HTTP_MONITORS,
     check_listener,
     check_listener_ports,
     check_members,
@@ -20,6 +18,7 @@ from evenkeel.api.octavia.rules import (
     check_pool,
     checked_address,
     checked_cidrs,
+    http_defaults,
     member_address,
 )
 from evenkeel.api.octavia.tls_rules import refuse_empty_lists, settled_tls
@@ -135,7 +134,7 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
 def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: str, new_id: NewId) -> HealthMonitor:
     """A checked health monitor, with HTTP's defaults if it is one for HTTP or HTTPS."""
     check_project(body, place)
-    defaults: dict[str, Any] = HTTP_DEFAULTS if body.type in HTTP_MONITORS else dict.fromkeys(HTTP_DEFAULTS)
+    http = http_defaults(body.type)
     row = HealthMonitor(
         id=new_id(),
         pool_id=pool_id,
@@ -147,7 +146,7 @@ def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: st
         max_retries=body.max_retries,
         max_retries_down=body.max_retries_down or 3,
         name=body.name or "",
-        **{name: getattr(body, name) or defaults[name] for name in HTTP_DEFAULTS},
+        **{name: getattr(body, name) or default for name, default in http.items()},
         http_version=body.http_version,
         domain_name=body.domain_name,
         admin_state_up=is_up(body.admin_state_up),

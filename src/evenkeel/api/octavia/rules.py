@@ -191,6 +191,11 @@ def check_monitored(pool_protocol: str, monitor_type: str) -> None:
         )
 
 
+def http_defaults(monitor_type: str) -> dict[str, Any]:
+    """What null means; attributes of HTTP mean nothing to other types."""
+    return HTTP_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_DEFAULTS)
+
+
 def check_monitor(monitor: HealthMonitor, *, checks_may_overlap: bool = False) -> None:
     """Times, HTTP attributes and host header must fit together."""
     if monitor.timeout > monitor.delay and not checks_may_overlap:

@@ -20,7 +20,7 @@ from evenkeel.api.octavia.change_requests import HealthMonitorChange
 from evenkeel.api.octavia.places import is_up, project_of
 from evenkeel.api.octavia.pools import change_health_monitor
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import HTTP_DEFAULTS, HTTP_MONITORS, check_monitor
+from evenkeel.api.octavia.rules import HTTP_DEFAULTS, check_monitor, http_defaults
 from evenkeel.core.capabilities import monitor_problems, refuse
 from evenkeel.core.model import HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
@@ -56,9 +56,8 @@ def _row(wanted: V1HealthMonitorNew, project_id: str, monitor_id: str) -> Shared
 
 
 def _defaults_of(monitor_type: str) -> dict[str, Any]:
-    """What null means; attributes of HTTP mean nothing to other types."""
-    http = HTTP_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_DEFAULTS)
-    return {**http, "admin_state_up": True}
+    """What null means."""
+    return {**http_defaults(monitor_type), "admin_state_up": True}
 
 
 def _check(row: SharedMonitor) -> None:
