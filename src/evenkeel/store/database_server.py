@@ -21,12 +21,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from evenkeel.core.errors import Invalid, StoreUnavailable
 from evenkeel.store.database_base import Database, Op, T
 
-ATTEMPTS = 8
 GIVE_UP_SECONDS = 30.0
 """Nothing is begun again after so long: whoever waits for it has gone."""
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.02, 1.0
+"""At most, before an operation that was rolled back runs again; each pause may be twice as long as the one before."""
 CONNECT_SECONDS = 5.0
 STATEMENT_SECONDS = 30.0
-POOL_SECONDS = 10.0
+POOL_SECONDS = 20.0
 IDLE_SECONDS = 3
 """A transaction between two statements for so long is ended by the server. Its process is frozen or cut off, and would
 keep others from the rows that it locked; should it wake up, the transaction runs again."""
@@ -58,7 +59,8 @@ class ServerDatabase(Database):
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = False
         asked_to_stop = _cancellations()
-        for attempt in range(ATTEMPTS):
+        pause = FIRST_PAUSE_SECONDS
+        while True:
             try:
                 result = await (self._once_bare(engine, op) if bare else self._once(engine, op))
                 if _cancellations() > asked_to_stop:
@@ -69,7 +71,7 @@ class ServerDatabase(Database):
             except DBAPIError as error:
                 if problem := self.refuses_value(error):
                     raise Invalid(problem) from error
-                late = attempt == ATTEMPTS - 1 or time.monotonic() > give_up_at
+                late = time.monotonic() > give_up_at
                 if error.connection_invalidated and not replaced and not late:
                     replaced = True  # the pool has dropped its other old connections too
                     continue
@@ -83,8 +85,8 @@ class ServerDatabase(Database):
                 raise StoreUnavailable("the connection was lost during commit") from error.__cause__
             except SQLAlchemyError as error:
                 raise StoreUnavailable("the database refused the operation") from error
-            await asyncio.sleep(random.uniform(0.0, 0.02 * 2**attempt))
-        raise AssertionError("unreachable")
+            await asyncio.sleep(random.uniform(0.0, pause))
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
         async with engine.connect() as connection:
