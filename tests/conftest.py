@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.services import mariadb as maria
 from tests.services import postgres
 from tests.services import rabbitmq as rabbit
 
-settings.register_profile("busy machines", deadline=None)
+settings.register_profile("busy machines", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy machines")
 
 

@@ -12,8 +12,18 @@ from tests.waiting import eventually
 ROUNDS = 20
 HOSTS = ("host-1", "host-2")
 # home is never settled: the shard stays where the last takeover put it
-CONTROLLER = {"DEFAULT": {"session_ttl": 2.0, "settle_time": 3600.0, "schedule_interval": 0.1}}
-AGENT = {"DEFAULT": {"report_interval": 1.0, "keepalive_interval": 0.3, "status_interval": 5.0}}
+CONTROLLER = {"DEFAULT": {"session_ttl": 5.0, "settle_time": 3600.0, "schedule_interval": 0.1}}
+# it writes what the tenant asks for and nothing else, and a device's answer may wait for as long as it is frozen
+AGENT = {
+    "DEFAULT": {
+        "report_interval": 1.0,
+        "keepalive_interval": 0.3,
+        "status_interval": 5.0,
+        "service_resync_interval": 3600.0,
+    },
+    "bigip": {"request_timeout": 600.0},
+    "haproxy": {"request_timeout": 600.0},
+}
 
 
 class Catch(Protocol):

@@ -12,8 +12,14 @@ from evenkeel.demo.cluster import Cluster
 from tests.waiting import eventually
 
 LBAAS = "/v2.0/lbaas"
-PATIENCE_SECONDS = 90.0
+REQUEST_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 LIMIT_SECONDS = 180.0
+
+
+def session() -> aiohttp.ClientSession:
+    """For tenants."""
+    return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS))
 
 
 class Tenant:

@@ -5,13 +5,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster
 from tests.acceptance.frozen import AGENT, CONTROLLER, HOSTS, ROUNDS, late_write
-from tests.acceptance.tenant import Tenant
+from tests.acceptance.tenant import Tenant, session
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(1500)]
 
@@ -79,7 +78,7 @@ class Commit:
 async def test_the_late_write_of_a_frozen_agent_is_refused_by_the_guard_every_time(cluster: Cluster) -> None:
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
     made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http:
+    async with session() as http:
         tenant = Tenant(http, cluster.controllers, "frosty")
         await tenant.create(made["subnet"]["id"])
         for number in range(ROUNDS):

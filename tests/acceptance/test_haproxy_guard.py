@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from evenkeel.cli.client import API
@@ -14,7 +13,7 @@ from evenkeel.demo.sides.haproxy import HaproxySide
 from evenkeel.haproxyd import wire
 from tests.acceptance.frozen import AGENT, CONTROLLER, HOSTS, ROUNDS, late_write
 from tests.acceptance.gate import Gate
-from tests.acceptance.tenant import Tenant
+from tests.acceptance.tenant import Tenant, session
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(1500)]
 
@@ -82,7 +81,7 @@ async def test_the_late_write_of_a_frozen_agent_is_refused_by_the_daemon_every_t
     assert isinstance(cluster.side, HaproxySide)
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
     made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http:
+    async with session() as http:
         tenant = Tenant(http, cluster.controllers, "frosty")
         await tenant.create(made["subnet"]["id"])
         for number in range(ROUNDS):

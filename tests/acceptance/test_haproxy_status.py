@@ -5,13 +5,12 @@ import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
-from tests.acceptance.tenant import Tenant, settled
+from tests.acceptance.tenant import Tenant, session, settled
 from tests.acceptance.verdicts import MONITOR, failure_seconds
 from tests.acceptance.websites import create, website
 
@@ -38,7 +37,7 @@ async def test_a_members_failure_and_its_return_reach_the_api_without_a_look(clu
     place = choose_place(random.Random())
     body = {"subnet": {"name": "vips", "cidr": place.cidr}}
     subnet = (await asyncio.to_thread(cluster.client().post, f"{API}/subnets", body))["subnet"]
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http:
+    async with session() as http:
         tenant = Tenant(http, cluster.controllers, "watched")
         fields = website(subnet["id"], place.address, {"HTTP": place.port}, cluster.backend_ports, monitor=MONITOR)
         await create(tenant, fields)

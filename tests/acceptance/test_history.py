@@ -14,7 +14,7 @@ from tests.services.mariadb import MariaDB
 from tests.services.postgres import PostgreSQL
 from tests.services.rabbitmq import RabbitMQ
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(2400)]
 
 FAULT_SECONDS = 75.0
 

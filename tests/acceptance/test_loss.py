@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster, agent_name
-from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, acting, settled
+from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, acting, session, settled
 from tests.services.postgres import PostgreSQL
 from tests.services.rabbitmq import RabbitMQ
 from tests.waiting import eventually
@@ -30,7 +29,7 @@ async def cluster(tmp_path: Path, rabbitmq: RabbitMQ, postgresql_database: str) 
         database=postgresql_database,
         transport_url=rabbitmq.url,
         emulator_arguments=["--no-data-plane"],
-        controller_options={"DEFAULT": {"session_ttl": 3.0, "settle_time": 3.0}},
+        controller_options={"DEFAULT": {"session_ttl": 10.0, "settle_time": 3.0}},
         agent_options={"DEFAULT": {"report_interval": 2.0, "keepalive_interval": 0.5, "status_interval": 2.0}},
     )
     try:
@@ -46,10 +45,15 @@ async def cluster(tmp_path: Path, rabbitmq: RabbitMQ, postgresql_database: str) 
 async def tenants(cluster: Cluster) -> AsyncIterator[list[Tenant]]:
     subnet = {"subnet": {"name": "vips", "cidr": "203.0.113.0/24"}}
     made = await asyncio.to_thread(cluster.client().post, f"{API}/subnets", subnet)
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http:
+    async with session() as http:
         found = [Tenant(http, cluster.controllers, f"project-{n}") for n in range(TENANTS)]
         await asyncio.gather(*(tenant.create(made["subnet"]["id"]) for tenant in found))
         yield found
+
+
+async def somebody_acts(cluster: Cluster, tenant: Tenant) -> str:
+    """The host that serves the tenant, as soon as one does."""
+    return await eventually(lambda: acting(cluster, tenant), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
 
 
 async def write_until(stop: asyncio.Event, tenant: Tenant, numbers: Any) -> None:
@@ -98,10 +102,10 @@ async def test_kills_of_every_part_lose_nothing_that_was_acknowledged(
 
     try:
         await progress()
-        victim = await acting(cluster, tenants[0])
+        victim = await somebody_acts(cluster, tenants[0])
         cluster.kill(agent_name(victim))
         await progress()
-        await eventually(lambda: acting(cluster, tenants[0]), within_seconds=LIMIT_SECONDS, every_seconds=0.1)
+        await somebody_acts(cluster, tenants[0])
 
         cluster.kill("controller-2")
         await progress()
@@ -145,11 +149,10 @@ async def check_nothing_left(cluster: Cluster, tenants: list[Tenant]) -> None:
 
 async def test_an_agent_that_stops_hands_its_shards_over_at_once(cluster: Cluster, tenants: list[Tenant]) -> None:
     await settled(*tenants)
-    victim = await acting(cluster, tenants[0])
-    assert victim
+    victim = await somebody_acts(cluster, tenants[0])
     process = cluster.processes[agent_name(victim)]
     process.send(signal.SIGTERM)
-    assert await asyncio.to_thread(process.wait, 60.0)
+    assert await asyncio.to_thread(process.wait, LIMIT_SECONDS)
     events = (await cluster.ask("/events", limit=500))["events"]
     assert any(event["kind"] == "agent_stopped" for event in events)
 
@@ -163,7 +166,12 @@ async def test_a_second_process_of_the_same_host_is_refused(cluster: Cluster) ->
     """While the first lives, the twin waits for a dead predecessor's session, then gives way with exit code 3."""
     twin = cluster.twin("host-1")
     twin.start()
-    assert await asyncio.to_thread(twin.wait, 120.0), twin.tail()
+    assert await asyncio.to_thread(twin.wait, LIMIT_SECONDS), twin.tail()
     assert "duplicate" in twin.tail()
-    agents = (await cluster.ask("/agents"))["agents"]
-    assert [agent["alive"] for agent in agents if agent["host"] == "host-1"] == [True]
+
+    async def the_first_lives() -> bool:
+        agents = (await cluster.ask("/agents"))["agents"]
+        return [agent["alive"] for agent in agents if agent["host"] == "host-1"] == [True]
+
+    await eventually(the_first_lives, within_seconds=LIMIT_SECONDS)
+    assert cluster.processes[agent_name("host-1")].running

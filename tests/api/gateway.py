@@ -8,7 +8,7 @@ from uuid import uuid4
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.core.messages import Register
-from evenkeel.core.ports import Store
+from evenkeel.core.ports import Network, Store
 from evenkeel.core.statuses import HaType
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
@@ -20,8 +20,8 @@ AGENT_ID = "agent-1"
 
 
 @asynccontextmanager
-async def gateway(store: Store) -> AsyncIterator[Client]:
-    """A client of the API with one agent."""
+async def gateway(store: Store, network: Network | None = None) -> AsyncIterator[Client]:
+    """A client of the API with one agent. ``network``: the built-in one unless told otherwise."""
     await store.register(
         Register(
             agent_id=AGENT_ID,
@@ -35,7 +35,11 @@ async def gateway(store: Store) -> AsyncIterator[Client]:
         ttl_seconds=3600.0,
     )
     app = create_app(
-        store=store, network=BuiltinNetwork(store), driver=Sink(), default_provider="dev", identity=TrustedHeaders()
+        store=store,
+        network=network or BuiltinNetwork(store),
+        driver=Sink(),
+        default_provider="dev",
+        identity=TrustedHeaders(),
     )
     async with Client.of(app) as client:
         yield client

@@ -21,6 +21,8 @@ from evenkeel.store.sql_store import open_store
 from tests.api.subnet import SUBNET
 
 START_SECONDS = 60.0
+KEPT_SECONDS = 3600
+"""An idle connection stays open: a client that was held up may send just when the server's five seconds are over."""
 
 
 class InstantAgent:
@@ -107,7 +109,15 @@ class LiveServer:
         app = create_app(
             store=store, network=BuiltinNetwork(store), driver=agent, default_provider="dev", identity=self._identity
         )
-        config = uvicorn.Config(app, host="127.0.0.1", port=0, access_log=False, log_level="error", lifespan="off")
+        config = uvicorn.Config(
+            app,
+            host="127.0.0.1",
+            port=0,
+            access_log=False,
+            log_level="error",
+            lifespan="off",
+            timeout_keep_alive=KEPT_SECONDS,
+        )
         self._server = uvicorn.Server(config)
         try:
             await self._server.serve()

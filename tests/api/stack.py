@@ -17,6 +17,8 @@ from tests.api.subnet import SUBNET
 from tests.waiting import eventually
 
 START_SECONDS = 120.0
+SESSION_SECONDS = 120.0
+"""The agent lives on when the machine stands still: clients are tested here, not how agents are lost."""
 PROVIDER = "dev"
 HOST = "host-1"
 GREEN = msgspec.structs.replace(
@@ -66,7 +68,7 @@ class Stack:
                 answer = await client.post("/evenkeel/v1/subnets", json={"subnet": subnet_body(subnet)})
                 assert answer.status_code == 201, answer.text
             self._start_agent()
-            await eventually(lambda: agent_is_up(client))
+            await eventually(lambda: agent_is_up(client), within_seconds=START_SECONDS)
 
     async def _start_controller(self, name: str) -> None:
         file = self._workshop.announcement(f"{name}.url")
@@ -75,6 +77,8 @@ class Stack:
                 "transport_url": self._bus,
                 "environments": f"{PROVIDER}:noop",
                 "schedule_interval": 0.1,
+                "session_ttl": SESSION_SECONDS,
+                "suspicion_interval": 0.0,
             },
             "database": {"connection": f"sqlite:///{self._workshop.directory}/evenkeel.db"},
             "api": {"bind_port": 0, "endpoint_file": file},

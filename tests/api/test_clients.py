@@ -3,10 +3,6 @@
 Every command and every method: ``test_command_line_clients.py``, ``test_sdk_clients.py``.
 """
 
-import asyncio
-import json
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,12 +12,11 @@ import pytest
 from openstack import exceptions
 
 from tests.api import bodies
+from tests.api.client_process import openstack_process
 from tests.api.stack import Stack
 
-COMMAND_SECONDS = 120.0
-
 # the client warns of its own future, which is not ours
-pytestmark = [pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")]
+pytestmark = [pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"), pytest.mark.timeout(600)]
 
 
 @pytest.fixture
@@ -53,24 +48,12 @@ def test_sdk_tells_the_fault(sdk: Any) -> None:
 
 async def command(url: str, home: Path, *words: str) -> Any:
     """Run ``openstack loadbalancer …``; its JSON output."""
-    program = Path(sys.executable).with_name("openstack")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "OS_AUTH_TYPE": "none", "OS_ENDPOINT": url}
-    process = await asyncio.create_subprocess_exec(
-        program,
-        "loadbalancer",
-        *words,
-        env=environment,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(COMMAND_SECONDS):
-        output, errors = await process.communicate()
-    assert process.returncode == 0, f"openstack loadbalancer {' '.join(words)}: {errors.decode()}"
-    return json.loads(output) if output.strip() else None
+    done = await openstack_process(home, {"OS_AUTH_TYPE": "none", "OS_ENDPOINT": url}, *words)
+    assert done.code == 0, f"openstack loadbalancer {' '.join(words)}: {done.errors}"
+    return done.shown
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 async def test_command_line_as_a_process_creates_waits_shows_and_deletes_by_name(stack: Stack, tmp_path: Path) -> None:
     shown = ("-f", "json")
     made = await command(

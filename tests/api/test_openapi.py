@@ -24,7 +24,8 @@ CHECKS = {
     # the document leaves out what every path answers to a method it does not have
     "unsupported_method": {"enabled": True},
 }
-schema = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict({"checks": CHECKS}))
+CONFIG = {"checks": CHECKS, "request-timeout": 120.0}  # its own ten seconds are no more than a machine may stand still
+schema = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
 
 
 async def test_document_is_served_and_names_every_public_operation_once(api: Client) -> None:

@@ -23,7 +23,7 @@ from schemathesis.config import SchemathesisConfig
 
 from tests.api import bodies
 from tests.api.live import LiveServer
-from tests.api.test_openapi import CHECKS, DOCUMENT
+from tests.api.test_openapi import CONFIG, DOCUMENT
 
 EXAMPLES = int(os.environ.get("EVENKEEL_TEST_STATEFUL_EXAMPLES", "4"))
 STEPS = 25
@@ -111,7 +111,7 @@ def linked(document: Any) -> Any:
     return {**document, "paths": paths}
 
 
-schema = schemathesis.openapi.from_dict(linked(DOCUMENT), config=SchemathesisConfig.from_dict({"checks": CHECKS}))
+schema = schemathesis.openapi.from_dict(linked(DOCUMENT), config=SchemathesisConfig.from_dict(CONFIG))
 _WITHIN_OTHERS = ("members", "rules", "healthmonitors", "flavors", "flavorprofiles")
 PARTS = {
     **{kind: f"/v2/lbaas/{kind}" for kind in KINDS if kind not in _WITHIN_OTHERS},

@@ -36,6 +36,8 @@ TRIES = 20
 ADDRESS = "10.10.7.7"
 LBAAS = "/v2/lbaas"
 
+pytestmark = pytest.mark.timeout(900)  # the first test of a process starts servers
+
 
 @pytest.fixture(params=WITH_GALERA)
 def backend(request: pytest.FixtureRequest) -> str:
@@ -53,16 +55,17 @@ class Controllers(NamedTuple):
     async def together(self, method: str, path: str, body: Any) -> list[httpx.Response]:
         """The answers to ``MANY`` requests at once, ``body(number)`` each, half of them by each controller."""
         calls = (
-            _settled((self.first, self.second)[number % 2], method, LBAAS + path, body(number))
+            _settled((self.first, self.second)[number % 2].http, method, LBAAS + path, body(number))
             for number in range(MANY)
         )
         return await asyncio.gather(*calls)
 
 
-async def _settled(client: Client, method: str, path: str, body: Any) -> httpx.Response:
-    """The answer. Nodes of a cluster roll one of two back that meet; who always loses is told 503, to try again."""
+async def _settled(http: httpx.AsyncClient, method: str, url: str, body: Any) -> httpx.Response:
+    """The answer. Nodes of a cluster roll one of two back that meet, and processes wait only so long for the file of
+    SQLite; who always loses is told 503, to try again."""
     for _ in range(TRIES):
-        answer = await client.http.request(method, path, json=body)
+        answer = await http.request(method, url, json=body)
         if answer.status_code != 503:
             break
     return answer
@@ -147,7 +150,7 @@ async def test_real_controllers_make_one_of_many_on_one_address(stack: Stack) ->
     limits = httpx.Limits(max_connections=MANY)
     async with httpx.AsyncClient(timeout=120.0, limits=limits) as http:
         calls = (
-            http.post(f"{stack.urls[number % 2]}{LBAAS}/loadbalancers", json=on_one_address(number))
+            _settled(http, "POST", f"{stack.urls[number % 2]}{LBAAS}/loadbalancers", on_one_address(number))
             for number in range(MANY)
         )
         answers = await asyncio.gather(*calls)

@@ -6,19 +6,26 @@ from pathlib import Path
 
 import pytest
 
+from tests.bus.patience import be_patient
 from tests.bus.transports import Amqp, Embedded, Memory, Transport
 from tests.services.rabbitmq import RabbitMQ
 
 
 @pytest.fixture
-def broker(rabbitmq: RabbitMQ) -> RabbitMQ:
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No limit of a bus passes because the machine is slow."""
+    be_patient(monkeypatch.setattr)
+
+
+@pytest.fixture
+def broker(rabbitmq: RabbitMQ, patience: None) -> RabbitMQ:
     """RabbitMQ, running whatever the test before did to it."""
     rabbitmq.start()
     return rabbitmq
 
 
 @pytest.fixture(params=["memory", "embedded", pytest.param("amqp", marks=pytest.mark.services)])
-async def transport(request: pytest.FixtureRequest) -> AsyncIterator[Transport]:
+async def transport(request: pytest.FixtureRequest, patience: None) -> AsyncIterator[Transport]:
     """Each transport in turn."""
     with tempfile.TemporaryDirectory(prefix="bus") as directory:
         if request.param == "amqp":
@@ -32,7 +39,7 @@ async def transport(request: pytest.FixtureRequest) -> AsyncIterator[Transport]:
 
 
 @pytest.fixture
-async def embedded() -> AsyncIterator[Embedded]:
+async def embedded(patience: None) -> AsyncIterator[Embedded]:
     """The embedded transport alone."""
     with tempfile.TemporaryDirectory(prefix="bus") as directory:
         opened = Embedded(Path(directory))

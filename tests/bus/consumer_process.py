@@ -10,6 +10,7 @@ import structlog
 
 from evenkeel.bus.factory import open_bus
 from evenkeel.core.messages import AnyMessage, AnyReply
+from tests.bus.patience import be_patient
 
 
 async def _take_and_hang(message: AnyMessage) -> AnyReply | None:
@@ -19,6 +20,7 @@ async def _take_and_hang(message: AnyMessage) -> AnyReply | None:
 
 
 async def main(url: str, queue: str) -> None:
+    be_patient(setattr)
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     bus = open_bus(url, name="victim")
     await bus.start()

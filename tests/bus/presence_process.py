@@ -9,9 +9,11 @@ import sys
 import structlog
 
 from evenkeel.bus.factory import open_bus
+from tests.bus.patience import be_patient
 
 
 async def main(url: str, *names: str) -> None:
+    be_patient(setattr)
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     bus = open_bus(url, name="announcer")
     await bus.start()

@@ -1,20 +1,20 @@
 """What every transport promises. The same tests run on all of them."""
 
 import asyncio
-import signal
-import sys
 from collections import Counter
-from pathlib import Path
+from collections.abc import Awaitable
+from typing import Any
 
 import pytest
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
+from evenkeel.bus.work import Workers
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageTooLarge
 from evenkeel.core.messages import AnyMessage, AnyReply, Done, Keepalive, Refused, WorkHint
+from evenkeel.core.ports import Subscription
+from tests.bus.children import child
 from tests.bus.transports import CALL, HINT, Transport, hint
 from tests.waiting import eventually
-
-ROOT = Path(__file__).parents[2]
 
 
 class Recorder:
@@ -55,12 +55,13 @@ async def test_messages_sent_before_anybody_consumes_are_delivered(transport: Tr
 
 async def test_no_more_than_the_given_number_are_worked_on_at_once(transport: Transport) -> None:
     bus = await transport.bus()
-    running, most, finished = 0, 0, 0
+    running, most, finished, release = 0, 0, 0, asyncio.Event()
 
     async def work(message: AnyMessage) -> None:
         nonlocal running, most, finished
         running += 1
         most = max(most, running)
+        await release.wait()
         await asyncio.sleep(0.02)
         running -= 1
         finished += 1
@@ -68,6 +69,8 @@ async def test_no_more_than_the_given_number_are_worked_on_at_once(transport: Tr
     await bus.consume(transport.queue, work, concurrency=3)
     for number in range(12):
         await bus.send(transport.queue, hint(number))
+    await eventually(lambda: running == 3)
+    release.set()
     await eventually(lambda: finished == 12)
     assert most == 3
 
@@ -133,13 +136,19 @@ async def test_a_call_made_before_anybody_consumes_is_answered(transport: Transp
 
 
 async def test_a_call_that_nobody_answers_times_out_and_is_not_delivered_later(transport: Transport) -> None:
-    bus = await transport.bus()
+    caller, bus = await transport.bus(), await transport.bus()
     with pytest.raises(CallTimeout):
-        await bus.call(transport.queue, CALL, timeout_seconds=0.3)
-    await asyncio.sleep(0.5)  # a broker counts from when it got the call
+        await caller.call(transport.queue, CALL, timeout_seconds=0.3)
+    await caller.close()
+    await bus.send(transport.queue, HINT)
+
+    async def only_the_hint_is_left() -> bool:
+        """A broker counts from when it got the call."""
+        return await transport.waiting() == 1
+
+    await eventually(only_the_hint_is_left)
     recorder = Recorder(Done())
     await bus.consume(transport.queue, recorder, concurrency=1)
-    await bus.send(transport.queue, HINT)
     await eventually(lambda: len(recorder.got) > 0)
     assert recorder.got == [HINT]
     assert await transport.dead() == []
@@ -247,7 +256,38 @@ async def test_closing_a_subscription_waits_for_work_under_way_and_takes_no_more
     assert finished == [hint(1)]
 
 
-async def test_work_of_a_cancelled_close_goes_to_another_consumer(transport: Transport) -> None:
+async def cancel_close(subscription: Subscription, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Close, and give that up when it waits for the work under way."""
+    waits, drain = asyncio.Event(), Workers.drain
+
+    async def seen(workers: Workers, after: Awaitable[object]) -> None:
+        async def then_say_so() -> None:
+            await after
+            waits.set()
+
+        await drain(workers, then_say_so())
+
+    monkeypatch.setattr(Workers, "drain", seen)
+    closing = asyncio.create_task(subscription.close())
+    await waits.wait()
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+
+
+async def cancel_close_at_once(subscription: Subscription, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Close, and give that up before anything is answered."""
+    closing = asyncio.create_task(subscription.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+
+
+@pytest.mark.parametrize("cancel_close", [cancel_close, cancel_close_at_once])
+async def test_work_of_a_cancelled_close_goes_to_another_consumer(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, cancel_close: Any
+) -> None:
     bus, other = await transport.bus(), await transport.bus()
     started = asyncio.Event()
 
@@ -258,9 +298,7 @@ async def test_work_of_a_cancelled_close_goes_to_another_consumer(transport: Tra
     subscription = await bus.consume(transport.queue, hang, concurrency=1)
     await bus.send(transport.queue, HINT)
     await started.wait()
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.1):
-            await subscription.close()
+    await cancel_close(subscription, monkeypatch)
     recorder = Recorder()
     await other.consume(transport.queue, recorder, concurrency=1)
     await eventually(lambda: recorder.got == [HINT])
@@ -298,26 +336,15 @@ async def test_messages_of_a_consumer_killed_in_the_middle_of_its_work_are_not_l
     if not transport.durable:
         pytest.skip("has no separate processes")
     bus = await transport.bus()
-    victim = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.bus.consumer_process",
-        transport.url,
-        transport.queue,
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert victim.stdout is not None
-    assert await victim.stdout.readline() == b"ready\n"
-    for number in range(5):
-        await bus.send(transport.queue, hint(number))
-    taken = {await victim.stdout.readline() for _ in range(3)}
-    assert len(taken) == 3
     recorder = Recorder()
-    await bus.consume(transport.queue, recorder, concurrency=2)
-    await eventually(lambda: len(recorder.got) == 2)
-    victim.send_signal(signal.SIGKILL)
-    await victim.wait()
+    async with child("tests.bus.consumer_process", transport.url, transport.queue) as victim:
+        assert victim.stdout is not None
+        for number in range(5):
+            await bus.send(transport.queue, hint(number))
+        taken = {await victim.stdout.readline() for _ in range(3)}
+        assert len(taken) == 3
+        await bus.consume(transport.queue, recorder, concurrency=2)
+        await eventually(lambda: len(recorder.got) == 2)
     await eventually(lambda: len(recorder.got) == 5)
     assert recorder.numbers() == Counter(range(5))
 

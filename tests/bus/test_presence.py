@@ -2,34 +2,27 @@
 
 import asyncio
 import signal
-import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import Done
 from evenkeel.core.ports import Bus
-from tests.bus.test_contract import ROOT, Recorder
+from tests.bus.children import child
+from tests.bus.test_contract import Recorder
 from tests.bus.transports import CALL, HINT, Transport
 from tests.waiting import eventually
 
 
-async def _announcer(transport: Transport, *names: str) -> asyncio.subprocess.Process:
-    """Another process that announces the names."""
+@asynccontextmanager
+async def _announcer(transport: Transport, *names: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Another process that announces the names; killed in the end."""
     if not transport.durable:
         pytest.skip("has no separate processes")
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.bus.presence_process",
-        transport.url,
-        *names,
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"ready\n"
-    return process
+    async with child("tests.bus.presence_process", transport.url, *names) as process:
+        yield process
 
 
 async def _gone(bus: Bus, name: str) -> bool:
@@ -120,24 +113,18 @@ async def test_many_may_look_for_one_name_at_once_and_give_up(transport: Transpo
 async def test_a_killed_process_is_gone_and_the_next_one_does_not_inherit_its_names(transport: Transport) -> None:
     watcher = await transport.bus()
     names = [transport.name(number) for number in range(3)]
-    process = await _announcer(transport, *names)
-    assert [await watcher.present(name) for name in names] == [True] * 3
-    process.kill()
-    await process.wait()
+    async with _announcer(transport, *names):
+        assert [await watcher.present(name) for name in names] == [True] * 3
     for name in names:
         await eventually(lambda name=name: _gone(watcher, name))
-    successor = await _announcer(transport, transport.name(4))
-    assert await watcher.present(transport.name(4)) is True
-    assert [await watcher.present(name) for name in names] == [False] * 3
-    successor.kill()
-    await successor.wait()
+    async with _announcer(transport, transport.name(4)):
+        assert await watcher.present(transport.name(4)) is True
+        assert [await watcher.present(name) for name in names] == [False] * 3
 
 
 async def test_a_frozen_process_is_still_there(transport: Transport) -> None:
     watcher = await transport.bus()
-    process = await _announcer(transport, transport.name())
-    process.send_signal(signal.SIGSTOP)
-    assert [await watcher.present(transport.name()) for _ in range(20)] == [True] * 20
-    process.kill()
-    await process.wait()
+    async with _announcer(transport, transport.name()) as process:
+        process.send_signal(signal.SIGSTOP)
+        assert [await watcher.present(transport.name()) for _ in range(20)] == [True] * 20
     await eventually(lambda: _gone(watcher, transport.name()))

@@ -9,6 +9,7 @@ from pathlib import Path
 import aio_pika
 
 from evenkeel.bus.amqp.topology import DEAD_QUEUE, declare_queue
+from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.factory import open_bus
 from evenkeel.bus.memory import shared_hub
 from evenkeel.core.messages import Keepalive, WorkHint
@@ -16,6 +17,8 @@ from evenkeel.core.ports import Bus
 
 HINT = WorkHint(shard_id="shard", load_balancer_ids=("lb-1",))
 CALL = Keepalive(agent_id="agent", session_id="session")
+FILE_SECONDS = 120.0
+"""How long a test waits for the queue file, which the buses have one after the other."""
 
 
 def hint(number: int) -> WorkHint:
@@ -53,6 +56,10 @@ class Transport:
         """What was set aside from the queue."""
         raise NotImplementedError
 
+    async def waiting(self) -> int:
+        """How many messages of the queue a consumer would get."""
+        raise NotImplementedError
+
     async def close(self) -> None:
         """Close all buses."""
         for bus in self._buses:
@@ -75,6 +82,9 @@ class Memory(Transport):
     async def dead(self) -> list[bytes]:
         return [message.raw for message in self._hub.dead if message.queue == self.queue]
 
+    async def waiting(self) -> int:
+        return sum(not item.expired() for item in self._hub.queue(self.queue)._items)
+
 
 class Embedded(Transport):
     """A queue file."""
@@ -86,13 +96,18 @@ class Embedded(Transport):
         super().__init__(f"embedded://{self.path}")
 
     async def put_raw(self, raw: bytes) -> None:
-        with contextlib.closing(sqlite3.connect(self.path, timeout=10.0)) as file, file:
+        with contextlib.closing(sqlite3.connect(self.path, timeout=FILE_SECONDS)) as file, file:
             file.execute("INSERT OR IGNORE INTO queue VALUES (?, 0, 0, 0)", (self.queue,))
             file.execute("INSERT INTO message (queue, available_at, body) VALUES (?, 0, ?)", (self.queue, raw))
 
     async def dead(self) -> list[bytes]:
-        with contextlib.closing(sqlite3.connect(self.path, timeout=10.0)) as file:
+        with contextlib.closing(sqlite3.connect(self.path, timeout=FILE_SECONDS)) as file:
             return [row[0] for row in file.execute("SELECT body FROM dead WHERE queue = ?", (self.queue,))]
+
+    async def waiting(self) -> int:
+        statement = "SELECT COUNT(*) FROM message WHERE queue = ? AND (expires_at IS NULL OR expires_at > ?)"
+        with contextlib.closing(sqlite3.connect(self.path, timeout=FILE_SECONDS)) as file:
+            return int(file.execute(statement, (self.queue, now())).fetchone()[0])
 
 
 class Amqp(Transport):
@@ -116,10 +131,22 @@ class Amqp(Transport):
             await declare_queue(channel, self.queue)
             queue = await channel.get_queue(DEAD_QUEUE)
             while (message := await queue.get(no_ack=True, fail=False)) is not None:
-                self._dead.append(message.body)
+                if message.headers.get("x-first-death-queue") == self.queue:  # others were left by earlier tests
+                    self._dead.append(message.body)
 
         await self._with_channel(fetch)
         return self._dead
+
+    async def waiting(self) -> int:
+        found = 0
+
+        async def count(channel: aio_pika.abc.AbstractChannel) -> None:
+            nonlocal found
+            queue = await declare_queue(channel, self.queue)
+            found = int(queue.declaration_result.message_count or 0)
+
+        await self._with_channel(count)
+        return found
 
     async def _with_channel(self, action: Callable[[aio_pika.abc.AbstractChannel], Awaitable[None]]) -> None:
         async with await aio_pika.connect(self.url) as connection, connection.channel() as channel:

@@ -9,6 +9,8 @@ import pytest
 from evenkeel.cli.main import main
 from tests.cli.stub import Stub, served
 
+PATIENCE_SECONDS = "60"
+
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
@@ -39,7 +41,7 @@ def evenkeel(stub: Stub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
     def run(*words: str, endpoint: str | None = None) -> Ran:
         try:
-            code = main(["--endpoint", endpoint or stub.url, *words])
+            code = main(["--endpoint", endpoint or stub.url, "--timeout", PATIENCE_SECONDS, *words])
         except SystemExit as exit_:
             code = int(exit_.code or 0)
         out, err = capsys.readouterr()

@@ -13,7 +13,7 @@ from tests.cli.conftest import Run
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A controller of our own; its environment is ``demo``."""
-    cluster = Cluster(tmp_path_factory.mktemp("controller"))
+    cluster = Cluster(tmp_path_factory.mktemp("controller"), start_seconds=240.0)
     try:
         yield asyncio.run(cluster.start_controller(1))
     finally:

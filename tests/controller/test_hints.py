@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from evenkeel.controller.hints import Hints
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.errors import BusUnavailable
@@ -17,23 +19,25 @@ class SlowBus:
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
+        self.asked = 0
         self.open = asyncio.Event()
         self.down = False
 
     async def send(self, _queue: str, message: Any) -> None:
+        self.asked += 1
         await self.open.wait()
         if self.down:
             raise BusUnavailable("down")
         self.sent.append(message)
 
 
-async def test_hints_for_one_shard_become_one_message_while_the_bus_is_slow() -> None:
+async def test_hints_for_one_shard_become_one_message_while_the_bus_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenkeel.controller.hints.SEND_SECONDS", 3600.0)
     bus: Any = SlowBus()
     hints = Hints(bus)
     task = asyncio.create_task(hints.run())
     hints.work(OWNER, "lb-0")
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await eventually(lambda: bus.asked)
     for n in range(1, 10):
         hints.work(OWNER, f"lb-{n % 3}")
     bus.open.set()
@@ -49,7 +53,7 @@ async def test_a_bus_that_is_down_costs_the_hint_and_nothing_else() -> None:
     hints = Hints(bus)
     task = asyncio.create_task(hints.run())
     hints.work(OWNER, "lb-1")
-    await asyncio.sleep(0.01)
+    await eventually(lambda: bus.asked)
     bus.down = False
     hints.work(OWNER, "lb-2")
     await eventually(lambda: len(bus.sent) == 1)

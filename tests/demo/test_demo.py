@@ -11,11 +11,12 @@ from evenkeel.demo.sides.leftovers import haproxies_of
 
 
 @pytest.mark.acceptance
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_demo_keeps_its_promises(tmp_path: Path, device: str) -> None:
     home = tmp_path / "demo"
     command = [sys.executable, "-m", "evenkeel.demo", "--once", "--device", device, "--directory", str(home)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=840, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "all as promised" in ran.stdout
     failed = next(line for line in ran.stdout.splitlines() if "requests failed" in line)

@@ -66,11 +66,13 @@ async def test_they_end_with_a_starter_that_was_killed(
         "print('up', flush=True); time.sleep(600)"
     )
     starter = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=subprocess.PIPE)
-    assert starter.stdout is not None
-    assert await starter.stdout.readline() == b"up\n"
-    assert is_there(lookalikes[0].pid)
-    starter.kill()
-    await starter.wait()
+    try:
+        assert starter.stdout is not None
+        assert await starter.stdout.readline() == b"up\n"
+        assert is_there(lookalikes[0].pid)
+    finally:
+        starter.kill()
+        await starter.wait()
     await ended(lookalikes[0])
 
 

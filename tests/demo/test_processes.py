@@ -11,6 +11,7 @@ import pytest
 from evenkeel.demo.processes import Process, ProcessFailed, stop_all
 from tests.waiting import eventually
 
+WORD_SECONDS = 120.0
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 STUBBORN = [
     sys.executable,
@@ -23,7 +24,7 @@ def is_there(pid: int) -> bool:
     """Does a process with this id exist, other than as a zombie?"""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # before the file was opened, or between that and reading
         return False
 
 
@@ -31,7 +32,7 @@ async def started(command: list[str], log: Path) -> Process:
     """A process that has printed its first word."""
     process = Process("sleeper", command, log=log)
     process.start()
-    await process.until(lambda: "up" in process.tail(), "its word", timeout_seconds=30)
+    await process.until(lambda: "up" in process.tail(), "its word", timeout_seconds=WORD_SECONDS)
     return process
 
 
@@ -46,7 +47,7 @@ async def test_a_process_can_be_started_again_and_its_log_goes_on(tmp_path: Path
     process = await started(SLEEP, tmp_path / "log")
     process.kill()
     process.start()
-    await process.until(lambda: process.tail().count("up") == 2, "its second word", timeout_seconds=30)
+    await process.until(lambda: process.tail().count("up") == 2, "its second word", timeout_seconds=WORD_SECONDS)
     process.kill()
 
 
@@ -54,7 +55,7 @@ async def test_a_process_that_ends_early_is_reported_with_the_end_of_its_log(tmp
     process = Process("failing", [sys.executable, "-c", "raise SystemExit('no luck')"], log=tmp_path / "log")
     process.start()
     with pytest.raises(ProcessFailed, match=r"failing \(exit code 1\)(.|\n)*no luck"):
-        await process.until(lambda: False, "wonders", timeout_seconds=30)
+        await process.until(lambda: False, "wonders", timeout_seconds=WORD_SECONDS)
 
 
 async def test_a_process_that_is_not_ready_in_time_is_reported(tmp_path: Path) -> None:
@@ -80,9 +81,11 @@ async def test_children_die_with_a_parent_that_was_killed(tmp_path: Path) -> Non
         "print(child.pid, flush=True); time.sleep(600)"
     )
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=subprocess.PIPE)
-    assert parent.stdout is not None
-    child = int(await parent.stdout.readline())
-    assert is_there(child)
-    parent.kill()
-    await parent.wait()
+    try:
+        assert parent.stdout is not None
+        child = int(await parent.stdout.readline())
+        assert is_there(child)
+    finally:
+        parent.kill()
+        await parent.wait()
     await eventually(lambda: not is_there(child))

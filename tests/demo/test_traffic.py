@@ -1,6 +1,8 @@
 """Traffic counts what clients would notice, and hides nothing."""
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -18,7 +20,8 @@ async def server(serve: Serve) -> AsyncIterator[int]:
     """A server on a free port."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await serve(reader, writer)
+        with contextlib.suppress(EOFError, OSError):  # the client has gone
+            await serve(reader, writer)
         writer.close()
 
     running = await asyncio.start_server(handle, "127.0.0.1", 0)
@@ -30,8 +33,11 @@ async def traffic_until(port: int, enough: Callable[[Counts], bool]) -> Counts:
     """Run traffic until there is enough of it."""
     traffic = Traffic("127.0.0.1", port, clients=2, pause_seconds=0.001)
     traffic.start()
-    await eventually(lambda: enough(traffic.counts))
-    return await traffic.stop()
+    try:
+        await eventually(lambda: enough(traffic.counts))
+    finally:
+        counts = await traffic.stop()
+    return counts
 
 
 async def test_good_answers_are_counted_by_backend_over_kept_and_one_shot_connections() -> None:
@@ -45,13 +51,7 @@ async def test_good_answers_are_counted_by_backend_over_kept_and_one_shot_connec
             writer.write(answer_of("backend-1"))
             more = keeps_alive(head)
 
-    async def patient(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await good(reader, writer)
-        except asyncio.IncompleteReadError:
-            return
-
-    async with server(patient) as port:
+    async with server(good) as port:
         counts = await traffic_until(port, lambda counts: counts.sent > 20)
     assert counts.failed == 0
     assert counts.answers["backend-1"] == counts.sent
@@ -69,9 +69,10 @@ async def test_a_connection_closed_without_an_answer_is_a_failure() -> None:
 
 
 async def test_nobody_there_is_a_failure() -> None:
-    async with server(lambda reader, writer: asyncio.sleep(0)) as port:
-        pass
-    assert (await traffic_until(port, lambda counts: counts.failed > 1)).first_failure
+    with socket.socket() as nobody:  # the port is taken, so that nobody else listens on it meanwhile
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        assert (await traffic_until(port, lambda counts: counts.failed > 1)).first_failure
 
 
 async def test_a_status_other_than_200_is_a_failure() -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import itertools
-import os
 import signal
 import ssl
 import subprocess
@@ -22,7 +20,6 @@ from tests.haproxyd.world import Member, configured_binary
 from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"
-_PORTS = itertools.count(20_000 + os.getpid() * 7 % 20_000)
 
 
 class Daemon:
@@ -135,8 +132,8 @@ class Client:
 
 
 def balancer(port: int, *members: Member, revision: int = 1, **backend: Any) -> wire.LoadBalancer:
-    """HTTP on 127.0.0.1, checked every 200 ms."""
-    arguments = () if backend.get("ping") else ("check", "inter", "200", "fall", "2", "rise", "1")
+    """HTTP on 127.0.0.1, checked every second; a check fails that takes longer."""
+    arguments = () if backend.get("ping") else ("check", "inter", "1s", "fastinter", "200", "fall", "2", "rise", "1")
     return wire.LoadBalancer(
         id="lb1",
         revision=revision,
@@ -192,8 +189,3 @@ class Traffic:
                             self.failed.append(str(answer.status))
                 except (aiohttp.ClientError, OSError) as error:
                     self.failed.append(repr(error))
-
-
-def free_port() -> int:
-    """Below the ports that connections are given."""
-    return next(_PORTS)

@@ -14,9 +14,10 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binary import SEARCH_PATH
 from evenkeel.haproxyd.credentials import add_agent
-from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer, free_port
+from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer
 from tests.haproxyd.test_ping import may_ping
 from tests.haproxyd.world import Member, configured_binary
+from tests.services.process import free_port
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.skipif(
@@ -41,6 +42,7 @@ async def daemon() -> AsyncIterator[Daemon]:
 async def members() -> AsyncIterator[tuple[Member, Member]]:
     pair = Member("one"), Member("two")
     for member in pair:
+        member.port = free_port()  # none that the kernel gives to somebody else while the member is away
         await member.start()
     yield pair
     for member in pair:

@@ -91,7 +91,7 @@ async def test_a_haproxy_that_is_killed_comes_back_and_its_neighbour_notices_not
 
 
 async def test_a_crash_loop_is_said_and_slows_down():
-    async with world(restart_min_seconds=0.01, restart_max_seconds=3600) as site:
+    async with world(restart_min_seconds=0.01, restart_max_seconds=3600, steady_after_seconds=3600) as site:
         a = await site.member("a")
         mine, neighbour = free_vip(), free_vip()
         await site.put("one", load_balancer("lb1", mine, a))

@@ -15,7 +15,8 @@ from evenkeel.haproxyd.storage import PartitionStorage
 from tests.haproxyd.world import errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
-HERE = "127.0.0.1"
+HERE = free_vip()
+"""Of this test process alone: at one address all would look for their ports in the same range at once."""
 
 
 async def test_partitions_that_begin_at_once_get_ports_of_their_own(monkeypatch):

@@ -148,13 +148,11 @@ class SlowMember:
     """Answers with a body whose end comes when it is told to."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
         self.finish = asyncio.Event()
 
     async def serve(self, reader, writer):
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             await reader.readuntil(b"\r\n\r\n")
-            self.asked.set()
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nbegun")
             await self.finish.wait()
             writer.write(b", end")
@@ -174,18 +172,22 @@ async def slow_request(site):
         line = f"timeout client {revision}s"
         return await site.patch("p", load_balancer("lb", vip, target, revision=revision, lines=(line,)))
 
+    begun = asyncio.Event()
+
     async def request() -> bytes:
         reader, writer = await asyncio.open_connection(vip, 8080)
         try:
             writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            return (await reader.read()).rpartition(b"\r\n\r\n")[2]
+            beginning = await reader.readuntil(b"begun")
+            begun.set()
+            return (beginning + await reader.read()).rpartition(b"\r\n\r\n")[2]
         finally:
             writer.transport.abort()
 
     await change(100)
     body = asyncio.create_task(request())
     try:
-        await slow.asked.wait()
+        await eventually(begun.is_set)
         yield slow, body, change
     finally:
         slow.finish.set()

@@ -212,6 +212,9 @@ class World:
             "state_dir": directory / "state",
             "run_dir": directory / "run",
             "haproxy": configured_binary(),
+            # so long that no machine stands still for it
+            **dict.fromkeys(("start_timeout_seconds", "reload_timeout_seconds", "check_timeout_seconds"), 120.0),
+            **dict.fromkeys(("command_timeout_seconds", "guard_timeout_seconds"), 60.0),
         }
         self.directory = directory
         self.settings = DaemonSettings(**{**values, **settings})

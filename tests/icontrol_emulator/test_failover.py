@@ -78,16 +78,25 @@ async def test_planned_failover_lets_open_connections_finish(
 
 
 async def test_reboot_resets_connections_and_moves_traffic(
-    pair: Emulator, both: tuple[Client, Client], backend: Start
+    pair: Emulator, both: tuple[Client, Client], backend: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    server, looked = pair._servers["bigip-1"], asyncio.Event()
+    up = server.up
+
+    async def up_later() -> None:
+        await looked.wait()
+        await up()
+
+    monkeypatch.setattr(server, "up", up_later)
     port = await configure(both, await backend("a"))
     reader, writer = await asyncio.open_connection(VIP, port)
     await exchange(reader, writer)
-    await pair.reboot("bigip-1", seconds=0.2, lose_unsaved=False)
+    await pair.reboot("bigip-1", seconds=0.01, lose_unsaved=False)
     with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
         await exchange(reader, writer)
     assert (await fetch(VIP, port))[1] == "a"
     assert (await roles(both[1]))["bigip-1"] == "offline"
+    looked.set()
     await eventually(lambda: pair.devices["bigip-1"].failover_state == "standby")
     await both[0].get("ltm/virtual/~P~v")
     assert await roles(both[0]) == {"bigip-1": "standby", "bigip-2": "active"}

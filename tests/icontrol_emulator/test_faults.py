@@ -62,7 +62,7 @@ async def test_held_requests_are_visible_and_go_on_when_released(
     assert (await device.send("GET", "ltm/pool/~P~p")).status == meanwhile
     await control(emulator, "POST", "/release", {})
     assert (await request).status == 200
-    assert emulator.write_log.in_flight() == []
+    await eventually(lambda: emulator.write_log.in_flight() == [])
 
 
 async def test_unreachable_device_never_answers(device: Client, emulator: Emulator) -> None:

@@ -14,7 +14,7 @@ from tests.services import mariadb
 
 NEEDS_NEUTRON = [
     pytest.mark.services,
-    pytest.mark.timeout(1200),  # the first one waits for the installation
+    pytest.mark.timeout(3600),  # the first one waits for the installation and the start
     pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"),  # the SDK's, of itself
 ]
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -126,24 +127,23 @@ user_domain_name = Default
 project_name = service
 project_domain_name = Default
 region_name = one
+operation_timeout = 120
 """
 
 
 @NO_SDK_NOISE
 async def test_a_user_and_password_find_neutron_in_the_catalogue(tmp_path: Path, cloud: Cloud) -> None:
-    it = opened(tmp_path, file_for(cloud, PASSWORD))
-    for _ in range(2):
-        (subnet,) = await it.network.look_up("subnets", {"name": "blue"}, project_id=None)
-        assert subnet["id"] == "s1"
-    assert cloud.tokens_asked_for == ["evenkeel"], "the token is kept"
-    assert it.gives_back
-    it.close()
+    with closing(opened(tmp_path, file_for(cloud, PASSWORD))) as it:
+        for _ in range(2):
+            (subnet,) = await it.network.look_up("subnets", {"name": "blue"}, project_id=None)
+            assert subnet["id"] == "s1"
+        assert cloud.tokens_asked_for == ["evenkeel"], "the token is kept"
+        assert it.gives_back
 
 
 @NO_SDK_NOISE
 async def test_a_refused_password_is_told_without_it(tmp_path: Path, cloud: Cloud) -> None:
-    it = opened(tmp_path, file_for(cloud, "wr0ng-password"))
-    with pytest.raises(NetworkUnavailable, match="credentials") as raised:
-        await it.network.look_up("subnets", {}, project_id=None)
-    assert "wr0ng" not in str(raised.value)
-    it.close()
+    with closing(opened(tmp_path, file_for(cloud, "wr0ng-password"))) as it:
+        with pytest.raises(NetworkUnavailable, match="credentials") as raised:
+            await it.network.look_up("subnets", {}, project_id=None)
+        assert "wr0ng" not in str(raised.value)

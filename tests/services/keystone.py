@@ -63,7 +63,7 @@ def _programs() -> Path:
 class Keystone(Server):
     """One Keystone with the user ``admin``."""
 
-    start_seconds = 120.0
+    start_seconds = 180.0
 
     def __init__(self) -> None:
         super().__init__("evenkeel-keystone-")

@@ -1,9 +1,11 @@
 """A PostgreSQL of our own, without fsync, in a temporary directory; every test takes a fresh database of it."""
 
+import contextlib
 import itertools
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from tests.services.process import Server, ServiceFailed, unprivileged_user
@@ -32,6 +34,14 @@ def missing() -> str:
     if os.getuid() == 0 and unprivileged_user(_USERS) is None:
         return "PostgreSQL refuses to run as root and there is no unprivileged user"
     return ""
+
+
+def _is_gone(pid: int) -> bool:
+    """It has ended, be it that nobody has asked how yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 class PostgreSQL(Server):
@@ -63,6 +73,25 @@ class PostgreSQL(Server):
         places = ("-D", self._data, "-p", str(self.port), "-k", self._home)
         self._begin([self._bin / "postgres", *places, *options])
 
+    def kill(self) -> None:
+        """kill -9, of all its processes. Each is the leader of a group, and their memory keeps a new server from
+        starting: they are waited for."""
+        if not self.running:
+            return
+        self.freeze()  # it starts no more
+        children = self._children()
+        super().kill()
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        while not all(_is_gone(child) for child in children):
+            time.sleep(0.01)
+
+    def _children(self) -> list[int]:
+        assert self._process is not None
+        pid = self._process.pid
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
     def create_database(self) -> str:
         """The URL of a new, empty database. Takes some ten milliseconds; may be called inside a running loop."""
         name = f"test_{os.getpid()}_{next(self._names)}"
@@ -71,7 +100,13 @@ class PostgreSQL(Server):
 
     def drop_database(self, url: str) -> None:
         """Remove a database that :meth:`create_database` made, whoever is still connected."""
-        self._sql(f"DROP DATABASE IF EXISTS {url.rpartition('/')[2]} WITH (FORCE)")
+        give_up_at = time.monotonic() + self.start_seconds
+        while True:
+            try:
+                return self._sql(f"DROP DATABASE IF EXISTS {url.rpartition('/')[2]} WITH (FORCE)")
+            except ServiceFailed as failure:  # those whom it disconnects have five seconds to go
+                if "being accessed by other users" not in str(failure) or time.monotonic() > give_up_at:
+                    raise
 
     def _url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"

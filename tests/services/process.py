@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-STOP_SECONDS = 30.0
+STOP_SECONDS = 60.0
 _PR_SET_PDEATHSIG = 1
 _PORTS = range(15_000, 32_000)  # below Linux's ephemeral range: a stopped server finds its port free again
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -35,9 +35,11 @@ class ServiceFailed(Exception):
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on."""
+    """A TCP port of 127.0.0.1 that nobody listens on, and that no other test process is given while this one lives."""
     for _ in range(200):
         port = random.SystemRandom().choice(_PORTS)
+        if not _reserve(port):
+            continue
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -46,6 +48,19 @@ def free_port() -> int:
                 continue
             return port
     raise ServiceFailed("no free port")
+
+
+def _reserve(port: int) -> bool:
+    """False: it is another one's, who may not listen yet, or be stopped and come back. The kernel ends a reservation
+    with the process: an abstract socket has no file."""
+    reservation = socket.socket(socket.AF_UNIX)
+    try:
+        reservation.bind(f"\0evenkeel-test-port-{port}")
+    except OSError:
+        reservation.close()
+        return False
+    reservation.detach()
+    return True
 
 
 def temporary_home(prefix: str) -> Path:
@@ -140,7 +155,7 @@ class Server(abc.ABC):
     ``users``: it refuses to run as root; then it runs as the first of them that exists.
     """
 
-    start_seconds = 60.0
+    start_seconds = 180.0
     stop_signal = signal.SIGTERM
 
     def __init__(self, prefix: str, users: Sequence[str] = ()) -> None:
@@ -173,8 +188,9 @@ class Server(abc.ABC):
 
     def freeze(self) -> None:
         """Let it hang with its connections open, as a dead host would. For servers that are one process."""
-        assert self._process is not None
+        assert self._process is not None and self.running
         self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)  # its threads may go on for a moment
 
     def thaw(self) -> None:
         """Undo :meth:`freeze`."""

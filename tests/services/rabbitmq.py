@@ -28,7 +28,7 @@ class Epmd(Server):
     """Erlang's port mapper, for one node or a cluster. Started by us: the one that Erlang would start detaches itself
     and would outlive the tests."""
 
-    start_seconds = 10.0
+    start_seconds = 60.0
 
     def __init__(self) -> None:
         super().__init__("evenkeel-epmd-")
@@ -52,7 +52,7 @@ class Epmd(Server):
 class RabbitMQ(Server):
     """One broker node. ``url`` stays the same over restarts; durable content survives them, unless wiped."""
 
-    start_seconds = 90.0
+    start_seconds = 180.0
 
     def __init__(self, epmd: Epmd | None = None) -> None:
         super().__init__("evenkeel-rabbitmq-")

@@ -57,12 +57,16 @@ async def test_mariadb_gives_each_caller_an_empty_database_and_survives_kill(mar
 
 async def _execute(url: str, statement: str) -> None:
     connection = await asyncpg.connect(url)
-    await connection.execute(statement)
-    await connection.close()
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
 
 
 async def _tables(url: str) -> list[str]:
     connection = await asyncpg.connect(url)
-    rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    await connection.close()
+    try:
+        rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    finally:
+        await connection.close()
     return [row["tablename"] for row in rows]

@@ -5,6 +5,8 @@ import pytest
 from tests.sim.effects import WAYS, Cut
 from tests.sim.story import command, effects_of_story, tell
 
+pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
+
 PARTS = 8
 
 

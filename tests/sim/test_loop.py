@@ -13,6 +13,8 @@ from tests.sim.loop import SimLoop, Stuck
 from tests.sim.process import Process
 from tests.sim.run import run_seed
 
+pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
+
 ROOT = Path(__file__).parents[2]
 SEEDS = (12, 18, "bigip-3")
 

@@ -5,6 +5,8 @@ import pytest
 from tests.sim.bugs import BUGS, SEEDS, first_seed
 from tests.sim.run import run_seed
 
+pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
+
 
 @pytest.mark.parametrize("name", BUGS)
 def test_the_simulation_finds_it(name: str) -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from tests.sim.run import POOLS, run_seed
 
+pytestmark = pytest.mark.timeout(1200)  # much work, and never one wait: it takes what a busy machine gives
+
 SEEDS = 40
 CHUNK = 10
 

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from msgspec.structs import replace
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.model import (
@@ -23,6 +23,7 @@ from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.ownership_reports import CHILD_TABLES
 from evenkeel.store.sql_store import SqlStore
+from tests.waiting import eventually
 
 PROJECT = "project-1"
 AGENT = "agent-1"
@@ -171,7 +172,7 @@ async def create(store: SqlStore, what: LoadBalancerTree | None = None, **plan: 
 
 
 async def add_agent(
-    store: SqlStore, agent_id: str = AGENT, *, group: int = 1, ttl_seconds: float | None = 60.0, **values: Any
+    store: SqlStore, agent_id: str = AGENT, *, group: int = 1, ttl_seconds: float | None = 600.0, **values: Any
 ) -> None:
     """An agent with a live session (none if ``ttl_seconds`` is None), and its device group."""
     session: dict[str, Any] = {}
@@ -253,6 +254,19 @@ async def column(store: SqlStore, table: Any, object_id: str, name: str) -> Any:
     """One column of one row, for what no port shows."""
     statement = table.select().with_only_columns(table.c[name]).where(table.c.id == object_id)
     return await store.database.read(lambda connection: connection.scalar(statement))
+
+
+async def next_moment(store: SqlStore) -> None:
+    """What is made from now on is younger than what is there: SQLite's clock shows milliseconds."""
+
+    async def clock() -> float:
+        return await store.database.query(lambda connection: connection.scalar(select(db_now()))) or 0.0
+
+    async def has_gone_on() -> bool:
+        return await clock() > before
+
+    before = await clock()
+    await eventually(has_gone_on, every_seconds=0.001)
 
 
 def ids(values: Sequence[Any]) -> list[str]:

@@ -16,10 +16,18 @@ from evenkeel.store.database import Database
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.mariadb import Galera, MariaDB
 from tests.services.postgres import PostgreSQL
+from tests.store.patience import patient
 
 BACKENDS = ("sqlite", *(pytest.param(name, marks=pytest.mark.services) for name in ("postgresql", "mariadb")))
 WITH_GALERA = (*BACKENDS, pytest.param("galera", marks=pytest.mark.services))
 """For modules whose tests use :func:`other_store`: it is on the other node of the cluster."""
+
+
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    """No limit of the store makes a busy machine a failure."""
+    with patient():
+        yield
 
 
 @pytest.fixture(params=BACKENDS)
@@ -71,9 +79,10 @@ def galera_template(galera: Galera) -> tuple[str, ...]:
 
 
 async def make_tables(url: str) -> None:
-    opened = open_store(url)
-    await opened.start()
-    await opened.close()
+    with patient():  # these fixtures come before those of a test
+        opened = open_store(url)
+        await opened.start()
+        await opened.close()
 
 
 @pytest.fixture

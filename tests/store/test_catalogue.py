@@ -10,7 +10,7 @@ from evenkeel.core.control import ListQuery
 from evenkeel.core.errors import Conflict, Invalid, NotFound
 from evenkeel.core.model import LoadBalancer
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import PROJECT, add_agent, add_shard, bare, create, ids, new_id, vip
+from tests.store.builders import PROJECT, add_agent, add_shard, bare, create, ids, new_id, next_moment, vip
 
 
 async def flavor(store: SqlStore, **values: Any) -> Flavor:
@@ -31,7 +31,9 @@ async def zone(store: SqlStore, name: str = "east", data: str = "{}") -> Availab
 
 
 async def test_entries_are_stored_shown_listed_changed_and_deleted(store: SqlStore) -> None:
-    first, second = await flavor(store, name="gold"), await flavor(store, name="iron", enabled=False)
+    first = await flavor(store, name="gold")
+    await next_moment(store)
+    second = await flavor(store, name="iron", enabled=False)
 
     assert first.created_at > 0
     assert await store.catalogue_entry(Flavor, first.id) == first

@@ -1,10 +1,13 @@
 import asyncio
+import contextlib
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event, text
+from sqlalchemy.util import await_only
 
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Invalid, StoreUnavailable
@@ -14,6 +17,7 @@ from evenkeel.store.database import open_database
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.postgres import PostgreSQL
 from tests.store.builders import bare, create
+from tests.waiting import eventually
 
 PATIENCE_SECONDS = 60.0
 
@@ -40,8 +44,15 @@ async def test_closing_waits_for_a_read_that_nobody_waits_for_any_more(tmp_path:
     database = open_database(f"sqlite:///{tmp_path}/x.db")
     count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) SELECT count(*) FROM n"
     counted: list[int] = []
-    reading = asyncio.create_task(database.read(lambda connection: counted.append(connection.scalar(text(count)) or 0)))
+    begun = threading.Event()
+
+    def read(connection: Connection) -> None:
+        begun.set()
+        counted.append(connection.scalar(text(count)) or 0)
+
+    reading = asyncio.create_task(database.read(read))
     await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int)")))
+    await eventually(begun.is_set)  # what has not begun is left out
     reading.cancel()
     await database.close()
     assert counted == [2_000_000]
@@ -96,13 +107,11 @@ async def test_a_busy_sqlite_file_is_told_and_used_again(tmp_path: Path, monkeyp
     monkeypatch.setattr(database_module, "BUSY_TIMEOUT_SECONDS", 0.01)
     store = open_store(f"sqlite:///{tmp_path}/store.db")
     await store.start()
-    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable):
+            await store.add_environment(Environment(name="prod", device_driver="noop"))
 
-    with pytest.raises(StoreUnavailable):
-        await store.add_environment(Environment(name="prod", device_driver="noop"))
-
-    other.close()
     await store.add_environment(Environment(name="prod", device_driver="noop"))
     assert [row.name for row in await store.environments()] == ["prod"]
     await store.close()
@@ -142,43 +151,48 @@ async def test_deadlocks_are_run_again(postgresql_database: str) -> None:
     database = open_database(postgresql_database)
     await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int, n int)")))
     await database.write(lambda connection: connection.execute(text("INSERT INTO x VALUES (1, 0), (2, 0)")))
+    tries: list[int] = []
+    both = asyncio.Barrier(2)
 
     def crosswise(first: int, second: int) -> Any:
         def op(connection: Connection) -> None:
+            tries.append(first)
             connection.execute(text("UPDATE x SET n = n + 1 WHERE i = :i"), {"i": first})
-            connection.execute(text("SELECT pg_sleep(0.2)"))
+            if tries.count(first) == 1:
+                await_only(both.wait())
             connection.execute(text("UPDATE x SET n = n + 1 WHERE i = :i"), {"i": second})
 
         return op
 
     await asyncio.gather(database.write(crosswise(1, 2)), database.write(crosswise(2, 1)))
 
+    assert len(tries) >= 3
     assert await database.read(lambda connection: connection.scalar(text("SELECT sum(n) FROM x"))) == 4
     await database.close()
 
 
 @pytest.mark.services
 @pytest.mark.parametrize("how", ["restart", "kill"])
-async def test_a_restart_of_the_server_is_survived(postgresql: PostgreSQL, how: str) -> None:
-    url = postgresql.create_database()
-    store = open_store(url)
+async def test_a_restart_of_the_server_is_survived(postgresql: PostgreSQL, postgresql_database: str, how: str) -> None:
+    store = open_store(postgresql_database)
     await store.start()
     await store.add_environment(Environment(name="prod", device_driver="noop"))
     root = (await create(store, bare())).load_balancer
     await asyncio.gather(*(store.ping() for _ in range(5)))  # several pooled connections, all dead soon
 
-    if how == "kill":
-        await asyncio.to_thread(postgresql.kill)
-        with pytest.raises(StoreUnavailable):
-            await store.ping()
-    await asyncio.to_thread(postgresql.restart)
+    try:
+        if how == "kill":
+            await asyncio.to_thread(postgresql.kill)
+            with pytest.raises(StoreUnavailable):
+                await store.ping()
+    finally:
+        await asyncio.to_thread(postgresql.restart)
 
     change = await store.update_load_balancer(root.id, {"name": "after"}, project_id=None)
     found = await asyncio.gather(*(store.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))
     assert change.revision == 2
     assert {row.name for row in found} == {"after"}
     await store.close()
-    postgresql.drop_database(url)
 
 
 @pytest.mark.services

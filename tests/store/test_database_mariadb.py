@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from alembic import command
 from sqlalchemy import Connection, event, inspect, select, text
+from sqlalchemy.util import await_only
 
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Invalid, StoreUnavailable
@@ -17,11 +18,13 @@ from evenkeel.core.model import LoadBalancer, Vip
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.database import Database, open_database
+from evenkeel.store.database_server import MAX_REPLACED
 from evenkeel.store.migrations import configuration
 from evenkeel.store.rows import row_of
 from evenkeel.store.sql_store import open_store
 from tests.services.mariadb import PASSWORD, MariaDB
 from tests.store.builders import bare, create, load_balancer
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.services
 
@@ -57,8 +60,6 @@ async def test_writers_are_read_committed_and_readers_have_a_snapshot(database: 
 
 
 async def test_a_read_sees_one_moment_and_cannot_write(database: Database) -> None:
-    loop = asyncio.get_running_loop()
-
     def count(connection: Connection) -> int:
         return int(connection.scalar(text("SELECT count(*) FROM x")) or 0)
 
@@ -71,8 +72,8 @@ async def test_a_read_sees_one_moment_and_cannot_write(database: Database) -> No
 
         def slow(connection: Connection) -> tuple[int, int]:
             before = count(connection)
-            loop.call_soon(entered.set)
-            connection.execute(text("DO SLEEP(0.3)"))
+            entered.set()
+            await_only(left.wait())
             return before, count(connection)
 
         async def add() -> None:
@@ -100,16 +101,16 @@ async def test_the_connection_of_a_failed_read_is_used_again(database: Database)
 
 
 async def test_the_clock_has_microseconds_and_knows_no_time_zone(database: Database, mariadb: MariaDB) -> None:
+    other = open_database(mariadb.url)
     zone = mariadb.sql("SELECT @@global.time_zone").strip()
     mariadb.sql("SET GLOBAL time_zone = '+05:30'")
     try:
-        other = open_database(mariadb.url)
         before = time.time()
         times = [await other.query(lambda connection: connection.scalar(select(db_now()))) for _ in range(20)]
         after = time.time()
-        await other.close()
     finally:
         mariadb.sql(f"SET GLOBAL time_zone = '{zone}'")
+        await other.close()
 
     assert all(isinstance(each, float) for each in times)
     assert before - 0.001 <= times[0] <= times[-1] <= after + 0.001
@@ -170,14 +171,14 @@ async def test_a_value_that_it_cannot_hold_is_invalid(database: Database, value:
 
 async def test_more_than_the_server_takes_at_once_is_named(mariadb: MariaDB, mariadb_database: str) -> None:
     before = mariadb.sql("SELECT @@global.max_allowed_packet").strip()
+    database = open_database(mariadb_database)
     mariadb.sql("SET GLOBAL max_allowed_packet = 65536")
     try:
-        database = open_database(mariadb_database)
         with pytest.raises(Invalid, match="max_allowed_packet, 65536 bytes"):
             await database.write(lambda connection: connection.execute(text("SELECT :v"), {"v": "x" * 3_000_000}))
         assert await ask(database, "SELECT 1") == 1
-        await database.close()
     finally:
+        await database.close()
         mariadb.sql(f"SET GLOBAL max_allowed_packet = {before}")
 
 
@@ -189,12 +190,14 @@ async def test_deadlocks_are_run_again(database: Database) -> None:
     await run(database, "ALTER TABLE x ADD PRIMARY KEY (i)")
     await run(database, "INSERT INTO x (i) VALUES (1), (2)")
     tries: list[int] = []
+    both = asyncio.Barrier(2)
 
     def crosswise(first: int, second: int) -> Any:
         def op(connection: Connection) -> None:
             tries.append(first)
             connection.execute(text("UPDATE x SET n = n + 1 WHERE i = :i"), {"i": first})
-            connection.execute(text("DO SLEEP(0.2)"))
+            if tries.count(first) == 1:
+                await_only(both.wait())
             connection.execute(text("UPDATE x SET n = n + 1 WHERE i = :i"), {"i": second})
 
         return op
@@ -219,11 +222,13 @@ async def test_a_restart_of_the_server_is_survived(mariadb: MariaDB, mariadb_dat
     root = (await create(store, bare())).load_balancer
     await asyncio.gather(*(store.ping() for _ in range(5)))  # several pooled connections, all dead soon
 
-    if how == "kill":
-        await asyncio.to_thread(mariadb.kill)
-        with pytest.raises(StoreUnavailable):
-            await store.ping()
-    await asyncio.to_thread(mariadb.restart)
+    try:
+        if how == "kill":
+            await asyncio.to_thread(mariadb.kill)
+            with pytest.raises(StoreUnavailable):
+                await store.ping()
+    finally:
+        await asyncio.to_thread(mariadb.restart)
 
     change = await store.update_load_balancer(root.id, {"name": "after"}, project_id=None)
     found = await asyncio.gather(*(store.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))
@@ -267,9 +272,11 @@ async def test_a_connection_lost_in_commit_is_not_tried_again(database: Database
 
 
 def kill_own_connection(connection: Connection, server: MariaDB) -> None:
-    """The server hangs up, and nobody has noticed yet."""
+    """The server hangs up, which takes it a moment, and nobody has noticed yet."""
     raw: Any = connection.connection.driver_connection
+    session = f"information_schema.processlist WHERE id = {raw.thread_id()}"
     server.sql(f"KILL {raw.thread_id()}")
+    await_only(eventually(lambda: not server.sql(f"SELECT id FROM {session}")))
 
 
 async def test_a_server_that_only_reads_is_left_for_another_one(database: Database, mariadb: MariaDB) -> None:
@@ -286,15 +293,24 @@ async def test_a_server_that_only_reads_is_left_for_another_one(database: Databa
             await user.write(op)
     finally:
         mariadb.sql("SET GLOBAL read_only = 0; GRANT ALL ON *.* TO evenkeel@'127.0.0.1'")
-    await user.close()
-    assert len(tried) == 2
+        await user.close()
+    assert len(tried) == 1 + MAX_REPLACED
 
 
-async def test_a_cancelled_read_leaves_no_answer_to_the_next_one(database: Database) -> None:
-    for _ in range(3):
+async def test_a_cancelled_read_leaves_no_answer_to_the_next_one(database: Database, mariadb: MariaDB) -> None:
+    name = database.sync_engines()[0].url.database
+    for number in range(3):
+        answering = f"information_schema.processlist WHERE db = '{name}' AND info = 'SELECT SLEEP(100 + {number})'"
+
+        async def end(limit: asyncio.Timeout, answering: str = answering) -> None:
+            await eventually(lambda: mariadb.sql(f"SELECT id FROM {answering}"))
+            limit.reschedule(0.0)
+
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await ask(database, "SELECT SLEEP(2)")
+            async with asyncio.timeout(None) as limit:
+                ending = asyncio.create_task(end(limit))
+                await ask(database, f"SELECT SLEEP(100 + {number})")
+        await ending
     assert [await ask(database, f"SELECT {number}") for number in range(20)] == list(range(20))
 
 
@@ -317,10 +333,17 @@ async def test_a_server_that_hangs_is_noticed(
 async def test_the_time_limit_is_of_each_statement_not_of_all(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.store.database_mariadb.ANSWER_SECONDS", 2.0)
+    monkeypatch.setattr("evenkeel.store.database_mariadb.ANSWER_SECONDS", 1000.0)
+    loop, passed = asyncio.get_running_loop(), 0.0
+    monkeypatch.setattr(loop, "time", lambda tell=loop.time: tell() + passed)
 
     def op(connection: Connection) -> int:
-        return sum(connection.scalar(text("SELECT SLEEP(0.5) + 1")) or 0 for _ in range(6))
+        nonlocal passed
+        answers = 0
+        for _ in range(6):
+            answers += connection.scalar(text("SELECT SLEEP(0.01) + 1")) or 0
+            passed += 600.0
+        return answers
 
     assert await database.write(op) == 6
 
@@ -336,7 +359,7 @@ async def test_no_cancellation_is_lost(database: Database) -> None:
         asking = asyncio.create_task(ask_for_ever())
         await asyncio.sleep(0.001 * (number % 10))
         asking.cancel()
-        done, _ = await asyncio.wait({asking}, timeout=30.0)
+        done, _ = await asyncio.wait({asking}, timeout=60.0)
         assert done and asking.cancelled()
 
 
@@ -488,12 +511,15 @@ async def test_a_controller_that_migrates_is_waited_for(mariadb_database: str, m
 
     holding = asyncio.create_task(hold())
     await entered.wait()
-    with monkeypatch.context() as patch:
-        patch.setattr("evenkeel.store.migrations.LOCK_SECONDS", 0)
-        with pytest.raises(StoreUnavailable, match="another controller"):
-            await store.start()
-    leave.set()
-    await holding
-    await other.close()  # the server gives the lock back when it has noticed
-    await store.start()
-    await store.close()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr("evenkeel.store.migrations.LOCK_SECONDS", 0)
+            with pytest.raises(StoreUnavailable, match="another controller"):
+                await store.start()
+        leave.set()
+        await holding
+        await other.close()  # the server gives the lock back when it has noticed
+        await store.start()
+    finally:
+        await other.close()
+        await store.close()

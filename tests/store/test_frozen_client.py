@@ -4,23 +4,37 @@ Its host may be frozen, or cut off without a word: its connection stands, and so
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.util import await_only
 
 from evenkeel.store.database import Database, open_database
+from evenkeel.store.database_server import IDLE_SECONDS
+from tests.store.patience import patient
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.services
+
+
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    """With the limit that this is about as it is."""
+    with patient(idle_seconds=IDLE_SECONDS):
+        yield
 
 
 @pytest.fixture(params=["postgresql_database", "mariadb_database"])
 async def databases(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Database, Database]]:
     """One database as two controllers see it, with a table ``x`` of one row."""
     url = request.getfixturevalue(request.param)
-    opened = open_database(url), open_database(url)
+    frozen = open_database(url)
+    with patient():
+        other = open_database(url)
+        await value_of(other, "SELECT 1")
+        await other.write(lambda connection: connection.execute(text("SELECT 1")))
+    opened = frozen, other
     for statement in ("CREATE TABLE x (i int)", "INSERT INTO x VALUES (0)"):
         await opened[0].write(lambda connection, statement=statement: connection.execute(text(statement)))
     yield opened
@@ -33,7 +47,11 @@ def add(connection: Connection) -> None:
 
 
 async def value(database: Database) -> int:
-    return int(await database.read(lambda connection: connection.scalar(text("SELECT i FROM x"))) or 0)
+    return await value_of(database, "SELECT i FROM x")
+
+
+async def value_of(database: Database, query: str) -> int:
+    return int(await database.read(lambda connection: connection.scalar(text(query))) or 0)
 
 
 async def test_locks_of_a_frozen_client_are_released_and_it_starts_again(databases: tuple[Database, Database]) -> None:

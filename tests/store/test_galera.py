@@ -3,10 +3,12 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, select, text, update
+from sqlalchemy.util import await_only
 
 from evenkeel.core.control import Environment
 from evenkeel.core.model import LoadBalancer
@@ -16,6 +18,7 @@ from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.mariadb import Galera
 from tests.store.builders import bare, create
 from tests.store.ownership_world import TTL_SECONDS, World, assign_one, started
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.services
 
@@ -43,8 +46,15 @@ async def test_writes_of_one_row_at_two_nodes_are_all_done(stores: tuple[SqlStor
     table = schema.environment
     before = conflicts(galera)
 
+    both = asyncio.Barrier(2)
+    tries = 0
+
     def add(connection: Connection) -> None:
+        nonlocal tries
         connection.execute(update(table).values(breaker_agents=table.c.breaker_agents + 1))
+        tries += 1
+        if tries <= 2:  # at first neither is committed before the other one has written
+            await_only(both.wait())
 
     start = await stores[0].database.read(lambda connection: connection.scalar(select(table.c.breaker_agents)))
     for _ in range(ROUNDS):
@@ -53,7 +63,7 @@ async def test_writes_of_one_row_at_two_nodes_are_all_done(stores: tuple[SqlStor
 
     assert start is not None
     assert end == start + 2 * ROUNDS
-    assert conflicts(galera) > before  # or this test has shown nothing
+    await eventually(lambda: conflicts(galera) > before)  # or this test has shown nothing
 
 
 def conflicts(galera: Galera) -> int:
@@ -104,6 +114,7 @@ async def own(world: World, agent_id: str) -> Any:
 START = """
 import asyncio, sys
 from evenkeel.store.sql_store import open_store
+from tests.store.patience import patient
 
 async def main():
     store = open_store(sys.argv[1])
@@ -111,15 +122,18 @@ async def main():
     assert await store.environments() == ()
     await store.close()
 
-asyncio.run(main())
+with patient():
+    asyncio.run(main())
 """
+ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.timeout(1200)
 async def test_two_controllers_may_bring_the_tables_up_to_date_at_two_nodes_at_once(galera: Galera) -> None:
     """In processes of their own: Alembic's state is the process's."""
     for _ in range(3):
         urls = galera.create_database()
-        starting = [await asyncio.create_subprocess_exec(sys.executable, "-c", START, url) for url in urls]
+        starting = [await asyncio.create_subprocess_exec(sys.executable, "-c", START, url, cwd=ROOT) for url in urls]
         assert [await each.wait() for each in starting] == [0, 0]
         database = open_database(urls[0])
         version = text("SELECT count(*) FROM alembic_version")

@@ -15,6 +15,7 @@ from tests.store.builders import (
     confirm,
     create,
     ids,
+    next_moment,
     placed,
 )
 
@@ -41,7 +42,7 @@ async def test_agents_come_with_their_load(store: SqlStore) -> None:
     assert first == await store.agent(AGENT)
 
 
-@pytest.mark.parametrize(("ttl_seconds", "alive"), [(60.0, True), (-1.0, False), (None, False)])
+@pytest.mark.parametrize(("ttl_seconds", "alive"), [(600.0, True), (-1.0, False), (None, False)])
 async def test_an_agent_is_alive_while_its_session_stands(
     store: SqlStore, ttl_seconds: float | None, alive: bool
 ) -> None:
@@ -154,6 +155,7 @@ async def test_load_balancers_on_an_agent_are_those_it_acts_for_or_is_home_to(st
     await add_agent(store, "agent-2")
     await add_shard(store, "shard-2", project_id="other", home_agent_id="agent-2", acting_agent_id=AGENT)
     mine = (await create(store, bare())).load_balancer
+    await next_moment(store)
     theirs = (await create(store, bare(project_id="other"))).load_balancer
 
     async def on(agent_id: str, **query: Any) -> list[str]:

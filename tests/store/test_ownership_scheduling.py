@@ -33,8 +33,8 @@ from tests.waiting import eventually
 
 __all__ = ["server_world_fixture", "world_fixture"]
 
-SETTLE = 60.0
-WINDOW = 30.0
+SETTLE = 600.0
+WINDOW = 300.0
 
 
 async def due(world: World) -> tuple[tuple[str, int], ...]:

@@ -135,6 +135,9 @@ class Storm:
     async def calm(self) -> None:
         """One last loss that nobody disturbs; then all agents are back, and their devices take everything."""
         store = self.world.store
+        # of two registrations of one agent, the answer to the former may have come last
+        sessions = {row.id: row.session_id for row in await self.world.rows(schema.agent)}
+        self.sessions |= {agent_id: session for agent_id, session in sessions.items() if session is not None}
         for agent_id in AGENTS:
             await self.keep(store, agent_id)
             await self.world.settle(agent_id)

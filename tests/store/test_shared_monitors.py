@@ -15,7 +15,7 @@ from evenkeel.core.service import definition_of
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import shared_monitors
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import PROJECT, bare, confirm, create, monitor, new_id, placed, pool, tree
+from tests.store.builders import PROJECT, bare, confirm, create, monitor, new_id, next_moment, placed, pool, tree
 from tests.store.conftest import statements_of
 
 
@@ -124,7 +124,8 @@ async def test_one_takes_the_place_of_another(store: SqlStore) -> None:
 
     (row,) = await live(store, made.load_balancer.id)
     assert row.shared_monitor_id == second.id
-    assert [len(each.uses) for each in (await listed(store)).values()] == [0, 1]
+    uses = {id_: len(each.uses) for id_, each in (await listed(store)).items()}
+    assert uses == {first.id: 0, second.id: 1}
 
 
 async def test_a_change_reaches_all_its_pools_at_once(store: SqlStore) -> None:
@@ -322,7 +323,9 @@ async def test_pages_go_through_both_kinds(store: SqlStore) -> None:
     expected = []
     for _ in range(3):
         expected.append((await store.add_shared_monitor(shared())).id)
+        await next_moment(store)
         expected.append((await create(store)).health_monitors[0].id)
+        await next_moment(store)
     seen: list[str] = []
     marker = None
     while True:

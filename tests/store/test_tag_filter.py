@@ -10,7 +10,7 @@ from evenkeel.core.control import ListQuery, TagFilter
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import LoadBalancer
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import bare, create
+from tests.store.builders import bare, create, next_moment
 
 TAGS: list[tuple[str, ...]] = [
     ("a", "b"),
@@ -47,6 +47,7 @@ async def found(store: SqlStore, **wanted: Any) -> list[tuple[str, ...]]:
 async def test_tags_select(store: SqlStore, wanted: dict[str, Any], indices: list[int]) -> None:
     for tags in TAGS:
         await create(store, bare(tags=tags))
+        await next_moment(store)
 
     assert await found(store, **wanted) == [TAGS[index] for index in indices]
 

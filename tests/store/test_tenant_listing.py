@@ -8,7 +8,7 @@ from evenkeel.core.control import ListQuery
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
 from evenkeel.store.sql_store import SqlStore
-from tests.store.builders import PROJECT, bare, create, ids, listener, load_balancer, placed, tree
+from tests.store.builders import PROJECT, bare, create, ids, listener, load_balancer, next_moment, placed, tree
 
 COUNT = 7
 
@@ -16,7 +16,10 @@ COUNT = 7
 @pytest.fixture
 async def seven(store: SqlStore) -> AsyncIterator[list[LoadBalancer]]:
     """Seven load balancers in the order they were made; names repeat, some have changed."""
-    made = [(await create(store, bare(name=f"name-{number % 3}"))).load_balancer for number in range(COUNT)]
+    made = []
+    for number in range(COUNT):
+        made.append((await create(store, bare(name=f"name-{number % 3}"))).load_balancer)
+        await next_moment(store)
     for root in made[::2]:
         await store.update_load_balancer(root.id, {"admin_state_up": False}, project_id=None)
     page = await store.list(LoadBalancer, ListQuery())

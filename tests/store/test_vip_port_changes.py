@@ -9,6 +9,7 @@ from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.sql_store import SqlStore
+from evenkeel.store.vip_port_changes import GRACE_SECONDS
 from tests.store.builders import bare, create, load_balancer, vip
 
 
@@ -17,13 +18,20 @@ async def changed(store: SqlStore, load_balancer_id: str, **changes: Any) -> Any
 
 
 async def take(store: SqlStore) -> tuple[str, ...]:
-    return await store.take_due_ports(limit=10, retry_seconds=5.0)
+    return await store.take_due_ports(limit=10, retry_seconds=200.0)
 
 
-async def make_due(store: SqlStore, load_balancer_id: str) -> None:
+async def make_due(store: SqlStore, load_balancer_id: str, in_seconds: float = -1.0) -> None:
     table = schema.vip_port_change
-    statement = update(table).where(table.c.load_balancer_id == load_balancer_id).values(due_at=db_now() - 1.0)
+    statement = update(table).where(table.c.load_balancer_id == load_balancer_id).values(due_at=db_now() + in_seconds)
     await store.database.write(lambda connection: connection.execute(statement))
+
+
+async def now_and_due(store: SqlStore) -> tuple[float, float | None]:
+    """The database's time, and when the one change is due."""
+    statement = select(db_now(), select(schema.vip_port_change.c.due_at).scalar_subquery())
+    now, due_at = await store.database.query(lambda connection: connection.execute(statement).one())
+    return now, due_at
 
 
 async def test_a_change_says_what_the_port_is_to_have(store: SqlStore) -> None:
@@ -90,7 +98,11 @@ async def test_what_its_controller_did_not_tell_is_taken_by_one_of_the_others(
     store: SqlStore, other_store: SqlStore
 ) -> None:
     root = (await create(store)).load_balancer
+    before, _ = await now_and_due(store)
     await changed(store, root.id, vip_sg_ids=("a",))
+    after, due_at = await now_and_due(store)
+    assert due_at is not None and before - 0.01 < due_at - GRACE_SECONDS < after + 0.01
+    await make_due(store, root.id, in_seconds=600.0)
     assert await take(other_store) == ()
 
     await make_due(store, root.id)

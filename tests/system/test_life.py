@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.agent.service import AgentRefused
 from evenkeel.core.errors import NotFound
@@ -86,6 +87,7 @@ async def test_an_agent_that_stops_is_replaced_without_waiting_for_its_session_t
 
 
 async def test_a_bus_outage_costs_the_session_and_nothing_else(world: World) -> None:
+    world.controller_settings = replace(world.controller_settings, session_ttl_seconds=1.0)
     await world.start()
     load_balancer_id = await world.create("a")
     await eventually(lambda: world.active(load_balancer_id))
@@ -155,6 +157,7 @@ async def test_a_twin_of_a_living_agent_is_refused_and_disturbs_nothing(world: W
     load_balancer_id = await world.create("a")
     await eventually(lambda: world.active(load_balancer_id))
     first = world.tasks["h0"]
+    world.duplicate_patience_seconds = 1.0
     await world.start_agent("h0")
     twin = world.tasks["h0"]
     with pytest.raises(AgentRefused, match="duplicate"):

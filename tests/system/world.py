@@ -3,6 +3,7 @@
 import asyncio
 import random
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,9 @@ from evenkeel.store.sql_store import SqlStore, open_store
 from tests.waiting import eventually
 
 ENVIRONMENT = "sys"
+TTL_SECONDS = 20.0
+"""This process may stand still for so long, and nobody who lives is taken for dead. Who dies leaves the bus, which is
+seen at once; where all lose the bus, the test chooses a shorter one."""
 
 
 class HostView(NoopGroup):
@@ -80,8 +84,9 @@ class World:
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.views: dict[str, HostView] = {}
         self.reschedule = RescheduleMode.CONTROL
+        self.duplicate_patience_seconds = 2 * TTL_SECONDS
         self.controller_settings = ControllerSettings(
-            session_ttl_seconds=1.0,
+            session_ttl_seconds=TTL_SECONDS,
             schedule_interval_seconds=0.05,
             sweep_interval_seconds=0.1,
             settle_seconds=0.3,
@@ -127,12 +132,12 @@ class World:
             host=host,
             report_interval_seconds=0.5,
             keepalive_interval_seconds=0.1,
-            call_timeout_seconds=2.0,
+            call_timeout_seconds=10.0,
             status_interval_seconds=0.5,
             write_budget_seconds=0.2,
             retry_min_seconds=0.05,
             retry_max_seconds=0.5,
-            duplicate_patience_seconds=5.0,
+            duplicate_patience_seconds=self.duplicate_patience_seconds,
         )
         agent = self.agents[host] = Agent(
             bus=await self._bus(host),
@@ -152,17 +157,26 @@ class World:
 
     async def vanish(self, host: str) -> None:
         """End an agent in the middle of whatever it does, without a good-bye."""
-        task = self.tasks.pop(host)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await self._seen((host,))
+        await self._end((host,))
 
-    async def kill(self, host: str) -> None:
-        """As ``kill -9``: its connection to the bus breaks at once, once every controller has seen it."""
-        (agent,) = [agent for agent in await self.store.agents() if agent.host == host]
-        name = presence_name(agent.session_id or "")
-        await eventually(lambda: all(name in self._buses[controller].seen for controller in self.controllers))
-        self._buses[host].abandon()
-        await self.vanish(host)
+    async def kill(self, *hosts: str) -> None:
+        """As ``kill -9``: their connections to the bus break at once, once every controller has seen them."""
+        await self._seen(hosts)
+        for host in hosts:
+            self._buses[host].abandon()
+        await self._end(hosts)
+
+    async def _seen(self, hosts: Iterable[str]) -> None:
+        """Every controller has seen these agents on the bus, and so sees them leave it."""
+        names = {presence_name(agent.session_id or "") for agent in await self.store.agents() if agent.host in hosts}
+        await eventually(lambda: all(names <= self._buses[controller].seen for controller in self.controllers))
+
+    async def _end(self, hosts: Iterable[str]) -> None:
+        tasks = [self.tasks.pop(host) for host in hosts]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def create(self, project_id: str) -> str:
         """A load balancer, accepted as the API would."""
@@ -208,8 +222,7 @@ class World:
 
     async def close(self) -> None:
         """End everything."""
-        for host in list(self.tasks):
-            await self.vanish(host)
+        await self._end(list(self.tasks))
         for controller in self.controllers.values():
             await controller.stop()
         for bus in self._buses.values():

@@ -296,8 +296,7 @@ class MemorySubscription:
 
     async def close(self) -> None:
         self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-        await self._workers.drain()
+        await self._workers.drain(asyncio.wait([self._task]))
 
     def abandon(self) -> None:
         """Give up at once, without waiting; what was being worked on is for others."""

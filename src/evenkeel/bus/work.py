@@ -8,7 +8,7 @@ What is set aside is kept for the operator and logged without its body; nothing 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import structlog
@@ -129,14 +129,15 @@ class Workers:
             self._freed.clear()
             await self._freed.wait()
 
-    async def drain(self) -> None:
-        """Wait for all under way. If the wait is cancelled, so are they."""
-        while self._tasks:
-            try:
+    async def drain(self, after: Awaitable[object]) -> None:
+        """Wait for all under way, when ``after`` is done. If the wait is cancelled, so are they."""
+        try:
+            await after
+            while self._tasks:
                 await asyncio.wait(self._tasks)
-            except asyncio.CancelledError:
-                await self.abort()
-                raise
+        except asyncio.CancelledError:
+            await self.abort()
+            raise
 
     async def abort(self) -> None:
         """Cancel all under way, and wait until they have ended."""

@@ -13,6 +13,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from evenkeel.api.identity.caller import PEER, Peer
 
+KEEP_ALIVE_SECONDS = 75
+"""An idle connection is kept for so long: longer than gateways and clients keep theirs, which would else send on one
+that is just being closed."""
+
 
 def run_serving(main: Coroutine[Any, Any, None]) -> None:
     """Run a process that serves many small requests: as ``asyncio.run``, on the quicker loop."""
@@ -72,6 +76,7 @@ def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
         lifespan="off",
         http=PeerProtocol,
         ws="none",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         **_tls(conf),
     )
     return Server(config)

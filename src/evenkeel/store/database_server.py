@@ -23,6 +23,9 @@ from evenkeel.store.database_base import Database, Op, T
 
 GIVE_UP_SECONDS = 30.0
 """Nothing is begun again after so long: whoever waits for it has gone."""
+MAX_REPLACED = 3
+"""So many connections may be lost in one operation: the server was restarted, or this process stood still in the
+middle of a transaction (``IDLE_SECONDS``). A server that always hangs up is out of reach."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.02, 1.0
 """At most, before an operation that was rolled back runs again; each pause may be twice as long as the one before."""
 CONNECT_SECONDS = 5.0
@@ -57,7 +60,7 @@ class ServerDatabase(Database):
     async def _run(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
         """``bare``: without a transaction."""
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
-        replaced = False
+        replaced = 0
         asked_to_stop = _cancellations()
         pause = FIRST_PAUSE_SECONDS
         while True:
@@ -72,8 +75,8 @@ class ServerDatabase(Database):
                 if problem := self.refuses_value(error):
                     raise Invalid(problem) from error
                 late = time.monotonic() > give_up_at
-                if error.connection_invalidated and not replaced and not late:
-                    replaced = True  # the pool has dropped its other old connections too
+                if error.connection_invalidated and replaced < MAX_REPLACED and not late:
+                    replaced += 1  # the pool has dropped its other old connections too
                     continue
                 if late or not self.is_retriable(error):
                     raise StoreUnavailable("the database is out of reach or refused the operation") from error

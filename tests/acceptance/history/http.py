@@ -87,9 +87,9 @@ class Api:
             return answer.status, (await answer.json() if content else None)
 
 
-def session() -> aiohttp.ClientSession:
+def session(request_seconds: float = REQUEST_SECONDS) -> aiohttp.ClientSession:
     """For all clients of one run."""
-    timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS, sock_connect=CONNECT_SECONDS)
+    timeout = aiohttp.ClientTimeout(total=request_seconds, sock_connect=CONNECT_SECONDS)
     return aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=0))
 
 

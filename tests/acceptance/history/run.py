@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -27,8 +28,8 @@ from tests.waiting import eventually
 ENVIRONMENT = "hist"
 BACKENDS = 2
 TRAFFIC_PORT = 8080
-RECOVERY_SECONDS = 180.0
-FILL_SECONDS = 240.0
+RECOVERY_SECONDS = 400.0
+FILL_SECONDS = 480.0
 LOOK_SECONDS = 1.0
 
 
@@ -55,6 +56,7 @@ class Run:
         self._cluster = Cluster(directory, environment=ENVIRONMENT, database=database_url, transport_url=broker.url)
         self._site = Site(self._cluster, broker, database, self.history)
         self._log = watch.DeviceLog(self._cluster, self.history)
+        self._network = Network()
 
     async def carry_out(self) -> Path:
         """All of it. Returns the history's file."""
@@ -66,6 +68,7 @@ class Run:
             await self._log.copy()
         finally:
             await self._site.close()
+            self._network.close()
             self.history.close()
         return self.history.file
 
@@ -92,7 +95,8 @@ class Run:
 
     async def _with_clients(self, http: aiohttp.ClientSession) -> None:
         plan = self.plan
-        subnet_id, traffic = await self._traffic(http)
+        async with session(FILL_SECONDS) as patient:
+            subnet_id, traffic = await self._traffic(patient)
         for number in range(1, plan.tenants + 1):
             project = f"tenant-{number:02}"
             self._writers.append(
@@ -124,8 +128,7 @@ class Run:
 
     async def _traffic(self, http: aiohttp.ClientSession) -> tuple[str, Traffic]:
         """A load balancer before real web servers, which nobody changes; its subnet."""
-        third = random.SystemRandom().randint(1, 250)
-        body = {"subnet": {"name": "vips", "cidr": f"127.{third}.0.0/16"}}
+        body = {"subnet": {"name": "vips", "cidr": self._network.cidr}}
         subnet = (await asyncio.to_thread(self._cluster.client().post, f"{API}/subnets", body))["subnet"]
         ports = [await self._cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
         members = [{"address": "127.0.0.1", "protocol_port": port, "name": "web", "weight": 1} for port in ports]
@@ -191,6 +194,23 @@ class Run:
         known = await read_api(api)
         wanted = finals.wanted_on_devices(known, ENVIRONMENT)
         return not finals.unsettled(known) and all(objects == wanted for objects in held.values())
+
+
+class Network:
+    """Addresses of loopback that no other run on this machine has until :meth:`close`."""
+
+    def __init__(self) -> None:
+        self._claim = socket.socket()
+        for second in random.SystemRandom().sample(range(1, 251), 250):
+            with contextlib.suppress(OSError):
+                self._claim.bind((f"127.{second}.255.254", TRAFFIC_PORT))  # the last address: VIPs are the first
+                self.cidr = f"127.{second}.0.0/16"
+                return
+        raise RuntimeError("all networks of loopback are taken")
+
+    def close(self) -> None:
+        """Others may have it."""
+        self._claim.close()
 
 
 def _fields(plan: Plan) -> dict[str, float | bool]:

@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import aiohttp
-
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place, is_free
 from evenkeel.demo.cluster import Cluster
@@ -19,7 +17,7 @@ from evenkeel.demo.traffic import Traffic
 from tests.acceptance.hitless.changing import Changing
 from tests.acceptance.hitless.faults import Faults, full_resync
 from tests.acceptance.hitless.tour import Tour
-from tests.acceptance.tenant import Tenant, settled
+from tests.acceptance.tenant import Tenant, session, settled
 from tests.acceptance.websites import create, website
 from tests.waiting import eventually
 
@@ -64,7 +62,7 @@ async def started(directory: Path, *, haproxy: Path | None = None) -> AsyncItera
         environment=ENVIRONMENT,
         device="haproxy",
         device_options={"haproxyd": {"haproxy": haproxy}},
-        controller_options={"DEFAULT": {"session_ttl": 3.0, "settle_time": 3.0}},
+        controller_options={"DEFAULT": {"session_ttl": 10.0, "settle_time": 3.0}},
         agent_options={
             "DEFAULT": {
                 "report_interval": 2.0,
@@ -103,13 +101,15 @@ class Run:
 
     async def run(self) -> Report:
         """All of it."""
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http:
+        async with session() as http:
             tenant = Tenant(http, self._cluster.controllers, PROJECT)
             tour = await self._create(tenant)
             self._start_traffic()
-            await self._disturb(tenant, *tour)
-            await eventually(lambda: self._sent() >= self._requests, within_seconds=3600.0, every_seconds=0.1)
-            await self._stop_traffic()
+            try:
+                await self._disturb(tenant, *tour)
+                await eventually(lambda: self._sent() >= self._requests, within_seconds=3600.0, every_seconds=0.1)
+            finally:
+                await self._stop_traffic()
         return self.report
 
     async def _create(self, tenant: Tenant) -> tuple[Changing, Tour]:

@@ -1,8 +1,10 @@
 """What is behind LBaaS v2: the VIP's port, the store's lock, the device type."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from evenkeel.api.app import create_app
@@ -41,12 +43,20 @@ async def test_port_of_the_vip_is_marked_as_lbaas_v2_did(store: Any, sink: Any) 
         assert network.marked[-1][1].device_owner == "neutron:LOADBALANCERV2"
 
 
-async def test_strict_immutability_is_told_in_neutrons_words(tmp_path: Path, sink: Any) -> None:
-    store = open_store(f"sqlite:///{tmp_path / 'strict.db'}", StoreOptions(strict_immutability=True))
-    await store.start()
-    await store.add_environment(Environment(name="dev", device_driver="noop"))
-    await store.add_subnet(SUBNET)
-    app = create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev")
+@pytest.fixture
+async def strict_store(tmp_path: Path) -> AsyncIterator[Any]:
+    """A strict one."""
+    opened = open_store(f"sqlite:///{tmp_path / 'strict.db'}", StoreOptions(strict_immutability=True))
+    await opened.start()
+    await opened.add_environment(Environment(name="dev", device_driver="noop"))
+    await opened.add_subnet(SUBNET)
+    yield opened
+    await opened.close()
+
+
+async def test_strict_immutability_is_told_in_neutrons_words(strict_store: Any, sink: Any) -> None:
+    network = BuiltinNetwork(strict_store)
+    app = create_app(store=strict_store, network=network, driver=sink, default_provider="dev")
     async with Client.of(app) as api:
         root = await Maker(api).root()
         path = f"/loadbalancers/{root['id']}"
@@ -54,7 +64,6 @@ async def test_strict_immutability_is_told_in_neutrons_words(tmp_path: Path, sin
         assert said.startswith("Invalid state PENDING_CREATE of loadbalancer resource")
         pool = {"loadbalancer_id": root["id"], "protocol": "TCP", "lb_algorithm": "SOURCE_IP"}
         await refused(api, "POST", "/pools", 409, "StateInvalid", {"pool": pool})
-    await store.close()
 
 
 async def test_what_the_device_type_cannot_do_is_refused(store: Any, sink: Any) -> None:

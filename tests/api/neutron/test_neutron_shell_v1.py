@@ -14,6 +14,8 @@ from tests.api.stack import Stack
 from tests.api.subnet import SUBNET
 from tests.waiting import until
 
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture
 def lb(shell: Shell) -> Shell:

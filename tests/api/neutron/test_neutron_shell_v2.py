@@ -15,6 +15,10 @@ from tests.api.stack import Stack
 from tests.api.subnet import SUBNET
 from tests.waiting import until
 
+HTTP_SECONDS = 120.0
+
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture
 def lbaas(shell: Shell) -> Shell:
@@ -27,7 +31,8 @@ def root(lbaas: Shell, ran: Callable[..., Ran], stack: Stack) -> Iterator[Any]:
     """A load balancer, gone at the end with what tests left below it."""
     made = lbaas("loadbalancer-create", "--name", "lb1", SUBNET.name)
     yield made
-    httpx.delete(f"{stack.url}/v2/lbaas/loadbalancers/{made['id']}", params={"cascade": "true"}).raise_for_status()
+    url = f"{stack.url}/v2/lbaas/loadbalancers/{made['id']}"
+    httpx.delete(url, params={"cascade": "true"}, timeout=HTTP_SECONDS).raise_for_status()
     until(lambda: ran("lbaas-loadbalancer-show", made["id"]).code == 1)
 
 
@@ -137,6 +142,7 @@ def test_agent_and_load_balancer_find_each_other(lbaas: Shell, shell: Shell, roo
     (agent,) = shell("agent-list")
     assert agent["agent_type"] == "Loadbalancerv2 agent" and agent["binary"] == "evenkeel-agent"
     assert shell("agent-show", agent["id"])["alive"] is True
+    until(lambda: lbaas("loadbalancer-show", "lb1")["provisioning_status"] == "ACTIVE")  # it has a place
     hosting = lbaas("agent-hosting-loadbalancer", "lb1")
     assert (hosting["id"] if isinstance(hosting, dict) else hosting[0]["id"]) == agent["id"]
     assert [row["id"] for row in lbaas("loadbalancer-list-on-agent", agent["id"])] == [root["id"]]

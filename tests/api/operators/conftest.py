@@ -30,7 +30,7 @@ def join(store: Store) -> Join:
             "ha_type": HaType.STANDALONE,
             "endpoints": ("10.0.0.1",),
         }
-        await store.register(Register(**usual | changes), ttl_seconds=60.0)
+        await store.register(Register(**usual | changes), ttl_seconds=3600.0)
         return agent_id
 
     return register

@@ -26,7 +26,7 @@ async def agent(store: Store) -> dict[str, str]:
         ha_type=HaType.STANDALONE,
         endpoints=("10.0.0.1",),
     )
-    await store.register(call, ttl_seconds=60.0)
+    await store.register(call, ttl_seconds=3600.0)
     state = ReportState(
         agent_id="a-1",
         session_id="s-1",

@@ -46,10 +46,12 @@ class Traffic:
     @contextlib.asynccontextmanager
     async def flowing(self) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(self._repeat(self._send)), asyncio.create_task(self._repeat(self._call))]
-        yield
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _repeat(self, action: Callable[[int], Awaitable[None]]) -> None:
         number = 0
@@ -83,12 +85,20 @@ async def test_a_cluster_may_lose_one_node_after_the_other(
 ) -> None:
     # all begin with the node that will be killed first
     monkeypatch.setattr("evenkeel.bus.amqp.link.random.sample", lambda nodes, number: list(nodes))
-    amqp = Amqp(cluster.url)
+    for limit in ("bus.START_SECONDS", "consumer.FIRST_CONNECT_SECONDS", "presence.ANNOUNCE_SECONDS"):
+        monkeypatch.setattr(f"evenkeel.bus.amqp.{limit}", 120.0)
+    amqp, watcher = Amqp(cluster.url), Amqp(cluster.nodes[2].url)
+    async with contextlib.AsyncExitStack() as opened:
+        opened.push_async_callback(amqp.close)
+        opened.push_async_callback(watcher.close)
+        await _lose_one_after_the_other(cluster, amqp, watcher)
+
+
+async def _lose_one_after_the_other(cluster: RabbitCluster, amqp: Amqp, watcher: Amqp) -> None:
     buses = [await amqp.bus() for _ in range(4)]
     recorders = [Recorder(Done()), Recorder(Done())]
     for bus, recorder in zip(buses, recorders, strict=False):
         await bus.consume(amqp.queue, recorder, concurrency=4)
-    watcher = Amqp(cluster.nodes[2].url)
     observer = await watcher.bus()
     await buses[0].announce(amqp.name())
     await _present(observer, amqp.name())
@@ -109,16 +119,14 @@ async def test_a_cluster_may_lose_one_node_after_the_other(
     def consumed() -> set[int]:
         return {number for recorder in recorders for number in recorder.numbers()}
 
-    await eventually(lambda: consumed() >= set(traffic.sent))
-    await watcher.close()
-    await amqp.close()
+    await eventually(lambda: consumed() >= set(traffic.sent), within_seconds=120)
 
 
 async def _present(bus: Bus, name: str) -> None:
     async def present() -> bool:
         return await bus.present(name) is True
 
-    await eventually(present)
+    await eventually(present, within_seconds=120)
 
 
 async def _replicated(cluster: RabbitCluster, queue: str) -> None:

@@ -1,6 +1,7 @@
 """RabbitMQ goes away, comes back, comes back empty, or is replaced by another node."""
 
 import asyncio
+import socket
 
 import aio_pika
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from evenkeel.bus.amqp import AmqpBus, Node, parse_nodes
 from evenkeel.core.errors import BusUnavailable, CallTimeout
 from evenkeel.core.messages import AnyMessage, AnyReply, Done
-from tests.bus.test_contract import Recorder
+from tests.bus.amqp.starting import why_not_started
+from tests.bus.patience import LIMIT_SECONDS
+from tests.bus.test_contract import Recorder, cancel_close
 from tests.bus.transports import CALL, Amqp, hint
-from tests.services.process import free_port
 from tests.services.rabbitmq import RabbitMQ
 from tests.waiting import eventually
 
@@ -40,14 +42,13 @@ async def test_a_subscription_survives_a_restart_and_waiting_messages_are_kept(a
 
 
 async def test_everything_works_on_when_the_broker_was_killed_and_comes_back_empty(
-    amqp: Amqp, broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch
+    amqp: Amqp, broker: RabbitMQ
 ) -> None:
     sender, consumer = await amqp.bus(), await amqp.bus()
     recorder = Recorder(Done())
     await consumer.consume(amqp.queue, recorder, concurrency=2)
     await sender.send(amqp.queue, hint(1))
     await eventually(lambda: recorder.got == [hint(1)])
-    monkeypatch.setattr("evenkeel.bus.amqp.bus.SEND_SECONDS", 60.0)
     broker.kill()
     broker.wipe()
     waiting = asyncio.create_task(sender.send(amqp.queue, hint(2)))
@@ -57,7 +58,9 @@ async def test_everything_works_on_when_the_broker_was_killed_and_comes_back_emp
     assert await sender.call(amqp.queue, CALL, timeout_seconds=60) == Done()
 
 
-async def test_a_call_fails_at_once_when_the_connection_is_lost(amqp: Amqp, broker: RabbitMQ) -> None:
+async def test_a_call_fails_at_once_when_the_connection_is_lost(
+    amqp: Amqp, broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
     caller, server = await amqp.bus(), await amqp.bus()
     started = asyncio.Event()
 
@@ -73,23 +76,21 @@ async def test_a_call_fails_at_once_when_the_connection_is_lost(amqp: Amqp, brok
     with pytest.raises(BusUnavailable) as failure:
         await asyncio.wait_for(call, 60)
     assert not isinstance(failure.value, CallTimeout)
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.1):
-            await subscription.close()
+    await cancel_close(subscription, monkeypatch)
 
 
 async def test_sends_in_a_short_outage_wait_and_in_a_long_one_fail(
     amqp: Amqp, broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.bus.amqp.bus.SEND_SECONDS", 0.5)
     bus = await amqp.bus()
     await bus.send(amqp.queue, hint(1))
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.SEND_SECONDS", 0.5)
     await _stop(broker)  # killed, a single node may forget the queue that it has just made
     with pytest.raises(BusUnavailable):
         await bus.send(amqp.queue, hint(2))
     with pytest.raises(BusUnavailable):
         await bus.call(amqp.queue, CALL, timeout_seconds=0.5)
-    monkeypatch.setattr("evenkeel.bus.amqp.bus.SEND_SECONDS", 60.0)
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.SEND_SECONDS", LIMIT_SECONDS)
     waiting = asyncio.create_task(bus.send(amqp.queue, hint(3)))
     await _start(broker)
     await waiting
@@ -112,15 +113,13 @@ async def test_a_deleted_queue_is_made_again_by_sender_and_consumer(amqp: Amqp) 
 
 
 async def test_another_node_is_used_when_one_is_dead(broker: RabbitMQ) -> None:
-    nodes = (
-        Node(host="127.0.0.1", port=free_port()),
-        *parse_nodes(broker.url),
-        Node(host="127.0.0.1", port=free_port()),
-    )
-    bus = AmqpBus(nodes, name="test")
-    await bus.start()
-    await bus.send("rotation", hint(1))
-    await bus.close()
+    with socket.socket() as taken:  # by somebody who does not listen
+        taken.bind(("127.0.0.1", 0))
+        dead = Node(host="127.0.0.1", port=taken.getsockname()[1])
+        bus = AmqpBus((dead, *parse_nodes(broker.url), dead), name="test")
+        await bus.start()
+        await bus.send("rotation", hint(1))
+        await bus.close()
 
 
 async def test_start_fails_in_time_when_no_node_answers_and_may_be_repeated(
@@ -132,7 +131,7 @@ async def test_start_fails_in_time_when_no_node_answers_and_may_be_repeated(
     with pytest.raises(BusUnavailable):
         await bus.start()
     await _start(broker)
-    monkeypatch.setattr("evenkeel.bus.amqp.bus.START_SECONDS", 60.0)
+    monkeypatch.setattr("evenkeel.bus.amqp.bus.START_SECONDS", LIMIT_SECONDS)
     await bus.start()
     await bus.close()
 
@@ -140,7 +139,4 @@ async def test_start_fails_in_time_when_no_node_answers_and_may_be_repeated(
 async def test_a_wrong_password_is_reported_without_it(broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenkeel.bus.amqp.bus.START_SECONDS", 2.0)
     bus = AmqpBus(parse_nodes(broker.url.replace("guest:guest", "guest:s3cret")), name="test")
-    with pytest.raises(BusUnavailable) as failure:
-        await bus.start()
-    assert "s3cret" not in str(failure.value)
-    assert "refused" in str(failure.value).lower()
+    assert "s3cret" not in await why_not_started(bus, "refused")

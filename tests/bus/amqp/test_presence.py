@@ -10,6 +10,7 @@ from evenkeel.bus.amqp import AmqpBus, parse_nodes
 from evenkeel.bus.amqp import presence as amqp_presence
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.ports import Bus
+from tests.bus.patience import LIMIT_SECONDS
 from tests.bus.transports import Amqp
 from tests.services.rabbitmq import RabbitMQ
 from tests.waiting import eventually
@@ -77,16 +78,19 @@ async def test_a_frozen_broker_says_nothing_and_late_answers_harm_nothing(
     amqp: Amqp, broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)
-    monkeypatch.setattr(amqp_presence, "PROBE_SECONDS", 0.1)
     announcer, watcher = await amqp.bus(), await amqp.bus()
     await announcer.announce(amqp.name(1))
     gone = await announcer.announce(amqp.name(2))
     assert [await watcher.present(amqp.name(number)) for number in (1, 2)] == [True, True]
     await gone.close()
     publisher = watcher._link.current  # type: ignore[attr-defined]
+    monkeypatch.setattr(amqp_presence, "PROBE_SECONDS", 0.1)
     broker.freeze()
-    assert [await watcher.present(amqp.name(number)) for number in (1, 2, 1, 2)] == [None] * 4
-    broker.thaw()
+    try:
+        assert [await watcher.present(amqp.name(number)) for number in (1, 2, 1, 2)] == [None] * 4
+    finally:
+        broker.thaw()
+    monkeypatch.setattr(amqp_presence, "PROBE_SECONDS", LIMIT_SECONDS)
     await eventually(lambda: _is(watcher, amqp.name(1), True))
     await eventually(lambda: _is(watcher, amqp.name(2), False))
     assert watcher._link.current is publisher  # type: ignore[attr-defined]

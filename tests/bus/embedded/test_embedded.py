@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import shutil
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +13,15 @@ import pytest
 from evenkeel.bus.embedded import EmbeddedBus, queries, schema
 from evenkeel.core.errors import BusUnavailable, CallTimeout
 from evenkeel.core.messages import Done
-from tests.bus.test_contract import ROOT, Recorder
-from tests.bus.transports import CALL, HINT, Embedded, hint
+from tests.bus.children import child
+from tests.bus.test_contract import Recorder
+from tests.bus.transports import CALL, FILE_SECONDS, HINT, Embedded, hint
 from tests.freezing import freeze
 from tests.waiting import eventually
 
 
 def _sql(transport: Embedded, statement: str) -> list[tuple[object, ...]]:
-    with contextlib.closing(sqlite3.connect(transport.path, timeout=10.0)) as file, file:
+    with contextlib.closing(sqlite3.connect(transport.path, timeout=FILE_SECONDS)) as file, file:
         return file.execute(statement).fetchall()
 
 
@@ -31,34 +31,24 @@ def _sockets(directory: object) -> list[Path]:
 
 async def test_a_frozen_consumer_keeps_its_messages_only_as_long_as_its_lease(embedded: Embedded) -> None:
     bus = await embedded.bus()
-    victim = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.bus.consumer_process",
-        embedded.url,
-        embedded.queue,
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert victim.stdout is not None
-    assert await victim.stdout.readline() == b"ready\n"
-    await bus.send(embedded.queue, HINT)
-    await victim.stdout.readline()
-    await freeze(victim.send_signal, embedded.url)
-    recorder = Recorder()
-    await bus.consume(embedded.queue, recorder, concurrency=1)
-    _sql(embedded, "UPDATE message SET available_at = 0")  # the lease is over
-    await eventually(lambda: recorder.got == [HINT])
-    victim.kill()
-    await victim.wait()
+    async with child("tests.bus.consumer_process", embedded.url, embedded.queue) as victim:
+        assert victim.stdout is not None
+        await bus.send(embedded.queue, HINT)
+        await victim.stdout.readline()
+        await freeze(victim.send_signal, embedded.url)
+        recorder = Recorder()
+        await bus.consume(embedded.queue, recorder, concurrency=1)
+        _sql(embedded, "UPDATE message SET available_at = 0")  # the lease is over
+        await eventually(lambda: recorder.got == [HINT])
 
 
 async def test_the_lease_is_renewed_while_the_handler_works(
     embedded: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.bus.embedded.bus.LEASE_SECONDS", 1.0)
-    monkeypatch.setattr("evenkeel.bus.embedded.queries.LEASE_SECONDS", 1.0)
-    monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.1)
+    time = schema.now()  # moved by the test
+    for module in ("bus", "queries"):
+        monkeypatch.setattr(f"evenkeel.bus.embedded.{module}.now", lambda: time)
+    monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.01)
     bus = await embedded.bus()
     release, starts = asyncio.Event(), 0
 
@@ -70,15 +60,19 @@ async def test_the_lease_is_renewed_while_the_handler_works(
     await bus.consume(embedded.queue, slow, concurrency=2)
     await bus.send(embedded.queue, HINT)
     await eventually(lambda: starts == 1)
-    (first,) = _sql(embedded, "SELECT available_at FROM message")
-    await eventually(lambda: _sql(embedded, "SELECT available_at FROM message") > [(float(str(first[0])) + 1.5,)])
+    for _ in range(5):
+        time += queries.LEASE_SECONDS * 0.4
+        renewed = [(time + queries.LEASE_SECONDS,)]
+        await eventually(lambda: _sql(embedded, "SELECT available_at FROM message") == renewed)  # noqa: B023
     release.set()
     await eventually(lambda: _sql(embedded, "SELECT * FROM message") == [])
     assert starts == 1
 
 
 async def test_a_holder_that_lost_its_claim_neither_deletes_nor_answers(embedded: Embedded) -> None:
-    bus = await embedded.bus()
+    bus, other = await embedded.bus(), await embedded.bus()
+    assert isinstance(other, EmbeddedBus)
+    taken = f"deliveries = deliveries + 1, claimed_by = '{other._peer}', available_at = 1e12"
     started, release = asyncio.Event(), asyncio.Event()
     answers = 0
 
@@ -93,11 +87,12 @@ async def test_a_holder_that_lost_its_claim_neither_deletes_nor_answers(embedded
     await bus.consume(embedded.queue, answer, concurrency=2)
     call = asyncio.create_task(bus.call(embedded.queue, CALL, timeout_seconds=60))
     await started.wait()
-    _sql(embedded, "UPDATE message SET deliveries = deliveries + 1, claimed_by = 'other', available_at = 1e12")
+    _sql(embedded, f"UPDATE message SET {taken}")  # by one who lives: what dead ones hold is taken from them
     release.set()
     await bus.send(embedded.queue, HINT)
     await eventually(lambda: answers == 2)
-    await eventually(lambda: _sql(embedded, "SELECT claimed_by FROM message") == [("other",)])  # the hint is done with
+    claimed = [(other._peer,)]
+    await eventually(lambda: _sql(embedded, "SELECT claimed_by FROM message") == claimed)  # the hint is done with
     assert not call.done()
     call.cancel()
 
@@ -153,7 +148,7 @@ async def test_after_a_boot_messages_are_free_and_calls_are_void(embedded: Embed
     await eventually(lambda: recorder.got == [HINT])
 
 
-async def test_a_path_too_long_for_a_socket_works_all_the_same() -> None:
+async def test_a_path_too_long_for_a_socket_works_all_the_same(patience: None) -> None:
     with tempfile.TemporaryDirectory() as directory:
         deep = Path(directory) / ("d" * 60) / ("e" * 60)
         deep.mkdir(parents=True)
@@ -171,6 +166,8 @@ async def test_a_path_too_long_for_a_socket_works_all_the_same() -> None:
 
 async def test_removed_sockets_are_made_again(embedded: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenkeel.bus.embedded.bus.POLL_SECONDS", 0.05)
+    # who finds a socket missing in between takes its owner for dead, until that one has bound it again
+    monkeypatch.setattr("evenkeel.bus.embedded.bus.TRIM_EVERY_POLLS", 1_000_000)
     bus, other = await embedded.bus(), await embedded.bus()
     await other.consume(embedded.queue, Recorder(Done()), concurrency=1)
     for socket in _sockets(f"{embedded.path}.sockets"):
@@ -237,19 +234,8 @@ async def test_a_name_whose_socket_was_removed_is_bound_again(
 async def test_what_killed_processes_left_is_swept_away_and_nothing_else(
     embedded: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.bus.presence_process",
-        embedded.url,
-        "n",
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"ready\n"
-    process.kill()
-    await process.wait()
+    async with child("tests.bus.presence_process", embedded.url, "n"):
+        pass
     left = {path.name for path in _sockets(f"{embedded.path}.sockets")}
     assert len(left) == 2
     no_socket = Path(f"{embedded.path}.sockets") / "file.on"

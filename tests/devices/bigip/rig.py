@@ -100,6 +100,9 @@ class BigIpRig:
             "f5_ha_type": self.ha_type,
             "ca_file": str(self.emulator.ca_file),
             "save_delay": "0",
+            "connect_timeout": "60",
+            "request_timeout": "120",
+            "commit_timeout": "120",
             **changes,
         }
 

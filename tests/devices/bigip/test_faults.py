@@ -19,7 +19,7 @@ def add(rig: BigIpRig, **fault: Any) -> int:
 
 
 async def test_a_busy_device_is_asked_again(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.agent(retry_time="60")
     add(rig, kind="busy", count=3)
     add(rig, kind="busy", count=2, **COMMIT)
     outcome = await agent.apply(batch(service(), complete=True))
@@ -67,7 +67,7 @@ async def test_a_lost_answer_to_a_takeover_is_looked_into(rig: BigIpRig) -> None
 
 
 async def test_a_commit_that_hangs_and_is_given_up_cannot_happen_later(rig: BigIpRig) -> None:
-    agent = rig.agent(commit_timeout="0.3")
+    agent = rig.agent(commit_timeout="5")
     await agent.apply(batch(service()))
     add(rig, kind="hold", count=1, **COMMIT)
     await agent.apply(batch(service(members=1)))
@@ -95,7 +95,7 @@ async def test_a_batch_held_up_on_its_way_is_refused_after_a_takeover(rig: BigIp
 
 
 async def test_a_silent_device_does_not_hold_anybody_up_for_long(rig: BigIpRig) -> None:
-    agent = rig.agent(request_timeout="0.5", connect_timeout="0.2", commit_timeout="0.5")
+    agent = rig.agent(request_timeout="5", connect_timeout="1", commit_timeout="5")
     await agent.apply(batch(service()))
     fault = add(rig, kind="unreachable")
     for _ in range(2):

@@ -29,6 +29,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.tls import CertificateFiles, make_certificates
 from tests.devices.services import PROJECT
 from tests.haproxyd.world import configured_binary
+from tests.services.process import free_port
 
 ENVIRONMENT = "dev"
 PARTITION = f"{ENVIRONMENT}_{PROJECT}"
@@ -51,12 +52,20 @@ class Box:
             run_dir=folder / "r",
             haproxy=configured_binary(),
             maxconn=2000,
+            start_timeout_seconds=120.0,
+            reload_timeout_seconds=120.0,
+            command_timeout_seconds=60.0,
+            guard_timeout_seconds=60.0,
             peers_address=f"127.{self.network}.0.1",
             peers_port_first=peers_port,
             peers_port_last=peers_port + 60,
         )
         self._http = HttpSettings(
-            certificate=files.certificate, key=files.key, credentials_file=credentials, host="127.0.0.1", port=0
+            certificate=files.certificate,
+            key=files.key,
+            credentials_file=credentials,
+            host="127.0.0.1",
+            port=free_port(),  # none that the kernel gives to somebody else while the daemon is away
         )
         self.host = ""
         self.daemon: HaproxyDaemon | None = None
@@ -71,7 +80,6 @@ class Box:
         """Again at the same place, if it was up before."""
         self.daemon = HaproxyDaemon(self._settings, self._http)
         self.host = (await self.daemon.start()).removeprefix("https://")
-        self._http = msgspec.structs.replace(self._http, port=int(self.host.rpartition(":")[2]))
 
     async def stop(self) -> None:
         """The daemon only; HAProxys go on."""
@@ -206,6 +214,8 @@ class HaproxyRig:
             "haproxyd_password": PASSWORD,
             "ha_type": self.ha_type,
             "ca_file": str(self.files.authority),
+            "connect_timeout": "60",
+            "request_timeout": "120",
             **changes,
         }
 

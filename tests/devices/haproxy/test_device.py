@@ -34,6 +34,7 @@ async def group(daemon: FakeDaemon) -> AsyncIterator[Device]:
         "haproxyd_username": "agent",
         "haproxyd_password": "s3cret",
         "ca_file": str(daemon.ca_file),
+        "connect_timeout": "60",
     }
     opened = open_group(options, environment="dev", host="host-1")
     yield opened

@@ -28,8 +28,18 @@ async def test_what_takes_too_long_is_unavailable(gate: threading.Event) -> None
 
 async def test_there_is_room_again_when_a_late_call_ends(gate: threading.Event) -> None:
     calls = Calls(timeout_seconds=0.05, threads=1, waiting_max=0)
-    with pytest.raises(NetworkUnavailable):
-        await calls.run(lambda: gate.wait(60))
+    started = threading.Event()
+
+    def late() -> bool:
+        started.set()
+        return gate.wait(60)
+
+    async def is_late() -> bool:
+        with pytest.raises(NetworkUnavailable):
+            await calls.run(late)
+        return started.is_set()  # else its time was over before it had its thread, and it gave its room back
+
+    assert await eventually(is_late)
     with pytest.raises(NetworkUnavailable, match="too many"):
         await calls.run(lambda: True)
     gate.set()

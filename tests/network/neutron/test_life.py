@@ -1,5 +1,6 @@
 """A load balancer's port from the API's create to its confirmed delete, on a real Neutron; and creates that fail."""
 
+import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from tests.api.client import Client
 from tests.api.live import InstantAgent
 from tests.network.conftest import NEEDS_NEUTRON, session_to
 from tests.network.worlds import World, neutron_world
-from tests.services.process import free_port
 
 pytestmark = NEEDS_NEUTRON
 
@@ -225,12 +225,14 @@ async def test_what_the_command_line_looks_up_is_neutrons(site: Site, world: Wor
 
 
 async def test_without_neutron_a_create_is_503_and_leaves_nothing(store: SqlStore, world: World) -> None:
-    nobody = Session(auth=NoAuth(endpoint=f"http://127.0.0.1:{free_port()}"))
-    network = NeutronNetwork(NeutronClient(nobody), store, timeout_seconds=60.0)
-    site = Site(store, network, InstantAgent(store))
-    async with site.api:
-        answer = await site.api.http.post("/v2/lbaas/loadbalancers", json=body(world))
-    network.close()
+    with socket.socket() as held:  # nobody listens there, nor can anybody begin to
+        held.bind(("127.0.0.1", 0))
+        nobody = Session(auth=NoAuth(endpoint=f"http://127.0.0.1:{held.getsockname()[1]}"))
+        network = NeutronNetwork(NeutronClient(nobody), store, timeout_seconds=60.0)
+        site = Site(store, network, InstantAgent(store))
+        async with site.api:
+            answer = await site.api.http.post("/v2/lbaas/loadbalancers", json=body(world))
+        network.close()
 
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0

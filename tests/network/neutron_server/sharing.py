@@ -18,7 +18,7 @@ from tests.network.neutron_server.server import Neutron
 from tests.services.process import ServiceFailed
 
 _ROOT = Path(__file__).parents[3]
-START_SECONDS = 400.0
+START_SECONDS = 1500.0  # its database, the tables, the server
 
 
 @contextmanager

@@ -64,15 +64,18 @@ class AmqpSubscription:
 
     async def close(self) -> None:
         self._closing.set()
-        consumer = self._link.current
-        if consumer is not None:
-            with contextlib.suppress(BusUnavailable), translated("cancelling"):
-                async with asyncio.timeout(CANCEL_SECONDS):
-                    await consumer.queue.cancel(consumer.tag)
         try:
-            await self._workers.drain()
+            await self._workers.drain(self._cancel())
         finally:
             await self._link.close()
+
+    async def _cancel(self) -> None:
+        """Ask the broker for no more. One that is out of reach sends nothing anyway."""
+        if (consumer := self._link.current) is None:
+            return
+        with contextlib.suppress(BusUnavailable), translated("cancelling"):
+            async with asyncio.timeout(CANCEL_SECONDS):
+                await consumer.queue.cancel(consumer.tag)
 
     async def _open(self, connection: AbstractConnection) -> _Consumer:
         channel = await connection.channel(publisher_confirms=False)

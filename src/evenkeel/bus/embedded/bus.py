@@ -317,5 +317,4 @@ class EmbeddedSubscription:
 
     async def close(self) -> None:
         self.closing = True
-        await self._bus.unsubscribe(self)
-        await self._workers.drain()
+        await self._workers.drain(self._bus.unsubscribe(self))

@@ -1,0 +1,11 @@
+"""Patience for every test with a cluster."""
+
+import pytest
+
+from tests.demo.patience import be_patient
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that a busy machine keeps."""
+    be_patient(monkeypatch)

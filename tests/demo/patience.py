@@ -1,0 +1,24 @@
+"""The demo's limits are for somebody who watches it; a machine that is busy with tests may stand still for longer."""
+
+import pytest
+
+from evenkeel.demo import devices, processes, traffic
+from evenkeel.demo.cluster import Cluster
+from evenkeel.demo.sides import daemon
+from evenkeel.demo.workshop import Workshop
+
+ANSWER_SECONDS = 60.0
+START_SECONDS = 240.0
+
+
+def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the test has ended, clusters of this process wait for longer; what they wait for is the same."""
+    for module in (devices, daemon, traffic):
+        monkeypatch.setattr(module, "TIMEOUT_SECONDS", ANSWER_SECONDS)
+    monkeypatch.setattr(processes, "STOP_SECONDS", ANSWER_SECONDS)
+    for function, name, seconds in (
+        (Cluster.client, "timeout_seconds", ANSWER_SECONDS),
+        (Cluster.__init__, "start_seconds", START_SECONDS),
+        (Workshop.__init__, "start_seconds", START_SECONDS),
+    ):
+        monkeypatch.setitem(function.__kwdefaults__, name, seconds)
