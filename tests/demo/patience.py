@@ -9,12 +9,15 @@ from evenkeel.demo.workshop import Workshop
 
 ANSWER_SECONDS = 60.0
 START_SECONDS = 240.0
+REQUEST_SECONDS = 20.0
+"""A request through a load balancer has failed when it takes longer."""
 
 
 def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the test has ended, clusters of this process wait for longer; what they wait for is the same."""
-    for module in (devices, daemon, traffic):
+    for module in (devices, daemon):
         monkeypatch.setattr(module, "TIMEOUT_SECONDS", ANSWER_SECONDS)
+    monkeypatch.setattr(traffic, "TIMEOUT_SECONDS", REQUEST_SECONDS)
     monkeypatch.setattr(processes, "STOP_SECONDS", ANSWER_SECONDS)
     for function, name, seconds in (
         (Cluster.client, "timeout_seconds", ANSWER_SECONDS),
