@@ -224,7 +224,7 @@ async def test_a_connection_lost_in_commit_is_not_tried_again(postgresql_databas
         tries.append(1)
         connection.execute(text("INSERT INTO x VALUES (1)"))
 
-    (engine,) = database.sync_engines()
+    engine = database.sync_engines()[0]
     event.listen(engine, "commit", kill_own_connection)
     with pytest.raises(StoreUnavailable, match="commit"):
         await database.write(op)

@@ -66,7 +66,7 @@ _ON_CLUSTER = "SET wsrep_sync_wait = 7"
 class MariadbDatabase(ServerDatabase):
     """MariaDB. Two pools, because the isolation of a session costs two round trips to change."""
 
-    def __init__(self, url: URL, *, pool_size: int = 5) -> None:
+    def __init__(self, url: URL, *, pool_size: int = 10) -> None:
         self._packet_bytes = 0
         self._write_engine = self._engine(_checked(url), pool_size, _WRITER, autocommit=False)
         # outside a transaction by default: a single SELECT is a snapshot by itself
@@ -76,7 +76,7 @@ class MariadbDatabase(ServerDatabase):
         engine = create_async_engine(
             url,
             pool_size=pool_size,
-            max_overflow=pool_size,
+            max_overflow=0,  # connections over the size would be made and closed again for each operation
             pool_timeout=POOL_SECONDS,
             pool_reset_on_return=None,  # nothing is left open: every transaction is ended by who began it
             skip_autocommit_rollback=True,

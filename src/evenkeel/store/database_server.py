@@ -17,6 +17,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.util import greenlet_spawn
 
 from evenkeel.core.errors import Invalid, StoreUnavailable
 from evenkeel.store.database_base import Database, Op, T
@@ -106,8 +107,13 @@ class ServerDatabase(Database):
             return result
 
     async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
-        async with engine.connect() as connection:
-            return await connection.run_sync(op)
+        def run() -> T:
+            with engine.sync_engine.connect() as connection:
+                return op(connection)
+
+        # not AsyncConnection, which takes three greenlets and a task: nothing is to be awaited (and could be cancelled)
+        # when the connection goes back to its pool
+        return await greenlet_spawn(run)
 
 
 def _cancellations() -> int:
@@ -119,27 +125,22 @@ NOT_STORABLE = "a text or number is one that the database cannot hold"
 
 
 class PostgresqlDatabase(ServerDatabase):
-    """PostgreSQL."""
+    """PostgreSQL. Two pools, because to be outside of transactions is a setting of a session, which costs as much as a
+    small query to change."""
 
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
     """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
 
     def __init__(self, url: URL, *, pool_size: int = 10) -> None:
-        self._engine: AsyncEngine = create_async_engine(
-            url.set(drivername="postgresql+asyncpg"),
-            pool_size=pool_size,
-            max_overflow=pool_size,
-            pool_timeout=POOL_SECONDS,
-            connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS},
-            hide_parameters=True,  # they are what tenants sent: not for logs
-        )
-        event.listen(self._engine.sync_engine, "connect", _limit_idle_transactions)
+        self._engine = _engine(url, pool_size)
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
         self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._query_engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._query_engine = _engine(
+            url, pool_size, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True, pool_reset_on_return=None
+        )
 
     def sync_engines(self) -> tuple[Engine, ...]:
-        return (self._engine.sync_engine,)
+        return (self._engine.sync_engine, self._query_engine.sync_engine)
 
     async def write(self, op: Op[T]) -> T:
         return await self._run(self._engine, op)
@@ -148,7 +149,7 @@ class PostgresqlDatabase(ServerDatabase):
         return await self._run(self._read_engine, op)
 
     async def query(self, op: Op[T]) -> T:
-        return await self._run(self._query_engine, op)
+        return await self._run(self._query_engine, op, bare=True)
 
     def refuses_value(self, error: DBAPIError) -> str:
         # NUL in a text, too long, out of range: by the server (class 22) or its driver
@@ -161,6 +162,21 @@ class PostgresqlDatabase(ServerDatabase):
 
     async def close(self) -> None:
         await self._engine.dispose()
+        await self._query_engine.dispose()
+
+
+def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
+    engine = create_async_engine(
+        url.set(drivername="postgresql+asyncpg"),
+        pool_size=pool_size,
+        max_overflow=0,  # connections over the size would be made and closed again for each operation
+        pool_timeout=POOL_SECONDS,
+        connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS},
+        hide_parameters=True,  # they are what tenants sent: not for logs
+        **options,
+    )
+    event.listen(engine.sync_engine, "connect", _limit_idle_transactions)
+    return engine
 
 
 def _limit_idle_transactions(connection: Any, _record: Any) -> None:
