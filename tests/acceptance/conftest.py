@@ -1,11 +1,3 @@
-"""Patience for every test with a cluster."""
+"""Patience for every test with a cluster: that of the demo's."""
 
-import pytest
-
-from tests.demo.patience import be_patient
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits that a busy machine keeps."""
-    be_patient(monkeypatch)
+from tests.demo.conftest import patient as patient

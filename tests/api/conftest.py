@@ -6,25 +6,18 @@ from pathlib import Path
 import pytest
 
 from evenkeel.api.app import Application, create_app
-from evenkeel.core.control import Environment
 from evenkeel.core.ports import Store
 from evenkeel.network.builtin import BuiltinNetwork
-from evenkeel.store.part import StoreOptions
-from evenkeel.store.sql_store import open_store
 from tests.api.client import Client, Sink
 from tests.api.stack import Stack
-from tests.api.subnet import SUBNET
+from tests.api.stores import started_store
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """A started store with one environment and one subnet."""
-    opened = open_store(f"sqlite:///{tmp_path / 'evenkeel.db'}", StoreOptions())
-    await opened.start()
-    await opened.add_environment(Environment(name="dev", device_driver="noop"))
-    await opened.add_subnet(SUBNET)
-    yield opened
-    await opened.close()
+    async with started_store(tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture

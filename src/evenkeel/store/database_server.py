@@ -133,6 +133,7 @@ class PostgresqlDatabase(ServerDatabase):
 
     def __init__(self, url: URL, *, pool_size: int = 10) -> None:
         self._engine = _engine(url, pool_size)
+        event.listen(self._engine.sync_engine, "connect", _limit_idle_transactions)
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
         self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._query_engine = _engine(
@@ -166,7 +167,7 @@ class PostgresqlDatabase(ServerDatabase):
 
 
 def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
-    engine = create_async_engine(
+    return create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
         pool_size=pool_size,
         max_overflow=0,  # connections over the size would be made and closed again for each operation
@@ -175,8 +176,6 @@ def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
         hide_parameters=True,  # they are what tenants sent: not for logs
         **options,
     )
-    event.listen(engine.sync_engine, "connect", _limit_idle_transactions)
-    return engine
 
 
 def _limit_idle_transactions(connection: Any, _record: Any) -> None:

@@ -9,15 +9,12 @@ from msgspec.structs import replace
 
 from evenkeel.api.app import create_app
 from evenkeel.core.capabilities import EVERYTHING
-from evenkeel.core.control import Environment
 from evenkeel.core.network import lbaas_v2_port
 from evenkeel.network.builtin import BuiltinNetwork
-from evenkeel.store.part import StoreOptions
-from evenkeel.store.sql_store import open_store
 from tests.api import bodies
 from tests.api.client import Client
 from tests.api.neutron.maker import LBAAS, Maker, refused
-from tests.api.subnet import SUBNET
+from tests.api.stores import started_store
 
 
 class Watched(BuiltinNetwork):
@@ -46,12 +43,8 @@ async def test_port_of_the_vip_is_marked_as_lbaas_v2_did(store: Any, sink: Any) 
 @pytest.fixture
 async def strict_store(tmp_path: Path) -> AsyncIterator[Any]:
     """A strict one."""
-    opened = open_store(f"sqlite:///{tmp_path / 'strict.db'}", StoreOptions(strict_immutability=True))
-    await opened.start()
-    await opened.add_environment(Environment(name="dev", device_driver="noop"))
-    await opened.add_subnet(SUBNET)
-    yield opened
-    await opened.close()
+    async with started_store(tmp_path, strict_immutability=True) as opened:
+        yield opened
 
 
 async def test_strict_immutability_is_told_in_neutrons_words(strict_store: Any, sink: Any) -> None:

@@ -5,25 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.core.control import Environment
 from evenkeel.core.ports import Store
-from evenkeel.store.part import StoreOptions
-from evenkeel.store.sql_store import open_store
 from tests.api.client import Client, Sink
 from tests.api.live import InstantAgent
 from tests.api.neutron.test_pool_rooted import MONITOR, V1
-from tests.api.subnet import SUBNET
+from tests.api.stores import started_store
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """A strict one."""
-    opened = open_store(f"sqlite:///{tmp_path / 'strict.db'}", StoreOptions(strict_immutability=True))
-    await opened.start()
-    await opened.add_environment(Environment(name="dev", device_driver="noop"))
-    await opened.add_subnet(SUBNET)
-    yield opened
-    await opened.close()
+    async with started_store(tmp_path, strict_immutability=True) as opened:
+        yield opened
 
 
 async def test_a_pool_is_made_and_changed_with_its_monitor(api: Client, store: Store, sink: Sink) -> None:
