@@ -104,7 +104,7 @@ class FakeDevice:
         self.forgotten: list[str] = []
         self.on_take_over: Callable[[], None] = lambda: None
 
-    async def take_over(self, project_id: str, epoch: int) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         self.takeovers.append(epoch)
         self.on_take_over()
 

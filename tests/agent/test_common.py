@@ -50,6 +50,7 @@ class Bench:
         self.told: list[str] = []
         self.worker = CommonWorker(
             m.Assignment(shard_id="common", project_id="", epoch=1),
+            session_id="s1",
             controllers=self.controllers,  # type: ignore[arg-type]
             device=self.device,  # type: ignore[arg-type]
             clock=SystemClock(),

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import pytest
 
 from evenkeel.core.device import PartitionOutcome
-from evenkeel.core.errors import StaleOwner
+from evenkeel.core.errors import GuardLost, StaleOwner
 from evenkeel.core.ports import Device
-from tests.devices.services import PROJECT, batch, gone, listener, pool, service
+from tests.devices.owner import Owner
+from tests.devices.services import PROJECT, batch, gone, listener, pool, service, session_of
 
 
 class Rig(Protocol):
@@ -46,8 +47,8 @@ class DeviceContract:
     """The promises of :class:`evenkeel.core.ports.Device`."""
 
     async def test_a_load_balancer_is_made_and_a_second_pass_writes_nothing(self, rig: Rig) -> None:
-        agent = rig.agent()
-        await agent.take_over(PROJECT, 1)
+        agent = Owner(rig.agent())
+        await agent.take_over(PROJECT, 1, session_of(1))
         made = await agent.apply(batch(service(revision=7), complete=True))
         content = await rig.content()
         assert [(one.load_balancer_id, one.revision, one.error) for one in made.outcomes] == [("lb-1", 7, "")]
@@ -58,14 +59,14 @@ class DeviceContract:
         assert await rig.content() == content
 
     async def test_another_agent_finds_nothing_to_write_either(self, rig: Rig) -> None:
-        await rig.agent().apply(batch(service(), service(2), epoch=1, complete=True))
-        other = rig.agent()
-        await other.take_over(PROJECT, 2)
+        await Owner(rig.agent()).apply(batch(service(), service(2), epoch=1, complete=True))
+        other = Owner(rig.agent())
+        await other.take_over(PROJECT, 2, session_of(2))
         outcome = await other.apply(batch(service(), service(2), epoch=2, complete=True))
         assert outcome.writes == 0 and not errors(outcome)
 
     async def test_whatever_was_changed_by_hand_is_repaired(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         await agent.apply(batch(service(), complete=True))
         content = await rig.content()
         await rig.spoil()
@@ -75,7 +76,7 @@ class DeviceContract:
         assert await rig.content() == content
 
     async def test_a_newer_revision_replaces_an_older_one_without_a_trace(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         newer = service(
             revision=2,
             listeners=(listener(connection_limit=10), listener(5, protocol_port=81, default_pool_id=None)),
@@ -89,43 +90,67 @@ class DeviceContract:
         assert await rig.content() == wanted
 
     async def test_a_stale_owner_writes_nothing(self, rig: Rig) -> None:
-        old, new = rig.agent(), rig.agent()
-        await old.take_over(PROJECT, 1)
+        old, new = Owner(rig.agent()), Owner(rig.agent())
+        await old.take_over(PROJECT, 1, session_of(1))
         await old.apply(batch(service(), epoch=1))
-        await new.take_over(PROJECT, 2)
+        await new.take_over(PROJECT, 2, session_of(2))
         content = await rig.content()
         with pytest.raises(StaleOwner) as refusal:
             await old.apply(batch(service(members=1), service(2), epoch=1))
         assert refusal.value.seen_epoch == 2
         with pytest.raises(StaleOwner):
-            await old.take_over(PROJECT, 1)
+            await old.take_over(PROJECT, 1, session_of(1))
         with pytest.raises(StaleOwner):
             await rig.agent().apply(batch(service(3), epoch=1))
         assert await rig.content() == content
         assert not errors(await new.apply(batch(service(members=1), epoch=2)))
 
     async def test_a_takeover_may_be_repeated_and_may_skip_epochs(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         for epoch in (3, 3, 8):
-            await agent.take_over(PROJECT, epoch)
+            await agent.take_over(PROJECT, epoch, session_of(epoch))
             assert not errors(await agent.apply(batch(service(), epoch=epoch)))
 
-    async def test_an_epoch_not_yet_on_the_device_is_taken_over_by_apply(self, rig: Rig) -> None:
-        await rig.agent().apply(batch(service(), epoch=4))
-        assert not errors(await rig.agent().apply(batch(service(2), epoch=5)))
+    async def test_nothing_is_taken_under_a_guard_that_is_not_the_senders(self, rig: Rig) -> None:
+        for epoch in (4, 5):  # no guard at all, and an older one
+            content = await rig.content()
+            for complete in (False, True):
+                with pytest.raises(GuardLost):
+                    await rig.agent().apply(batch(service(2), epoch=epoch, complete=complete))
+            assert await rig.content() == content
+            await Owner(rig.agent()).apply(batch(service(), epoch=epoch))
         with pytest.raises(StaleOwner):
             await rig.agent().apply(batch(service(3), epoch=4))
 
+    async def test_an_epoch_that_two_sessions_hold_belongs_to_the_first(self, rig: Rig) -> None:
+        first, second = rig.agent(), rig.agent()
+        await first.take_over(PROJECT, 3, "first")
+        await first.apply(batch(service(), epoch=3, session_id="first", complete=True))
+        content = await rig.content()
+        with pytest.raises(StaleOwner) as refusal:
+            await second.take_over(PROJECT, 3, "second")
+        assert refusal.value.seen_epoch == 3
+        with pytest.raises(StaleOwner):
+            await second.apply(batch(service(members=1), epoch=3, session_id="second", complete=True))
+        assert await rig.content() == content
+        await second.take_over(PROJECT, 4, "second")
+        with pytest.raises(StaleOwner):
+            await first.apply(batch(service(members=1), epoch=3, session_id="first"))
+
     async def test_of_two_first_owners_the_newer_one_owns(self, rig: Rig) -> None:
-        older, newer = rig.agent(), rig.agent()
-        results = await asyncio.gather(older.take_over(PROJECT, 1), newer.take_over(PROJECT, 2), return_exceptions=True)
+        older, newer = Owner(rig.agent()), Owner(rig.agent())
+        results = await asyncio.gather(
+            older.take_over(PROJECT, 1, session_of(1)),
+            newer.take_over(PROJECT, 2, session_of(2)),
+            return_exceptions=True,
+        )
         assert results[1] is None and (results[0] is None or isinstance(results[0], StaleOwner))
         assert not errors(await newer.apply(batch(service(), epoch=2)))
         with pytest.raises(StaleOwner):
             await older.apply(batch(service(2), epoch=1))
 
     async def test_two_first_owners_that_write_at_once_leave_what_the_newer_wants(self, rig: Rig) -> None:
-        older, newer = rig.agent(), rig.agent()
+        older, newer = Owner(rig.agent()), Owner(rig.agent())
         results = await asyncio.gather(
             older.apply(batch(service(), epoch=1, complete=True)),
             newer.apply(batch(service(2), epoch=2, complete=True)),
@@ -139,7 +164,7 @@ class DeviceContract:
             await older.apply(batch(service(3), epoch=1))
 
     async def test_a_deleted_load_balancer_leaves_nothing(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         await agent.apply(batch(service(2)))
         alone = await rig.content()
         await agent.apply(batch(service()))
@@ -150,7 +175,7 @@ class DeviceContract:
 
     async def test_one_that_was_removed_comes_back(self, rig: Rig) -> None:
         """As a pool of LBaaS v1 does, whose vip goes and comes: to the device it never has to stay away."""
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         for _ in range(2):
             assert not errors(await agent.apply(batch(gone())))
             assert not await rig.content()
@@ -159,7 +184,7 @@ class DeviceContract:
         assert (await agent.apply(batch(service()))).writes == 0
 
     async def test_the_guard_outlives_the_last_load_balancer(self, rig: Rig) -> None:
-        stale, agent = rig.agent(), rig.agent()
+        stale, agent = Owner(rig.agent()), Owner(rig.agent())
         await stale.apply(batch(service(), epoch=1))
         await agent.apply(batch(gone(), epoch=2))
         assert not await rig.content()
@@ -167,10 +192,10 @@ class DeviceContract:
             await stale.apply(batch(service(), epoch=1))
 
     async def test_orphans_go_with_a_complete_batch_only(self, rig: Rig) -> None:
-        await rig.agent().apply(batch(service(2)))
+        await Owner(rig.agent()).apply(batch(service(2)))
         alone = await rig.content()
-        await rig.agent().apply(batch(service()))
-        agent = rig.agent()
+        await Owner(rig.agent()).apply(batch(service()))
+        agent = Owner(rig.agent())
         await agent.apply(batch(service(2)))
         assert await rig.content() != alone
         outcome = await agent.apply(batch(service(2), complete=True))
@@ -178,7 +203,7 @@ class DeviceContract:
         assert [one.load_balancer_id for one in outcome.outcomes] == ["lb-2"]
 
     async def test_a_refused_load_balancer_costs_only_itself(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         await agent.apply(batch(service()))
         twin = service(4, vip=service().vip)
         outcome = await agent.apply(batch(service(2), service(3), twin, service(5), gone()))
@@ -190,14 +215,14 @@ class DeviceContract:
         assert outcome.writes == 0
 
     async def test_a_refused_load_balancer_heals_when_the_reason_is_gone(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         await agent.apply(batch(service(4, vip=service().vip)))
         assert errors(await agent.apply(batch(service())))
         outcome = await agent.apply(batch(gone(4), service()))
         assert not errors(outcome)
 
     async def test_what_no_agent_made_is_never_touched(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         await agent.apply(batch(service()))
         await rig.add_foreign()
         foreign = await rig.foreign()
@@ -208,13 +233,13 @@ class DeviceContract:
         assert not await rig.content()
 
     async def test_forgetting_costs_nothing_but_a_look(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         await agent.apply(batch(service()))
         agent.forget(PROJECT)
         assert (await agent.apply(batch(service()))).writes == 0
 
     async def test_a_fit_device_has_no_problem(self, rig: Rig) -> None:
-        agent = rig.agent()
+        agent = Owner(rig.agent())
         states = await agent.check()
         assert len(states) == len(agent.facts.endpoints)
         assert all(state.reachable and not state.problem and state.version for state in states)

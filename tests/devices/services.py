@@ -84,5 +84,13 @@ def gone(number: int = 1, *, revision: int = 9) -> ServiceDefinition:
     return service(number, revision=revision, listeners=(), pools=(), deleted=True)
 
 
-def batch(*services: ServiceDefinition, epoch: int = 1, complete: bool = False) -> PartitionBatch:
-    return PartitionBatch(project_id=PROJECT, epoch=epoch, services=services, complete=complete)
+def session_of(epoch: int) -> str:
+    """The session that owns at this epoch, where a test does not say another."""
+    return f"session-{epoch}"
+
+
+def batch(
+    *services: ServiceDefinition, epoch: int = 1, session_id: str | None = None, complete: bool = False
+) -> PartitionBatch:
+    session_id = session_of(epoch) if session_id is None else session_id
+    return PartitionBatch(project_id=PROJECT, epoch=epoch, session_id=session_id, services=services, complete=complete)

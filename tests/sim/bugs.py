@@ -66,7 +66,7 @@ class Bug(NamedTuple):
 
 
 def _no_guard() -> AbstractContextManager[Any]:
-    def take_over(self: NoopMemory, project_id: str, epoch: int) -> Partition:
+    def take_over(self: NoopMemory, project_id: str, epoch: int, session_id: str) -> Partition:
         partition = self.partitions.setdefault(project_id, Partition())
         partition.epoch = epoch
         return partition
@@ -77,10 +77,10 @@ def _no_guard() -> AbstractContextManager[Any]:
 def _guard_never_moved() -> AbstractContextManager[Any]:
     real = NoopMemory.take_over
 
-    def take_over(self: NoopMemory, project_id: str, epoch: int) -> Partition:
+    def take_over(self: NoopMemory, project_id: str, epoch: int, session_id: str) -> Partition:
         partition = self.partitions.get(project_id)
         first = partition.epoch if partition is not None else None
-        partition = real(self, project_id, epoch)
+        partition = real(self, project_id, epoch, session_id)
         partition.epoch = epoch if first is None else first
         return partition
 
@@ -88,7 +88,7 @@ def _guard_never_moved() -> AbstractContextManager[Any]:
 
 
 def _guard_moved_by_first_write() -> AbstractContextManager[Any]:
-    async def take_over(self: NoopGroup, project_id: str, epoch: int) -> None:
+    async def take_over(self: NoopGroup, project_id: str, epoch: int, session_id: str) -> None:
         self._reached()
 
     return patch.object(NoopGroup, "take_over", take_over)

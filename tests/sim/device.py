@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
+from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
@@ -95,9 +95,9 @@ class Site:
 
     # -- what arrives from agents
 
-    def take_over(self, process: Process, project_id: str, epoch: int) -> None:
+    def take_over(self, process: Process, project_id: str, epoch: int, session_id: str) -> None:
         """The guard moves on every device in reach."""
-        self._each(process, project_id, epoch, lambda box: _now(box.group.take_over(project_id, epoch)))
+        self._each(process, project_id, epoch, lambda box: _now(box.group.take_over(project_id, epoch, session_id)))
 
     def apply(self, process: Process, batch: PartitionBatch) -> PartitionOutcome:
         """A batch lands."""
@@ -126,7 +126,10 @@ class Site:
             if service.load_balancer_id in held:
                 kept.append(held[service.load_balancer_id])
             refused[service.load_balancer_id] = Applied(
-                load_balancer_id=service.load_balancer_id, revision=service.revision, error="refused by the device"
+                load_balancer_id=service.load_balancer_id,
+                revision=service.revision,
+                change_id=service.change_id,
+                error="refused by the device",
             )
         return tuple(kept), refused
 
@@ -139,12 +142,14 @@ class Site:
         if not reached:
             raise DeviceUnavailable(self.boxes[0].name, "out of reach")
         done: list[T] = []
-        stale: StaleOwner | None = None
+        stale: StaleOwner | GuardLost | None = None
         for box in reached:
             try:
                 done.append(work(box))
             except StaleOwner as error:
                 stale = error
+            except GuardLost as error:
+                stale = stale or error
             else:
                 self.watch.accepted(box.name, self.number, project_id, epoch, process.identity)
         if stale is not None:
@@ -262,9 +267,11 @@ class SimDevice:
         )
         return states
 
-    async def take_over(self, project_id: str, epoch: int) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """Move the guard."""
-        await self._write("take_over", project_id, lambda: self._site.take_over(self._process, project_id, epoch))
+        await self._write(
+            "take_over", project_id, lambda: self._site.take_over(self._process, project_id, epoch, session_id)
+        )
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Write."""

@@ -97,11 +97,17 @@ def _definitions(world: World) -> dict[int, dict[str, ServiceDefinition]]:
 def _batches(world: World, number: int, stored: dict[str, ServiceDefinition]) -> list[PartitionBatch]:
     """What a complete pass over each tenant is told."""
     found = []
-    for project_id, epoch in world.server.look(
-        "SELECT project_id, epoch FROM shard WHERE group_number = ? AND project_id != '' ORDER BY project_id", number
+    for project_id, epoch, session_id in world.server.look(
+        "SELECT project_id, epoch, session_id FROM shard LEFT JOIN agent ON agent.id = shard.acting_agent_id"
+        " WHERE shard.group_number = ? AND project_id != '' ORDER BY project_id",
+        number,
     ):
         services = tuple(stored[lb] for lb in sorted(stored) if stored[lb].project_id == project_id)
-        found.append(PartitionBatch(project_id=project_id, epoch=epoch, services=services, complete=True))
+        found.append(
+            PartitionBatch(
+                project_id=project_id, epoch=epoch, session_id=session_id or "", services=services, complete=True
+            )
+        )
     return found
 
 

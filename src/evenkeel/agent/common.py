@@ -50,6 +50,7 @@ class CommonWorker:
         self,
         assignment: m.Assignment,
         *,
+        session_id: str,
         controllers: Controllers,
         device: Device,
         clock: Clock,
@@ -59,6 +60,7 @@ class CommonWorker:
     ) -> None:
         self.shard_id = assignment.shard_id
         self.epoch = assignment.epoch
+        self._session_id = session_id
         self._controllers = controllers
         self._device = device
         self._clock = clock
@@ -144,6 +146,7 @@ class CommonWorker:
         receipt = await self._controllers.report_status(
             m.ReportStatus(
                 agent_id=self._settings.agent_id,
+                session_id=self._session_id,
                 shard_id=self.shard_id,
                 epoch=self.epoch,
                 statuses=statuses,

@@ -86,6 +86,7 @@ class Ownership:
         if assignment.project_id == COMMON_PROJECT:
             worker = CommonWorker(
                 assignment,
+                session_id=self._session.id,
                 controllers=self._controllers,
                 device=self._device,
                 clock=self._clock,

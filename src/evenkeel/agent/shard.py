@@ -22,6 +22,7 @@ from evenkeel.core.errors import (
     CallRefused,
     DeviceRejected,
     DeviceUnavailable,
+    GuardLost,
     SessionLost,
     StaleOwner,
 )
@@ -169,6 +170,9 @@ class ShardWorker:
                 await self._reconcile(complete, taken)
         except StaleOwner as error:
             await self._stale(error)
+        except GuardLost as error:
+            self._log.warning("device does not hold our guard; putting everything there again", device=error.device)
+            self._start_over(complete, taken)
         except SessionLost as error:
             self._log.info("shard lost", reason=str(error))
             self._lost = True
@@ -195,6 +199,16 @@ class ShardWorker:
             self._wake.set()
         return False, taken
 
+    def _start_over(self, complete: bool, taken: tuple[str, ...]) -> None:
+        """A device lost its state: move the guard and make a complete pass, at once if that is news."""
+        at_once = self._guarded
+        self._guarded = False
+        self._put_back(complete, taken)
+        if at_once:
+            self.look_again()
+        else:
+            self._retries.failed(COMPLETE, self._clock.monotonic())
+
     def _put_back(self, complete: bool, taken: tuple[str, ...]) -> None:
         now = self._clock.monotonic()
         self._applied.clear()
@@ -206,7 +220,13 @@ class ShardWorker:
         if not services and not complete:
             return
         outcome = await self._device.apply(
-            PartitionBatch(project_id=self.project_id, epoch=self.epoch, services=services, complete=complete)
+            PartitionBatch(
+                project_id=self.project_id,
+                epoch=self.epoch,
+                session_id=self._session.id,
+                services=services,
+                complete=complete,
+            )
         )
         self._note(outcome.outcomes)
         self._note_trouble(outcome.lagging)
@@ -223,7 +243,7 @@ class ShardWorker:
         while True:
             services = self._trying = await self._fetch_fenced(None if complete else taken)
             if not self._guarded:
-                await self._device.take_over(self.project_id, self.epoch)
+                await self._device.take_over(self.project_id, self.epoch, self._session.id)
                 self._guarded = True
             found = {service.load_balancer_id for service in services}
             if complete:
@@ -279,7 +299,9 @@ class ShardWorker:
         A hint that came twice, or a sync that crossed our report, costs the devices nothing.
         """
         known = {s.load_balancer_id: s for s in services if self._applied.get(s.load_balancer_id) == s.revision}
-        await self._report(tuple(m.Applied(load_balancer_id=lb, revision=s.revision) for lb, s in known.items()))
+        await self._report(
+            tuple(m.Applied(load_balancer_id=lb, revision=s.revision, change_id=s.change_id) for lb, s in known.items())
+        )
         return tuple(service for service in services if service.load_balancer_id not in known)
 
     def _note(self, outcomes: tuple[m.Applied, ...]) -> None:
@@ -312,7 +334,13 @@ class ShardWorker:
         try:
             await self._report(
                 tuple(
-                    m.Applied(load_balancer_id=s.load_balancer_id, revision=s.revision, error=reason, waiting=True)
+                    m.Applied(
+                        load_balancer_id=s.load_balancer_id,
+                        revision=s.revision,
+                        change_id=s.change_id,
+                        error=reason,
+                        waiting=True,
+                    )
                     for s in waiting
                 )
             )
@@ -329,6 +357,7 @@ class ShardWorker:
             receipt = await self._controllers.report_applied(
                 m.ReportApplied(
                     agent_id=self._settings.agent_id,
+                    session_id=self._session.id,
                     shard_id=self.shard_id,
                     epoch=self.epoch,
                     outcomes=outcomes[start : start + OUTCOMES_PER_REPORT],
@@ -342,7 +371,7 @@ class ShardWorker:
         """The device is guarded by somebody newer: stop, unless the database still says that it is ours."""
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
         self._lost = True
-        if error.seen_epoch is None or error.seen_epoch <= self.epoch:
+        if error.seen_epoch is None or error.seen_epoch < self.epoch:
             return
         try:
             await self._controllers.raise_epoch(

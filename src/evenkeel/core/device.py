@@ -26,6 +26,8 @@ class PartitionBatch(Value):
 
     project_id: str
     epoch: int
+    session_id: str
+    """The owner's session. With the epoch it is the fencing token that the guard holds."""
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
 
@@ -46,6 +48,11 @@ class Observation(Value):
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
     devices: tuple[DeviceState, ...] = ()
+    configurations: dict[str, str] = {}
+    """By load balancer that the devices hold: a digest of what they hold of it, all devices together. It changes only
+    when somebody changes that: its owner, or somebody else."""
+    lacking: dict[str, str] = {}
+    """By load balancer that not all reachable devices hold: the devices that lack it, for people."""
 
 
 __all__ = [

@@ -121,10 +121,23 @@ class SessionLost(EvenKeelError):
 
 
 class StaleOwner(EvenKeelError):
-    """The device's guard shows that another owner has taken the partition over."""
+    """The device's guard shows that another owner has taken the partition over: a newer epoch, or the same epoch of
+    another session, which a database that lost commits may have given twice."""
 
     def __init__(self, partition: str, seen_epoch: int | None) -> None:
         super().__init__(f"partition {partition} is guarded by epoch {seen_epoch}")
+        self.partition = partition
+        self.seen_epoch = seen_epoch
+
+
+class GuardLost(EvenKeelError):
+    """A device of the group does not hold the sender's guard, and none that is newer: it was out of reach at the
+    takeover, lost its state, was restored or replaced. Take over again, then apply everything."""
+
+    def __init__(self, device: str, partition: str, seen_epoch: int | None) -> None:
+        held = "no guard" if seen_epoch is None else f"the guard of epoch {seen_epoch}"
+        super().__init__(f"device {device}: partition {partition} holds {held}")
+        self.device = device
         self.partition = partition
         self.seen_epoch = seen_epoch
 

@@ -41,6 +41,8 @@ class Register(Message, tag="register"):
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     endpoints: tuple[str, ...] = ()
     """The group's devices, so that agents of one group that point at different devices are found out."""
+    identities: dict[str, str] = {}
+    """:attr:`DeviceState.identity` by endpoint, so that no two groups drive one device."""
     capacity: dict[str, "CapacityFigure"] = {}
     """As in :class:`ReportState`, so that a new group is never without its limits."""
 
@@ -89,6 +91,12 @@ class DeviceState(Wire):
     failover_state: str = ""
     problem: str = ""
     """What is missing or wrong, for people; empty when all is well."""
+    identity: str = ""
+    """What tells this device from every other one, whatever its address: a serial number, the id of an installation.
+    Empty: it cannot tell."""
+    incarnation: str = ""
+    """Changes whenever the device may hold something else than it was told last: it restarted, was restored or lost
+    its state. Empty: it cannot tell."""
 
 
 class GetAssignments(Message, tag="get_assignments"):
@@ -152,6 +160,8 @@ class Applied(Wire):
 
     load_balancer_id: str
     revision: int
+    change_id: str = ""
+    """Of the definition that this is the outcome of."""
     error: str = ""
     waiting: bool = False
     """Not tried yet because of ``error`` (say, no device answers): what is PENDING stays so, with the reason on it."""
@@ -164,6 +174,7 @@ class ReportApplied(Message, tag="report_applied"):
     shard_id: str
     epoch: int
     outcomes: tuple[Applied, ...]
+    session_id: str = ""
     carries_traffic: bool = True
     """False: what the device confirms is not ONLINE for that."""
 
@@ -192,6 +203,7 @@ class ReportStatus(Message, tag="report_status"):
     agent_id: str
     shard_id: str
     epoch: int
+    session_id: str = ""
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
 

@@ -149,18 +149,21 @@ class Device(Protocol):
         """Look whether each device meets the minimum. Never raises for a device's sake: see ``problem``."""
         ...
 
-    async def take_over(self, project_id: str, epoch: int) -> None:
-        """Move the guard of the tenant's partition to ``epoch`` on every reachable device; made if absent.
+    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
+        """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device; made if
+        absent. What the partition holds is not known then: a complete batch is to follow.
 
-        Raises :class:`StaleOwner` if a device holds a newer guard, :class:`DeviceUnavailable` if none is reachable.
+        Raises :class:`StaleOwner` if a device holds a newer guard, or one of this epoch and another session;
+        :class:`DeviceUnavailable` if none is reachable.
         """
         ...
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Make the partition look as the batch says, guarded by its epoch, on every device of the group.
 
-        One bad load balancer costs only its own outcome. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`
-        (no device reachable; nothing known to be written).
+        One bad load balancer costs only its own outcome. Raises :class:`StaleOwner`; :class:`GuardLost` if a
+        reachable device holds neither this guard nor a newer one (nothing was written to that one);
+        :class:`DeviceUnavailable` (no device reachable; nothing known to be written).
         """
         ...
 

@@ -141,6 +141,9 @@ class ServiceDefinition(Wire):
     project_id: str
     revision: int
     vip: Vip
+    change_id: str = ""
+    """Identity of the change that made this revision: a database that lost commits gives revision numbers again, but
+    no change id."""
     name: str = ""
     admin_state_up: bool = True
     deleted: bool = False

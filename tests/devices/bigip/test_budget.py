@@ -3,14 +3,14 @@
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import OperatingStatus
 from tests.devices.bigip.rig import BigIpRig, at
-from tests.devices.services import PROJECT, batch, service
+from tests.devices.services import PROJECT, batch, service, session_of
 
 
 async def test_a_new_tenants_first_load_balancer_costs_at_most_12_requests(rig: BigIpRig) -> None:
     agent = rig.agent()
     await agent.check()
     rig.emulator.reset_counts()
-    await agent.take_over(PROJECT, 1)
+    await agent.take_over(PROJECT, 1, session_of(1))
     await agent.apply(batch(service(members=3), complete=True))
     counts = rig.counts()
     assert counts["reads"] + counts["writes"] <= 12
@@ -84,10 +84,10 @@ async def test_a_takeover_of_a_tenant_that_exists_costs_at_most_6_requests(rig: 
     await rig.agent().apply(batch(service(), epoch=1))
     agent = rig.agent()
     rig.counts()
-    await agent.take_over(PROJECT, 2)
+    await agent.take_over(PROJECT, 2, session_of(2))
     counts = rig.counts()
     assert counts["reads"] + counts["writes"] <= 6
-    await agent.take_over(PROJECT, 2)
+    await agent.take_over(PROJECT, 2, session_of(2))
     assert rig.counts() == {"reads": 0, "writes": 0}
 
 

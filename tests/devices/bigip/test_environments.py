@@ -13,7 +13,7 @@ from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import Names, plain
 from tests.devices.bigip.rig import TYPES, BigIpRig, Hands, steady
-from tests.devices.services import gone, service
+from tests.devices.services import gone, service, session_of
 
 ENVIRONMENTS = ("dev", "dev_a", "dev_a_b", "d")
 PROJECTS = ("x", "a_x", "a_b_x", "b_x", "ev_x")
@@ -58,7 +58,7 @@ def tenant_batch(project: str, *services: ServiceDefinition) -> PartitionBatch:
         ServiceDefinition(**{name: getattr(one, name) for name in one.__struct_fields__} | {"project_id": project})
         for one in services
     )
-    return PartitionBatch(project_id=project, epoch=1, services=changed, complete=True)
+    return PartitionBatch(project_id=project, epoch=1, session_id=session_of(1), services=changed, complete=True)
 
 
 class Tenants:
@@ -122,7 +122,7 @@ async def test_each_environment_observes_its_own_only(world: Tenants) -> None:
 
 
 async def test_a_guard_of_one_environment_rules_no_other(world: Tenants) -> None:
-    await world.agents["dev_a"].take_over("x", 7)
+    await world.agents["dev_a"].take_over("x", 7, session_of(7))
     await world.apply(("dev", "a_x"), service(1, members=3))
     with pytest.raises(StaleOwner):
         await world.agents["dev_a"].apply(tenant_batch("x", service(5)))

@@ -8,7 +8,7 @@ import pytest
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, at
-from tests.devices.services import PROJECT, batch, gone, member, pool, service
+from tests.devices.services import PROJECT, batch, gone, member, pool, service, session_of
 from tests.waiting import eventually
 
 COMMIT = {"method": "PATCH", "path": r"/mgmt/tm/transaction/\d+$"}
@@ -36,7 +36,7 @@ async def test_a_device_that_cannot_tell_is_unavailable_and_nothing_is_removed(r
         with pytest.raises(DeviceUnavailable):
             await agent.apply(each)
     with pytest.raises(DeviceUnavailable):
-        await agent.take_over(PROJECT, 2)
+        await agent.take_over(PROJECT, 2, session_of(2))
     with pytest.raises(DeviceUnavailable):
         await agent.observe()
     states = await agent.check()
@@ -61,7 +61,7 @@ async def test_a_lost_answer_to_a_commit_is_looked_into_and_never_repeated_blind
 async def test_a_lost_answer_to_a_takeover_is_looked_into(rig: BigIpRig) -> None:
     await rig.agent().apply(batch(service(), epoch=1))
     add(rig, kind="drop_after", count=1, **COMMIT)
-    await rig.agent().take_over(PROJECT, 2)
+    await rig.agent().take_over(PROJECT, 2, session_of(2))
     with pytest.raises(StaleOwner):
         await rig.agent().apply(batch(service(2), epoch=1))
 
@@ -117,7 +117,7 @@ async def test_an_expired_token_is_renewed(rig: BigIpRig) -> None:
 async def test_a_wrong_password_is_said_to_be_one_and_not_shown(rig: BigIpRig) -> None:
     agent = rig.agent(icontrol_password="hunter2")
     with pytest.raises(DeviceUnavailable) as refusal:
-        await agent.take_over(PROJECT, 1)
+        await agent.take_over(PROJECT, 1, session_of(1))
     assert "password" in str(refusal.value) and "hunter2" not in str(refusal.value)
     problem = (await agent.check())[0].problem
     assert "password" in problem and "hunter2" not in problem

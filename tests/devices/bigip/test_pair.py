@@ -5,7 +5,7 @@ import pytest
 from evenkeel.core.errors import DeviceUnavailable, StaleOwner
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import BigIpRig, Hands, at
-from tests.devices.services import PROJECT, batch, gone, service
+from tests.devices.services import PROJECT, batch, gone, service, session_of
 
 
 def hands(pair: BigIpRig) -> tuple[Hands, Hands]:
@@ -38,7 +38,7 @@ async def test_a_device_that_returns_gets_its_guard_moved_before_anything_else(p
     old, new = pair.agent(retry_time="0.1"), pair.agent(retry_time="0.1")
     await old.apply(batch(service(), epoch=1))
     fault = pair.emulator.faults.add(Fault(kind="refuse", device="bigip-2"))
-    await new.take_over(PROJECT, 2)
+    await new.take_over(PROJECT, 2, session_of(2))
     await new.apply(batch(service(members=1), epoch=2))
     pair.emulator.faults.remove(fault)
     with pytest.raises(StaleOwner):

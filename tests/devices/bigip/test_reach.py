@@ -16,7 +16,7 @@ from evenkeel.devices.bigip.options import parse_options
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.devices.bigip.wire import Wire, deaf_port, wire_to
-from tests.devices.services import PROJECT, batch, service
+from tests.devices.services import PROJECT, batch, service, session_of
 from tests.waiting import eventually
 
 LIMIT_SECONDS = 200.0
@@ -46,7 +46,7 @@ async def test_a_device_that_falls_silent_does_not_hold_up_the_other_one(pair: B
         for members in (1, 2, 4):
             outcome = await agent.apply(batch(service(members=members)))
             assert outcome.lagging == (wire.address,) and not outcome.outcomes[0].error
-        await agent.take_over("another", 1)
+        await agent.take_over("another", 1, session_of(1))
         seen = await agent.observe()
         states = await agent.check()
     for found in (seen.devices, states):
@@ -98,7 +98,7 @@ async def test_when_no_device_answers_all_of_them_are_named(pair: BigIpRig) -> N
     pair.emulator.faults.add(Fault(kind="refuse"))
     agent = pair.agent(retry_time="0.1")
     with pytest.raises(DeviceUnavailable) as refusal:
-        await agent.take_over(PROJECT, 1)
+        await agent.take_over(PROJECT, 1, session_of(1))
     for device in pair.emulator.devices.values():
         assert device.url.removeprefix("https://") in str(refusal.value)
 

@@ -16,7 +16,7 @@ from evenkeel.devices.haproxy import open_group
 from evenkeel.haproxyd import wire
 from tests.devices.haproxy.fake import FakeDaemon, about, fake_daemon, json, refusal
 from tests.devices.haproxy.rig import HaproxyRig
-from tests.devices.services import batch, gone, listener, service
+from tests.devices.services import batch, gone, listener, service, session_of
 
 BAD = listener(connection_limit=0)
 
@@ -89,7 +89,7 @@ async def test_a_partition_in_trouble_says_why_and_leaves_the_device_trusted(
     with structlog.testing.capture_logs() as logs, pytest.raises(DeviceUnavailable, match="No space left on device"):
         await group.apply(batch(service(), service(2), complete=complete))
     assert [method for method, _, _ in daemon.asked] == ["PUT" if complete else "PATCH"]  # halves fare no better
-    await group.take_over("another", 1)
+    await group.take_over("another", 1, session_of(1))
     assert daemon.asked[-2][0] != "GET"  # nobody asks first whether the device is there
     assert "out of reach" not in str(logs)
 

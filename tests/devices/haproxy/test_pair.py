@@ -10,7 +10,7 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy import open_group
 from tests.devices.haproxy.features import one_pool, sticky
 from tests.devices.haproxy.rig import PARTITION, Box, HaproxyRig
-from tests.devices.services import PROJECT, batch, gone, service
+from tests.devices.services import PROJECT, batch, gone, service, session_of
 from tests.waiting import eventually
 
 
@@ -50,7 +50,7 @@ async def test_one_that_returns_has_its_guard_moved_before_anything_else(pair: H
     (old, new), (first, second) = (pair.agent(), pair.agent()), pair.boxes
     await old.apply(batch(service(), epoch=1))
     await second.stop()
-    await new.take_over(PROJECT, 2)
+    await new.take_over(PROJECT, 2, session_of(2))
     await new.apply(batch(service(members=1), epoch=2))
     await second.start()
     with pytest.raises(StaleOwner):

@@ -8,6 +8,7 @@ from evenkeel.core.ports import Device
 from evenkeel.devices.noop import NoopGroup, NoopMemory, open_group
 from evenkeel.devices.noop.memory import Partition
 from tests.devices.contract import DeviceContract
+from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, service, vip
 
 
@@ -48,13 +49,13 @@ async def test_a_device_out_of_reach_is_unavailable_and_says_so() -> None:
     group = NoopGroup(memory)
     memory.reachable = False
     with pytest.raises(DeviceUnavailable):
-        await group.apply(batch(service()))
+        await Owner(group).apply(batch(service()))
     assert [(state.reachable, bool(state.problem)) for state in await group.check()] == [(False, True)]
 
 
 async def test_it_carries_no_traffic_and_reports_none() -> None:
     group = open_group({}, environment="dev", host="h")
-    await group.apply(batch(service()))
+    await Owner(group).apply(batch(service()))
     seen = await group.observe()
     assert not seen.statuses and not seen.statistics and seen.devices
 
@@ -65,11 +66,11 @@ async def test_it_says_that_what_it_holds_is_not_online_for_that() -> None:
 
 async def test_additional_vips_are_held_as_the_vip_is() -> None:
     group = NoopGroup(NoopMemory())
-    assert not (await group.apply(batch(service(1, additional_vips=(vip(77),))))).outcomes[0].error
+    assert not (await Owner(group).apply(batch(service(1, additional_vips=(vip(77),))))).outcomes[0].error
     for other in (service(2, vip=vip(77)), service(2, additional_vips=(vip(1),))):
-        (outcome,) = (await group.apply(batch(other))).outcomes
+        (outcome,) = (await Owner(group).apply(batch(other))).outcomes
         assert "is held by lb-1" in outcome.error
-    assert not (await group.apply(batch(service(1), service(2, vip=vip(77))))).outcomes[1].error
+    assert not (await Owner(group).apply(batch(service(1), service(2, vip=vip(77))))).outcomes[1].error
 
 
 def test_options_are_refused_by_name() -> None:
@@ -80,7 +81,7 @@ def test_options_are_refused_by_name() -> None:
 async def test_it_counts_tenants_and_nodes_and_tells_figures_that_were_set() -> None:
     memory = NoopMemory()
     group = NoopGroup(memory)
-    await group.apply(batch(service(members=3)))
+    await Owner(group).apply(batch(service(members=3)))
     memory.figures = {"ssltps": 7.0, "tenant_count": 2.0}
     found = await group.capacity(["tenant_count", "node_count", "ssltps", "vlan_count"])
     assert found == {"tenant_count": 3.0, "node_count": 3.0, "ssltps": 7.0}

@@ -52,7 +52,7 @@ class BigIpGroup:
         """See :meth:`evenkeel.core.ports.Device.check`."""
         return tuple(await asyncio.gather(*(device.check() for device in self._devices)))
 
-    async def take_over(self, project_id: str, epoch: int) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
         await on_all(self._devices, lambda device: device.take_over(project_id, epoch))
 
@@ -100,5 +100,6 @@ def _applied(batch: PartitionBatch, done: Iterable[PassOutcome]) -> Iterable[App
         yield Applied(
             load_balancer_id=service.load_balancer_id,
             revision=service.revision,
+            change_id=service.change_id,
             error=errors.get(service.load_balancer_id, ""),
         )

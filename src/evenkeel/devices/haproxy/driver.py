@@ -51,7 +51,7 @@ class HaproxyGroup:
         states = await asyncio.gather(*(device.check() for device in self._devices))
         return tuple(_told_apart(states, [device.name for device in self._devices]))
 
-    async def take_over(self, project_id: str, epoch: int) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
         partition = self._names.partition(project_id)
         await on_all(self._devices, lambda device: device.take_over(partition, epoch))
@@ -139,4 +139,9 @@ def _applied(rendered: Iterable[Rendered], done: Iterable[Done]) -> Iterable[App
     for one in rendered:
         service = one.service
         error = one.problem or errors.get(service.load_balancer_id, "")
-        yield Applied(load_balancer_id=service.load_balancer_id, revision=service.revision, error=error)
+        yield Applied(
+            load_balancer_id=service.load_balancer_id,
+            revision=service.revision,
+            change_id=service.change_id,
+            error=error,
+        )

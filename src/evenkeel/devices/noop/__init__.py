@@ -57,13 +57,13 @@ class NoopGroup:
         problem = "" if self._memory.reachable else "out of reach"
         return (DeviceState(name=NAME, reachable=self._memory.reachable, version="1", problem=problem),)
 
-    async def take_over(self, project_id: str, epoch: int) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
-        self._reached().take_over(project_id, epoch)
+        self._reached().take_over(project_id, epoch, session_id)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """See :meth:`evenkeel.core.ports.Device.apply`."""
-        partition = self._reached().take_over(batch.project_id, batch.epoch)
+        partition = self._reached().guarded(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
         # What goes first frees addresses for what comes.
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
@@ -80,7 +80,12 @@ class NoopGroup:
             partition.holds.pop(service.load_balancer_id, None)
         elif not (error := self._taken(service)):
             partition.holds[service.load_balancer_id] = service
-        return Applied(load_balancer_id=service.load_balancer_id, revision=service.revision, error=error)
+        return Applied(
+            load_balancer_id=service.load_balancer_id,
+            revision=service.revision,
+            change_id=service.change_id,
+            error=error,
+        )
 
     def _taken(self, service: ServiceDefinition) -> str:
         """Which of its addresses somebody else has, in words; empty: none."""

@@ -1,7 +1,7 @@
 """What a no-op device group holds: definitions by partition, and guards. Agents that share one share a device."""
 
 from evenkeel.core.capacity import Metric
-from evenkeel.core.errors import StaleOwner
+from evenkeel.core.errors import GuardLost, StaleOwner
 from evenkeel.core.service import ServiceDefinition
 
 
@@ -10,6 +10,7 @@ class Partition:
 
     def __init__(self) -> None:
         self.epoch: int | None = None
+        self.session_id = ""
         self.holds: dict[str, ServiceDefinition] = {}
         self.foreign: set[str] = set()
         """Things somebody else put there, which are never touched."""
@@ -24,12 +25,19 @@ class NoopMemory:
         self.figures: dict[str, float] = {}
         """By capacity metric: what is used besides what the partitions hold, such as load; set by tests."""
 
-    def take_over(self, project_id: str, epoch: int) -> Partition:
-        """Move the guard up to ``epoch``. Raises :class:`StaleOwner` if it is newer."""
+    def take_over(self, project_id: str, epoch: int, session_id: str) -> Partition:
+        """Move the guard up to this owner. Raises :class:`StaleOwner` if it is newer, or as new and another's."""
         partition = self.partitions.setdefault(project_id, Partition())
-        if partition.epoch is not None and partition.epoch > epoch:
-            raise StaleOwner(project_id, partition.epoch)
-        partition.epoch = epoch
+        _refuse_stale(project_id, partition, epoch, session_id)
+        partition.epoch, partition.session_id = epoch, session_id
+        return partition
+
+    def guarded(self, project_id: str, epoch: int, session_id: str) -> Partition:
+        """The partition that this owner guards. Raises :class:`StaleOwner`; :class:`GuardLost` if nobody newer does."""
+        partition = self.partitions.get(project_id, Partition())
+        _refuse_stale(project_id, partition, epoch, session_id)
+        if partition.epoch != epoch:
+            raise GuardLost("noop", project_id, partition.epoch)
         return partition
 
     def used(self) -> dict[str, float]:
@@ -49,3 +57,11 @@ class NoopMemory:
                 if address in (service.vip.address, *(vip.address for vip in service.additional_vips)):
                     return load_balancer_id
         return None
+
+
+def _refuse_stale(project_id: str, partition: Partition, epoch: int, session_id: str) -> None:
+    """Epochs grow with every owner, so one that two sessions hold was given twice: neither may write under it."""
+    if partition.epoch is None or partition.epoch < epoch:
+        return
+    if partition.epoch > epoch or partition.session_id != session_id:
+        raise StaleOwner(project_id, partition.epoch)
