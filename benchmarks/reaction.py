@@ -72,6 +72,7 @@ class Partition:
             username=known.user,
             password=known.password,
             environment="bench",
+            group_number=1,
             agent_host="bench",
             ca_file=known.ca_file,
         )

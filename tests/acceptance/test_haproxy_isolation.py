@@ -96,6 +96,7 @@ class Street:
             username=known.user,
             password=known.password,
             environment=ENVIRONMENT,
+            group_number=1,
             agent_host="host-1",
             ca_file=known.ca_file,
         )

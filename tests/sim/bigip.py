@@ -155,6 +155,7 @@ class BigIpSite:
             username="admin",
             password="admin",
             environment=ENVIRONMENT,
+            group_number=1,
             agent_host=host,
             prefix=ENVIRONMENT,
             ha_type=HaType.STANDALONE if len(self.boxes) == 1 else HaType.PAIR,

@@ -117,7 +117,7 @@ def open_device(conf: cfg.ConfigOpts, settings: AgentSettings) -> Device:
     if conf.device_driver not in found:
         raise ValueError(f"device_driver: {conf.device_driver!r} is not one of {sorted(found)}")
     device: Device = found[conf.device_driver].load()(
-        driver_options(conf), environment=settings.environment, host=settings.host
+        driver_options(conf), environment=settings.environment, group_number=settings.group_number, host=settings.host
     )
     return device
 

@@ -106,9 +106,10 @@ class BigIpRig:
             **changes,
         }
 
-    def agent(self, *, environment: str = ENVIRONMENT, **changes: str) -> Device:
+    def agent(self, *, environment: str = ENVIRONMENT, group_number: int = 1, **changes: str) -> Device:
         host = f"host-{len(self.agents) + 1}"
-        self.agents.append(open_group(self.options(**changes), environment=environment, host=host))
+        options = self.options(**changes)
+        self.agents.append(open_group(options, environment=environment, group_number=group_number, host=host))
         return self.agents[-1]
 
     def counts(self, device: str = "bigip-1") -> dict[str, int]:

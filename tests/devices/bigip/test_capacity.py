@@ -19,7 +19,10 @@ class Counters(IControl):
 
     def __init__(self) -> None:
         super().__init__(
-            "device", BigIpOptions(hosts=("device",), username="u", password="p", environment="e", agent_host="h")
+            "device",
+            BigIpOptions(
+                hosts=("device",), username="u", password="p", environment="e", group_number=1, agent_host="h"
+            ),
         )
         self.values: dict[str, int] = {}
 

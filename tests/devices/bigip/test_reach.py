@@ -108,7 +108,7 @@ async def test_when_no_device_answers_all_of_them_are_named(pair: BigIpRig) -> N
 
 async def test_refused_credentials_are_tried_again_at_growing_intervals(rig: BigIpRig) -> None:
     (host,) = (device.url.removeprefix("https://") for device in rig.emulator.devices.values())
-    options = parse_options(rig.options(icontrol_password="wrong"), environment="dev", host="host-1")
+    options = parse_options(rig.options(icontrol_password="wrong"), environment="dev", group_number=1, host="host-1")
     seconds = 0.0
     device = IControl(host, options, now=lambda: seconds)
     tries = []
@@ -138,5 +138,5 @@ def test_a_ca_file_that_cannot_be_used_is_a_wrong_option(tmp_path: Path, content
         "ca_file": str(file),
     }
     with pytest.raises(ValueError, match=f"ca_file: {file}: ") as refusal:
-        open_group(options, environment="dev", host="host-1")
+        open_group(options, environment="dev", group_number=1, host="host-1")
     assert isinstance(refusal.value.__cause__, OSError | ssl.SSLError)

@@ -138,14 +138,17 @@ GOOD = {"icontrol_hostname": "a, b:8443", "icontrol_username": "u", "icontrol_pa
 
 
 def test_options_have_defaults() -> None:
-    options = parse_options(GOOD, environment="dev", host="h")
+    options = parse_options(GOOD, environment="dev", group_number=1, host="h")
     assert options.hosts == ("a:443", "b:8443") and options.ha_type is HaType.PAIR
     assert options.verify_tls and options.prefix == "dev"
     alone = parse_options(
-        {**GOOD, "icontrol_hostname": "2001:db8::1", "f5_ha_type": "standalone"}, environment="e", host="h"
+        {**GOOD, "icontrol_hostname": "2001:db8::1", "f5_ha_type": "standalone"},
+        environment="e",
+        group_number=1,
+        host="h",
     )
     assert alone.hosts == ("[2001:db8::1]:443",)
-    assert open_group(GOOD, environment="dev", host="h").facts.endpoints == ("a:443", "b:8443")
+    assert open_group(GOOD, environment="dev", group_number=1, host="h").facts.endpoints == ("a:443", "b:8443")
 
 
 @pytest.mark.parametrize(
@@ -165,12 +168,14 @@ def test_options_have_defaults() -> None:
 )
 def test_wrong_options_are_named(change: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        parse_options({**GOOD, **change}, environment="dev", host="h")
+        parse_options({**GOOD, **change}, environment="dev", group_number=1, host="h")
 
 
 def test_a_password_is_never_shown() -> None:
     with pytest.raises(ValueError) as refusal:
-        parse_options({**GOOD, "icontrol_password": "hunter2", "f5_ha_type": "x"}, environment="dev", host="h")
+        parse_options(
+            {**GOOD, "icontrol_password": "hunter2", "f5_ha_type": "x"}, environment="dev", group_number=1, host="h"
+        )
     assert "hunter2" not in str(refusal.value)
 
 

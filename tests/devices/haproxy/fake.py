@@ -38,6 +38,7 @@ class FakeDaemon:
             "username": "agent",
             "password": "s3cret",
             "environment": "dev",
+            "group_number": 1,
             "agent_host": "host-1",
             "ca_file": str(self.ca_file),
         }

@@ -219,8 +219,9 @@ class HaproxyRig:
             **changes,
         }
 
-    def agent(self, *, environment: str = ENVIRONMENT, **changes: str) -> Device:
-        group = open_group(self.options(**changes), environment=environment, host=f"host-{len(self.agents) + 1}")
+    def agent(self, *, environment: str = ENVIRONMENT, group_number: int = 1, **changes: str) -> Device:
+        host = f"host-{len(self.agents) + 1}"
+        group = open_group(self.options(**changes), environment=environment, group_number=group_number, host=host)
         assert isinstance(group, HaproxyGroup)
         for device in group._devices:
             device.daemon.__class__ = MovedDaemon

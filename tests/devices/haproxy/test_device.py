@@ -36,7 +36,7 @@ async def group(daemon: FakeDaemon) -> AsyncIterator[Device]:
         "ca_file": str(daemon.ca_file),
         "connect_timeout": "60",
     }
-    opened = open_group(options, environment="dev", host="host-1")
+    opened = open_group(options, environment="dev", group_number=1, host="host-1")
     yield opened
     await opened.close()
 

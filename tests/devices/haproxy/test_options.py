@@ -9,7 +9,7 @@ PAIR = {"ha_type": "pair", "haproxyd_url": "https://lb1, https://[2001:db8::1]:8
 
 
 def parsed(**changes: str) -> HaproxyOptions:
-    return parse_options({**GOOD, **changes}, environment="dev", host="host-1")
+    return parse_options({**GOOD, **changes}, environment="dev", group_number=1, host="host-1")
 
 
 def test_what_is_not_set_is_usual() -> None:
@@ -53,7 +53,7 @@ def test_a_password_in_the_url_is_refused_and_not_told() -> None:
 
 def test_a_file_of_authorities_that_cannot_be_used_is_refused(tmp_path: object) -> None:
     with pytest.raises(ValueError, match="ca_file"):
-        open_group({**GOOD, "ca_file": f"{tmp_path}/absent.pem"}, environment="dev", host="host-1")
+        open_group({**GOOD, "ca_file": f"{tmp_path}/absent.pem"}, environment="dev", group_number=1, host="host-1")
 
 
 def test_environments_never_share_a_partition() -> None:

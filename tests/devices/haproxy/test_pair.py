@@ -101,7 +101,7 @@ async def test_a_client_stays_with_its_member_on_the_other_host(pair: HaproxyRig
 
 async def test_two_daemons_of_one_name_cannot_be_a_pair(rig: HaproxyRig) -> None:
     same = f"https://{rig.box.host},https://{rig.box.host.replace('127.0.0.1', 'localhost')}"
-    agent = open_group(rig.options(haproxyd_url=same, ha_type="pair"), environment="dev", host="host-1")
+    agent = open_group(rig.options(haproxyd_url=same, ha_type="pair"), environment="dev", group_number=1, host="host-1")
     states = await agent.check()
     await agent.close()
     assert all("calls itself 'one' too" in state.problem for state in states)

@@ -54,14 +54,14 @@ async def test_a_device_out_of_reach_is_unavailable_and_says_so() -> None:
 
 
 async def test_it_carries_no_traffic_and_reports_none() -> None:
-    group = open_group({}, environment="dev", host="h")
+    group = open_group({}, environment="dev", group_number=1, host="h")
     await Owner(group).apply(batch(service()))
     seen = await group.observe()
     assert not seen.statuses and not seen.statistics and seen.devices
 
 
 async def test_it_says_that_what_it_holds_is_not_online_for_that() -> None:
-    assert not open_group({}, environment="dev", host="h").facts.carries_traffic
+    assert not open_group({}, environment="dev", group_number=1, host="h").facts.carries_traffic
 
 
 async def test_additional_vips_are_held_as_the_vip_is() -> None:
@@ -75,7 +75,7 @@ async def test_additional_vips_are_held_as_the_vip_is() -> None:
 
 def test_options_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match="colour"):
-        open_group({"colour": "blue"}, environment="dev", host="h")
+        open_group({"colour": "blue"}, environment="dev", group_number=1, host="h")
 
 
 async def test_it_counts_tenants_and_nodes_and_tells_figures_that_were_set() -> None:

@@ -14,6 +14,6 @@ from evenkeel.devices.bigip.options import parse_options
 __all__ = ["open_group"]
 
 
-def open_group(options: Mapping[str, str], *, environment: str, host: str) -> Device:
+def open_group(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> Device:
     """The device group these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
-    return BigIpGroup(parse_options(options, environment=environment, host=host))
+    return BigIpGroup(parse_options(options, environment=environment, group_number=group_number, host=host))

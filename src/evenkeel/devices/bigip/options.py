@@ -16,6 +16,7 @@ class BigIpOptions(Value):
     username: str
     password: str
     environment: str
+    group_number: int
     agent_host: str
     ca_file: str = ""
     verify_tls: bool = True
@@ -55,7 +56,7 @@ OPTIONS = (
 )
 
 
-def parse_options(options: Mapping[str, str], *, environment: str, host: str) -> BigIpOptions:
+def parse_options(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> BigIpOptions:
     """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
     known(options, OPTIONS)
     ha_type = choice(options, "f5_ha_type", HaType.PAIR.value, tuple(HaType))
@@ -64,6 +65,7 @@ def parse_options(options: Mapping[str, str], *, environment: str, host: str) ->
         username=filled(options, "icontrol_username"),
         password=filled(options, "icontrol_password"),
         environment=environment,
+        group_number=group_number,
         agent_host=host,
         ca_file=options.get("ca_file", ""),
         verify_tls=choice(options, "verify_tls", "true", ("true", "false")) == "true",

@@ -19,6 +19,7 @@ class HaproxyOptions(Value):
     username: str
     password: str
     environment: str
+    group_number: int
     agent_host: str
     ca_file: str = ""
     verify_tls: bool = True
@@ -44,7 +45,7 @@ OPTIONS = (
 )
 
 
-def parse_options(options: Mapping[str, str], *, environment: str, host: str) -> HaproxyOptions:
+def parse_options(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> HaproxyOptions:
     """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
     known(options, OPTIONS)
     ha_type = HaType(choice(options, "ha_type", HaType.STANDALONE, (HaType.STANDALONE, HaType.PAIR)))
@@ -56,6 +57,7 @@ def parse_options(options: Mapping[str, str], *, environment: str, host: str) ->
         username=username,
         password=filled(options, "haproxyd_password"),
         environment=environment,
+        group_number=group_number,
         agent_host=host,
         ca_file=options.get("ca_file", ""),
         verify_tls=choice(options, "verify_tls", "true", ("true", "false")) == "true",

@@ -28,7 +28,7 @@ NAME = "noop"
 __all__ = ["NoopGroup", "NoopMemory", "open_group"]
 
 
-def open_group(options: Mapping[str, str], *, environment: str, host: str) -> Device:
+def open_group(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> Device:
     """A group of its own. Raises :class:`ValueError` for any option: there are none."""
     for name in options:
         raise ValueError(f"{name}: no such option; the no-op driver has none")
