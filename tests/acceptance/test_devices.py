@@ -272,4 +272,4 @@ async def test_a_database_restored_from_a_backup_goes_on_above_the_guards_of_the
 
 
 def epoch(guard: str) -> int:
-    return int(guard.rpartition("_")[2])
+    return int(guard.split("_")[2])

@@ -25,7 +25,7 @@ from evenkeel.devices.bigip import device as device_module
 from evenkeel.devices.bigip import driver as driver_module
 from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.icontrol import IControl, NoAnswer, NotSent
-from evenkeel.devices.bigip.naming import GUARD, Names, guard_epoch, guard_name
+from evenkeel.devices.bigip.naming import Guard, Names, parse_guard
 from evenkeel.devices.bigip.options import BigIpOptions
 from icontrol_emulator import Emulator
 from icontrol_emulator.rest.message import Reply, parse_query
@@ -103,9 +103,12 @@ class BigBox:
     def names(self, kind: str, partition: str) -> list[str]:
         return sorted(path.rpartition("/")[2] for path in self.device.objects(kind, partition))
 
-    def guards(self, partition: str) -> list[int]:
-        found = (guard_epoch(name) for name in self.names(DATA_GROUP, partition))
-        return sorted(epoch for epoch in found if epoch is not None)
+    def guards(self, partition: str) -> list[Guard]:
+        found = (parse_guard(name) for name in self.names(DATA_GROUP, partition))
+        return sorted((guard for guard in found if guard is not None), key=lambda guard: (guard.epoch, guard.session))
+
+    def epochs(self, partition: str) -> list[int]:
+        return [guard.epoch for guard in self.guards(partition)]
 
 
 class BigIpSite:
@@ -236,7 +239,7 @@ class BigIpSite:
 
     def load(self, box: BigBox, snapshot: Any) -> None:
         box.device.load(snapshot)
-        guards = {project: max(box.guards(name), default=0) for name, project in self._projects.items()}
+        guards = {project: max(box.epochs(name), default=0) for name, project in self._projects.items()}
         self.watch.restored(box.name, dict(guards))
         self._foreign.pop(box.name, None)
         for project_id in self._projects.values():
@@ -265,7 +268,7 @@ class BigIpSite:
         elif way == "foreign" and box.by_hand("POST", "ltm/pool", {"name": FOREIGN, "partition": partition}):
             self._foreign.setdefault(box.name, set()).add(partition)
         elif way == "guard" and (guards := box.guards(partition)):
-            box.by_hand("DELETE", f"{DATA_GROUP}/~{partition}~{guard_name(guards[-1])}")
+            box.by_hand("DELETE", f"{DATA_GROUP}/~{partition}~{guards[-1].name}")
             self.watch.guard_moved(box.name, self._projects[partition], 0)
         return way
 
@@ -275,8 +278,8 @@ class BigIpSite:
         """Devices that do not know the owner yet."""
         partition = self._names.partition(project_id)
         for box in self.boxes:
-            if box.guards(partition) != [epoch]:
-                yield f"{box.name} is guarded by {box.guards(partition)}, not {epoch}, for {project_id}"
+            if box.epochs(partition) != [epoch]:
+                yield f"{box.name} is guarded by {box.epochs(partition)}, not {epoch}, for {project_id}"
 
     def unfinished(self) -> Iterable[str]:
         """Passes that are under way or will be made again."""
@@ -288,7 +291,7 @@ class BigIpSite:
         """A driver that knows nothing finds everything as it must be, orphans included."""
         group = self._group("judge", _at_once)
         for batch in wanted:
-            if not batch.services and not any(self.boxes[0].guards(self._names.partition(batch.project_id))):
+            if not batch.services and not self.boxes[0].guards(self._names.partition(batch.project_id)):
                 continue  # nobody ever wrote here
             try:
                 outcome = await group.apply(batch)
@@ -408,5 +411,5 @@ def _guard_of(command: Any) -> tuple[str, int, str] | None:
     else:
         _, _, last = call.path.rpartition("/")
         _, partition, name = ([*last.split("~", 2), "", ""])[:3]
-    epoch = guard_epoch(name)
-    return None if epoch is None or not name.startswith(GUARD) else (partition, epoch, call.method)
+    guard = parse_guard(name)
+    return None if guard is None else (partition, guard.epoch, call.method)

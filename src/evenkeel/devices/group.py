@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
+from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.devices.reach import Reach
 from evenkeel.devices.waiting import ended
 
@@ -40,8 +40,8 @@ async def on_all(
 ) -> tuple[dict[str, T], dict[str, DeviceUnavailable]]:
     """Results of the devices that were reached, errors of those that were not, by host.
 
-    Raises :class:`StaleOwner` if any device says so, any other failure as it is, and
-    :class:`DeviceUnavailable` if no device was reached.
+    Raises :class:`StaleOwner` if any device says so, else :class:`GuardLost` if any does, any other failure as it
+    is, and :class:`DeviceUnavailable` if no device was reached.
     """
     doubted = [device for device in devices if device.reach.doubt is not None]
     tasks = {device: asyncio.create_task(device.watched(work(device))) for device in devices}
@@ -102,6 +102,8 @@ def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
     return DeviceUnavailable(first.device, "; ".join((first.reason, *(str(error) for error in others))))
 
 
-def _weight(failure: BaseException) -> tuple[bool, int]:
-    """Somebody newer outweighs everything, the newest most."""
-    return isinstance(failure, StaleOwner), (isinstance(failure, StaleOwner) and failure.seen_epoch) or 0
+def _weight(failure: BaseException) -> tuple[int, int]:
+    """Somebody newer outweighs everything, the newest most; then a device that has to be taken over again."""
+    if isinstance(failure, StaleOwner):
+        return 2, failure.seen_epoch or 0
+    return int(isinstance(failure, GuardLost)), 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.acceptance.history.events import Event, of_kind
 
-_GUARD = re.compile(r"evenkeel_guard_(\d+)$")
+_GUARD = re.compile(r"evenkeel_guard_(\d+)_[0-9a-f]+$")
 
 
 def guard_of(commands: Iterable[Mapping[str, Any]]) -> tuple[str, int] | None:

@@ -12,6 +12,7 @@ from evenkeel.core.ports import Device
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.naming import GUARD
 from icontrol_emulator import Emulator
+from tests.devices.owner import Owner
 from tests.devices.services import PROJECT
 
 ENVIRONMENT = "dev"
@@ -111,6 +112,10 @@ class BigIpRig:
         options = self.options(**changes)
         self.agents.append(open_group(options, environment=environment, group_number=group_number, host=host))
         return self.agents[-1]
+
+    def owner(self, *, environment: str = ENVIRONMENT, **changes: str) -> Owner:
+        """An agent's driver, as the worker of a shard drives it."""
+        return Owner(self.agent(environment=environment, **changes))
 
     def counts(self, device: str = "bigip-1") -> dict[str, int]:
         """Requests since the last call: reads (statistics included) and writes."""

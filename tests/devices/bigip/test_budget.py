@@ -7,7 +7,7 @@ from tests.devices.services import PROJECT, batch, service, session_of
 
 
 async def test_a_new_tenants_first_load_balancer_costs_at_most_12_requests(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.check()
     rig.emulator.reset_counts()
     await agent.take_over(PROJECT, 1, session_of(1))
@@ -17,7 +17,7 @@ async def test_a_new_tenants_first_load_balancer_costs_at_most_12_requests(rig: 
 
 
 async def test_the_second_load_balancer_costs_a_request_an_object(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(), complete=True))
     rig.counts()
     await agent.apply(batch(service(2)))
@@ -25,7 +25,7 @@ async def test_the_second_load_balancer_costs_a_request_an_object(rig: BigIpRig)
 
 
 async def test_a_member_more_costs_at_most_5_requests(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(members=3)))
     rig.counts()
     await agent.apply(batch(service(members=4)))
@@ -35,7 +35,7 @@ async def test_a_member_more_costs_at_most_5_requests(rig: BigIpRig) -> None:
 
 
 async def test_a_pass_over_what_is_so_already_costs_two_reads(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(), service(2), complete=True))
     rig.counts()
     for each in (service(), service(2)):
@@ -44,7 +44,7 @@ async def test_a_pass_over_what_is_so_already_costs_two_reads(rig: BigIpRig) -> 
 
 
 async def test_a_light_pass_finds_what_was_changed_on_pools_and_listeners(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service()))
     for path, changes in (
         (at("ltm/pool", "pool-1"), {"loadBalancingMode": "least-connections-member"}),
@@ -58,7 +58,7 @@ async def test_a_light_pass_finds_what_was_changed_on_pools_and_listeners(rig: B
 
 
 async def test_everything_is_read_again_when_the_last_time_was_long_ago(rig: BigIpRig) -> None:
-    agent = rig.agent(full_read_interval="0")
+    agent = rig.owner(full_read_interval="0")
     await agent.apply(batch(service()))
     content = await rig.content()
     await rig.hands.call("PATCH", at("ltm/monitor/http", "monitor-1"), {"interval": 99})
@@ -67,7 +67,7 @@ async def test_everything_is_read_again_when_the_last_time_was_long_ago(rig: Big
 
 
 async def test_looking_at_200_load_balancers_costs_at_most_6_reads(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     services: list[ServiceDefinition] = [service(number, members=1) for number in range(1, 201)]
     outcome = await agent.apply(batch(*services))
     assert not any(one.error for one in outcome.outcomes)
@@ -81,8 +81,8 @@ async def test_looking_at_200_load_balancers_costs_at_most_6_reads(rig: BigIpRig
 
 
 async def test_a_takeover_of_a_tenant_that_exists_costs_at_most_6_requests(rig: BigIpRig) -> None:
-    await rig.agent().apply(batch(service(), epoch=1))
-    agent = rig.agent()
+    await rig.owner().apply(batch(service(), epoch=1))
+    agent = rig.owner()
     rig.counts()
     await agent.take_over(PROJECT, 2, session_of(2))
     counts = rig.counts()
@@ -92,7 +92,7 @@ async def test_a_takeover_of_a_tenant_that_exists_costs_at_most_6_requests(rig: 
 
 
 async def test_a_session_logs_in_once(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(), complete=True))
     await agent.observe()
     assert rig.emulator.request_counts["bigip-1"]["logins"] == 1

@@ -58,7 +58,7 @@ LOAD = ("throughput", "inbound_throughput", "outbound_throughput", "active_conne
 
 
 async def test_objects_are_counted_as_they_come_and_go(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     empty = await agent.capacity(COUNTS)
     assert (empty["tenant_count"], empty["node_count"], empty["tunnel_count"]) == (0, 0, 0)
     assert (empty["route_domain_count"], empty["vlan_count"]) == (0, 0)
@@ -82,26 +82,26 @@ async def test_what_others_put_on_the_device_counts_too(rig: BigIpRig) -> None:
         ("net/tunnels/tunnel", {"name": "t", "profile": "/Common/vxlan", "localAddress": "10.66.0.3"}),
     ):
         await rig.hands.call("POST", kind, body)
-    found = await rig.agent().capacity(COUNTS)
+    found = await rig.owner().capacity(COUNTS)
     for metric in ("tenant_count", "node_count", "vlan_count", "route_domain_count", "tunnel_count"):
         assert found[metric] == 1, metric
 
 
 async def test_a_pair_counts_each_object_once(pair: BigIpRig) -> None:
-    agent = pair.agent()
+    agent = pair.owner()
     await agent.apply(batch(service(members=2), complete=True))
     assert await agent.capacity(["tenant_count", "node_count"]) == {"tenant_count": 1, "node_count": 2}
 
 
 async def test_a_group_out_of_reach_is_unavailable(rig: BigIpRig) -> None:
-    agent = rig.agent(connect_timeout="0.5", request_timeout="0.5", retry_time="0")
+    agent = rig.owner(connect_timeout="0.5", request_timeout="0.5", retry_time="0")
     await rig.emulator.stop()
     with pytest.raises(DeviceUnavailable):
         await agent.capacity(["node_count"])
 
 
 async def test_only_what_is_asked_for_is_read_and_each_once(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.capacity(["node_count"])
     rig.counts()
     for metrics, reads in ((["node_count"], 1), (["throughput", "inbound_throughput", "active_connections"], 1)):
@@ -112,7 +112,7 @@ async def test_only_what_is_asked_for_is_read_and_each_once(rig: BigIpRig) -> No
 
 
 async def test_rates_take_two_looks_and_connections_one(rig: BigIpRig) -> None:
-    assert await rig.agent().capacity(LOAD) == {"active_connections": 0}
+    assert await rig.owner().capacity(LOAD) == {"active_connections": 0}
 
 
 async def test_rates_are_growth_per_second() -> None:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceRejected, StaleOwner
-from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import Names, plain
 from tests.devices.bigip.rig import TYPES, BigIpRig, Hands, steady
+from tests.devices.owner import Owner
 from tests.devices.services import gone, service, session_of
 
 ENVIRONMENTS = ("dev", "dev_a", "dev_a_b", "d")
@@ -66,7 +66,7 @@ class Tenants:
 
     def __init__(self, pair: BigIpRig) -> None:
         self._hands = [Hands(pair.emulator, name) for name in pair.emulator.devices]
-        self.agents: dict[str, Device] = {name: pair.agent(environment=name) for name in ENVIRONMENTS}
+        self.agents: dict[str, Owner] = {name: pair.owner(environment=name) for name in ENVIRONMENTS}
         self.all = list(itertools.product(ENVIRONMENTS, PROJECTS))
 
     def partition(self, environment: str, project: str) -> str:
@@ -134,7 +134,7 @@ async def test_a_partition_that_an_earlier_version_named_is_not_left_behind_unse
     await rig.hands.call("POST", "auth/partition", {"name": old})
     guard = {"name": "evenkeel_guard_1", "partition": old, "type": "string", "description": "evenkeel:dev:guard"}
     await rig.hands.call("POST", "ltm/data-group/internal", guard)
-    agent = rig.agent()
+    agent = rig.owner()
     with pytest.raises(DeviceRejected, match=f"an earlier version made partition {old} .* remove {old}"):
         await agent.apply(tenant_batch("a_x", service()))
     assert not rig.commits()
@@ -143,5 +143,5 @@ async def test_a_partition_that_an_earlier_version_named_is_not_left_behind_unse
 
 
 async def test_the_same_name_made_by_another_environment_is_no_former_partition(rig: BigIpRig) -> None:
-    await rig.agent(environment="dev_a").apply(tenant_batch("x", service(1)))
-    assert not (await rig.agent(environment="dev").apply(tenant_batch("a_x", service(2)))).outcomes[0].error
+    await rig.owner(environment="dev_a").apply(tenant_batch("x", service(1)))
+    assert not (await rig.owner(environment="dev").apply(tenant_batch("a_x", service(2)))).outcomes[0].error

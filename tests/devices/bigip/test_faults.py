@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.devices.bigip.naming import guard_of
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, at
 from tests.devices.services import PROJECT, batch, gone, member, pool, service, session_of
@@ -19,7 +20,7 @@ def add(rig: BigIpRig, **fault: Any) -> int:
 
 
 async def test_a_busy_device_is_asked_again(rig: BigIpRig) -> None:
-    agent = rig.agent(retry_time="60")
+    agent = rig.owner(retry_time="60")
     add(rig, kind="busy", count=3)
     add(rig, kind="busy", count=2, **COMMIT)
     outcome = await agent.apply(batch(service(), complete=True))
@@ -28,9 +29,9 @@ async def test_a_busy_device_is_asked_again(rig: BigIpRig) -> None:
 
 @pytest.mark.parametrize("kind", ["busy", "mcpd_lost", "refuse", "unregistered", "drop_before"])
 async def test_a_device_that_cannot_tell_is_unavailable_and_nothing_is_removed(rig: BigIpRig, kind: str) -> None:
-    await rig.agent().apply(batch(service()))
+    await rig.owner().apply(batch(service()))
     content = await rig.content()
-    agent = rig.agent(retry_time="0.2")
+    agent = rig.owner(retry_time="0.2")
     add(rig, kind=kind)
     for each in (batch(service(2), complete=True), batch(gone())):
         with pytest.raises(DeviceUnavailable):
@@ -48,7 +49,7 @@ async def test_a_device_that_cannot_tell_is_unavailable_and_nothing_is_removed(r
 
 @pytest.mark.parametrize("kind", ["mcpd_lost", "drop_before", "drop_after"])
 async def test_a_lost_answer_to_a_commit_is_looked_into_and_never_repeated_blindly(rig: BigIpRig, kind: str) -> None:
-    agent = rig.agent(retry_time="0.2")
+    agent = rig.owner(retry_time="0.2")
     await agent.apply(batch(service(2)))
     before = len(rig.commits())
     add(rig, kind=kind, count=1, **COMMIT)
@@ -59,15 +60,15 @@ async def test_a_lost_answer_to_a_commit_is_looked_into_and_never_repeated_blind
 
 
 async def test_a_lost_answer_to_a_takeover_is_looked_into(rig: BigIpRig) -> None:
-    await rig.agent().apply(batch(service(), epoch=1))
+    await rig.owner().apply(batch(service(), epoch=1))
     add(rig, kind="drop_after", count=1, **COMMIT)
-    await rig.agent().take_over(PROJECT, 2, session_of(2))
+    await rig.owner().take_over(PROJECT, 2, session_of(2))
     with pytest.raises(StaleOwner):
-        await rig.agent().apply(batch(service(2), epoch=1))
+        await rig.owner().apply(batch(service(2), epoch=1))
 
 
 async def test_a_commit_that_hangs_and_is_given_up_cannot_happen_later(rig: BigIpRig) -> None:
-    agent = rig.agent(commit_timeout="5")
+    agent = rig.owner(commit_timeout="5")
     await agent.apply(batch(service()))
     add(rig, kind="hold", count=1, **COMMIT)
     await agent.apply(batch(service(members=1)))
@@ -81,7 +82,7 @@ async def test_a_commit_that_hangs_and_is_given_up_cannot_happen_later(rig: BigI
 
 
 async def test_a_batch_held_up_on_its_way_is_refused_after_a_takeover(rig: BigIpRig) -> None:
-    slow, quick = rig.agent(), rig.agent()
+    slow, quick = rig.owner(), rig.owner()
     await slow.apply(batch(service(), epoch=1))
     add(rig, kind="hold", count=1, **COMMIT)
     late = asyncio.create_task(slow.apply(batch(service(2), epoch=1)))
@@ -95,7 +96,7 @@ async def test_a_batch_held_up_on_its_way_is_refused_after_a_takeover(rig: BigIp
 
 
 async def test_a_silent_device_does_not_hold_anybody_up_for_long(rig: BigIpRig) -> None:
-    agent = rig.agent(request_timeout="5", connect_timeout="1", commit_timeout="5")
+    agent = rig.owner(request_timeout="5", connect_timeout="1", commit_timeout="5")
     await agent.apply(batch(service()))
     fault = add(rig, kind="unreachable")
     for _ in range(2):
@@ -106,7 +107,7 @@ async def test_a_silent_device_does_not_hold_anybody_up_for_long(rig: BigIpRig) 
 
 
 async def test_an_expired_token_is_renewed(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service()))
     for token in (await rig.hands.call("GET", "../shared/authz/tokens")).get("items", ()):
         await rig.hands.call("DELETE", f"../shared/authz/tokens/{token['name']}")
@@ -115,7 +116,7 @@ async def test_an_expired_token_is_renewed(rig: BigIpRig) -> None:
 
 
 async def test_a_wrong_password_is_said_to_be_one_and_not_shown(rig: BigIpRig) -> None:
-    agent = rig.agent(icontrol_password="hunter2")
+    agent = rig.owner(icontrol_password="hunter2")
     with pytest.raises(DeviceUnavailable) as refusal:
         await agent.take_over(PROJECT, 1, session_of(1))
     assert "password" in str(refusal.value) and "hunter2" not in str(refusal.value)
@@ -124,13 +125,13 @@ async def test_a_wrong_password_is_said_to_be_one_and_not_shown(rig: BigIpRig) -
 
 
 async def test_a_certificate_of_an_unknown_authority_is_not_accepted(rig: BigIpRig) -> None:
-    state = (await rig.agent(ca_file="").check())[0]
+    state = (await rig.owner(ca_file="").check())[0]
     assert not state.reachable and "certificate" in state.problem
-    assert (await rig.agent(ca_file="", verify_tls="false").check())[0].reachable
+    assert (await rig.owner(ca_file="", verify_tls="false").check())[0].reachable
 
 
 async def test_a_device_that_lost_its_configuration_gets_it_back(rig: BigIpRig) -> None:
-    agent = rig.agent(save_delay="0")
+    agent = rig.owner(save_delay="0")
     rig.emulator.snapshot("bigip-1", "empty")
     await agent.apply(batch(service(), service(2), complete=True))
     content = await rig.content()
@@ -141,7 +142,7 @@ async def test_a_device_that_lost_its_configuration_gets_it_back(rig: BigIpRig) 
 
 
 async def test_what_was_written_is_saved(rig: BigIpRig) -> None:
-    agent = rig.agent(save_delay="0.01")
+    agent = rig.owner(save_delay="0.01")
     await agent.apply(batch(service()))
 
     def saved() -> bool:
@@ -152,16 +153,16 @@ async def test_what_was_written_is_saved(rig: BigIpRig) -> None:
 
 
 async def test_a_partition_of_another_environment_is_left_alone(rig: BigIpRig) -> None:
-    await rig.agent(environment="dev").apply(batch(service()))
+    await rig.owner(environment="dev").apply(batch(service()))
     content = await rig.content()
-    other = rig.agent(environment="dev_a", prefix="dev")
+    other = rig.owner(environment="dev_a", prefix="dev")
     with pytest.raises(DeviceRejected, match="environment dev"):
         await other.apply(batch(service(2), epoch=9, complete=True))
     assert await rig.content() == content
 
 
 async def test_environments_whose_names_begin_alike_do_not_touch_each_other(rig: BigIpRig) -> None:
-    short, longer = rig.agent(environment="dev"), rig.agent(environment="dev_a")
+    short, longer = rig.owner(environment="dev"), rig.owner(environment="dev_a")
     await longer.apply(batch(service(1)))
     content = await rig.hands.content(f"dev_a_{PROJECT}")
     await short.apply(batch(service(2)))
@@ -173,7 +174,7 @@ async def test_environments_whose_names_begin_alike_do_not_touch_each_other(rig:
 
 
 async def test_many_load_balancers_are_written_in_several_transactions(rig: BigIpRig) -> None:
-    agent = rig.agent(commands_max="10")
+    agent = rig.owner(commands_max="10")
     outcome = await agent.apply(batch(*(service(number) for number in range(1, 8))))
     assert outcome.writes == 4
     assert not any(one.error for one in outcome.outcomes)
@@ -182,7 +183,7 @@ async def test_many_load_balancers_are_written_in_several_transactions(rig: BigI
 
 
 async def test_every_batch_names_the_guard_first(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(), service(2), epoch=3, complete=True))
     await agent.apply(batch(service(members=1), gone(2), epoch=3))
     commits = rig.commits()
@@ -190,19 +191,19 @@ async def test_every_batch_names_the_guard_first(rig: BigIpRig) -> None:
     for entry in commits[1:]:
         first = entry["body"]["commands"][0]
         assert first["method"] == "PATCH" and first["body"]
-        assert first["uri"].endswith(f"/~{PARTITION}~evenkeel_guard_3")
+        assert first["uri"].endswith(f"/~{PARTITION}~{guard_of(3, session_of(3)).name}")
     assert {entry["user_agent"] for entry in commits} == {"evenkeel-agent/host-1"}
 
 
 async def test_nothing_else_is_written_outside_transactions_than_the_partition(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(), epoch=3, complete=True))
     direct = [entry["path"] for entry in rig.emulator.write_log.entries(after=0) if entry["event"] == "write"]
     assert direct == ["/mgmt/tm/auth/partition"]
 
 
 async def test_an_object_that_bears_another_environments_mark_is_a_problem_and_stays(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service()))
     await rig.hands.call("PATCH", at("ltm/pool", "pool-1"), {"description": "evenkeel:prod:pool:lb-1:pool-1"})
     outcome = await agent.apply(batch(service(members=1), complete=True))
@@ -211,7 +212,7 @@ async def test_an_object_that_bears_another_environments_mark_is_a_problem_and_s
 
 
 async def test_what_the_device_type_cannot_do_is_said_and_costs_nothing_else(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(2)))
     odd = service(pools=(pool(members=(member(monitor_port=2),)),))
     outcome = await agent.apply(batch(odd, service(2, members=1), complete=True))

@@ -13,14 +13,14 @@ def hands(pair: BigIpRig) -> tuple[Hands, Hands]:
 
 
 async def test_both_devices_get_the_same(pair: BigIpRig) -> None:
-    outcome = await pair.agent().apply(batch(service(), complete=True))
+    outcome = await pair.owner().apply(batch(service(), complete=True))
     first, second = hands(pair)
     assert outcome.writes == 2 and not outcome.lagging
     assert await first.content() == await second.content() != {}
 
 
 async def test_a_device_out_of_reach_lags_and_catches_up(pair: BigIpRig) -> None:
-    agent = pair.agent(retry_time="0.1")
+    agent = pair.owner(retry_time="0.1")
     await agent.apply(batch(service(), service(2), complete=True))
     fault = pair.emulator.faults.add(Fault(kind="refuse", device="bigip-2"))
     outcome = await agent.apply(batch(service(members=1), gone(2)))
@@ -35,7 +35,7 @@ async def test_a_device_out_of_reach_lags_and_catches_up(pair: BigIpRig) -> None
 
 
 async def test_a_device_that_returns_gets_its_guard_moved_before_anything_else(pair: BigIpRig) -> None:
-    old, new = pair.agent(retry_time="0.1"), pair.agent(retry_time="0.1")
+    old, new = pair.owner(retry_time="0.1"), pair.owner(retry_time="0.1")
     await old.apply(batch(service(), epoch=1))
     fault = pair.emulator.faults.add(Fault(kind="refuse", device="bigip-2"))
     await new.take_over(PROJECT, 2, session_of(2))
@@ -51,14 +51,14 @@ async def test_a_device_that_returns_gets_its_guard_moved_before_anything_else(p
 
 
 async def test_without_any_device_it_is_unavailable(pair: BigIpRig) -> None:
-    agent = pair.agent(retry_time="0.1")
+    agent = pair.owner(retry_time="0.1")
     pair.emulator.faults.add(Fault(kind="refuse"))
     with pytest.raises(DeviceUnavailable):
         await agent.apply(batch(service()))
 
 
 async def test_statuses_come_from_the_active_device_and_statistics_from_both(pair: BigIpRig) -> None:
-    agent = pair.agent()
+    agent = pair.owner()
     await agent.apply(batch(service(members=2)))
     pool, where = "/dev_a3f1c2/dev_pool-1", "/dev_a3f1c2/10.2.1.1:8080"
     pair.emulator.set_member_state("bigip-1", pool, where, "down")
@@ -74,7 +74,7 @@ async def test_statuses_come_from_the_active_device_and_statistics_from_both(pai
 
 
 async def test_a_missing_device_is_seen_and_the_other_one_observed(pair: BigIpRig) -> None:
-    agent = pair.agent(retry_time="0.1")
+    agent = pair.owner(retry_time="0.1")
     await agent.apply(batch(service()))
     pair.emulator.faults.add(Fault(kind="refuse", device="bigip-1"))
     seen = await agent.observe()
@@ -84,20 +84,20 @@ async def test_a_missing_device_is_seen_and_the_other_one_observed(pair: BigIpRi
 
 async def test_a_pair_named_standalone_is_unfit_and_the_other_way_round(pair: BigIpRig) -> None:
     one = pair.emulator.devices["bigip-1"].url.removeprefix("https://")
-    state = (await pair.agent(icontrol_hostname=one, f5_ha_type="standalone").check())[0]
+    state = (await pair.owner(icontrol_hostname=one, f5_ha_type="standalone").check())[0]
     assert state.reachable and "standalone" in state.problem
-    assert not any(state.problem for state in await pair.agent().check())
+    assert not any(state.problem for state in await pair.owner().check())
 
 
 async def test_single_devices_are_no_pair(rig: BigIpRig) -> None:
     one = next(iter(rig.emulator.devices.values())).url.removeprefix("https://")
-    agent = rig.agent(f5_ha_type="pair", icontrol_hostname=f"{one},{one.replace('127.0.0.1', 'localhost')}")
+    agent = rig.owner(f5_ha_type="pair", icontrol_hostname=f"{one},{one.replace('127.0.0.1', 'localhost')}")
     states = await agent.check()
     assert all("f5_ha_type pair needs 2" in state.problem for state in states)
 
 
 async def test_devices_that_hold_different_things_for_longer_are_not_in_step(pair: BigIpRig) -> None:
-    agent = pair.agent()
+    agent = pair.owner()
     await agent.apply(batch(service(), service(2), complete=True))
     await hands(pair)[1].call("DELETE", at("ltm/virtual", "listener-1"))
 
@@ -117,7 +117,7 @@ async def test_devices_that_hold_different_things_for_longer_are_not_in_step(pai
 
 async def test_a_device_restored_from_an_old_backup_is_no_way_in_for_a_stale_owner(pair: BigIpRig) -> None:
     """Guard and content are old again; the next pass finds out, whatever it was for."""
-    old, new = pair.agent(), pair.agent()
+    old, new = pair.owner(), pair.owner()
     await old.apply(batch(service(), epoch=1, complete=True))
     pair.emulator.snapshot("bigip-2", "backup")
     await new.apply(batch(service(members=5), service(2), epoch=2, complete=True))

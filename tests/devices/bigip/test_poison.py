@@ -16,7 +16,7 @@ async def test_one_poisoned_load_balancer_of_200_costs_the_other_199_nothing(rig
     await rig.hands.call("POST", "ltm/virtual", {"name": "somebody-elses", "destination": f"{TAKEN}:80"})
     services = [service(number, members=1) for number in range(1, COUNT + 1)]
     services[76] = service(77, members=1, vip=Vip(address=TAKEN, subnet_id="s", network_id="n", port_id="p"))
-    agent = rig.agent()
+    agent = rig.owner()
     rig.counts()
     outcome = await agent.apply(batch(*services, complete=True))
     failed = {one.load_balancer_id: one.error for one in outcome.outcomes if one.error}

@@ -35,7 +35,7 @@ def first(pair: BigIpRig) -> str:
 
 
 def agent_over(pair: BigIpRig, second: str) -> Device:
-    return pair.agent(icontrol_hostname=f"{first(pair)},{second}", **PATIENT)
+    return pair.owner(icontrol_hostname=f"{first(pair)},{second}", **PATIENT)
 
 
 async def test_a_device_that_falls_silent_does_not_hold_up_the_other_one(pair: BigIpRig, wire: Wire) -> None:
@@ -80,7 +80,7 @@ async def test_an_address_that_swallows_connections_does_not_hold_up_the_other_d
 
 
 async def test_a_slow_device_is_waited_for_as_long_as_it_lives(pair: BigIpRig) -> None:
-    agent = pair.agent(**PATIENT)
+    agent = pair.owner(**PATIENT)
     await agent.apply(batch(service()))
     pair.emulator.faults.add(
         Fault(kind="hold", device="bigip-2", method="PATCH", path=r"/mgmt/tm/transaction/\d+$", count=1)
@@ -96,7 +96,7 @@ async def test_a_slow_device_is_waited_for_as_long_as_it_lives(pair: BigIpRig) -
 
 async def test_when_no_device_answers_all_of_them_are_named(pair: BigIpRig) -> None:
     pair.emulator.faults.add(Fault(kind="refuse"))
-    agent = pair.agent(retry_time="0.1")
+    agent = pair.owner(retry_time="0.1")
     with pytest.raises(DeviceUnavailable) as refusal:
         await agent.take_over(PROJECT, 1, session_of(1))
     for device in pair.emulator.devices.values():

@@ -13,7 +13,7 @@ from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.answers import Absent, Busy, Exists, LoginLost, failure
 from evenkeel.devices.bigip.canonical import same
 from evenkeel.devices.bigip.guard import takeover_commands
-from evenkeel.devices.bigip.naming import Mark, Names, guard_epoch, guard_name, parse_mark
+from evenkeel.devices.bigip.naming import Guard, Mark, Names, guard_of, parse_guard, parse_mark
 from evenkeel.devices.bigip.observe import Guards
 from evenkeel.devices.bigip.options import parse_options
 from evenkeel.devices.bigip.requirements import cluster_problems, module_problems, ready_problems, version_problems
@@ -40,9 +40,11 @@ def test_a_project_id_cannot_leave_its_partitions_name(project: str) -> None:
 
 
 def test_guards_are_told_by_their_names() -> None:
-    assert guard_epoch(guard_name(12)) == 12
-    for name in ("evenkeel_guard", "evenkeel_guard_", "evenkeel_guard_x", "evenkeel_guard_1x"):
-        assert guard_epoch(name) is None
+    for guard in (guard_of(12, "a"), Guard(epoch=12), guard_of(10**18, "a"), Guard(epoch=2**63)):
+        assert parse_guard(guard.name) == guard
+    assert len({guard_of(12, session).name for session in ("a", "b", "")}) == 3
+    for name in ("evenkeel_guard", "evenkeel_guard_", "evenkeel_guard_x", "evenkeel_guard_1x", "evenkeel_guard_01"):
+        assert parse_guard(name) is None
 
 
 def test_environments_that_cannot_be_part_of_a_name_are_refused() -> None:
@@ -116,20 +118,24 @@ def test_nothing_but_configurations_own_404_means_absent(status: int, content: b
 
 # -- guard
 
+MINE = guard_of(5, "session-5")
+
 
 @pytest.mark.parametrize(
     ("guards", "expected"),
     [
-        (Guards(), ["POST evenkeel_guard_5", "POST evenkeel_guard"]),
-        (Guards(epochs=(3,), sentinel=True), ["DELETE evenkeel_guard_3", "POST evenkeel_guard_5"]),
-        (Guards(sentinel=True), ["DELETE evenkeel_guard", "POST evenkeel_guard_5"]),
-        (Guards(epochs=(2, 5), sentinel=True), ["PATCH evenkeel_guard_5", "DELETE evenkeel_guard_2"]),
+        (Guards(), ["POST MINE", "POST evenkeel_guard"]),
+        (Guards(held=(Guard(epoch=3),), sentinel=True), ["DELETE evenkeel_guard_3", "POST MINE"]),
+        (Guards(held=(Guard(epoch=5),), sentinel=True), ["DELETE evenkeel_guard_5", "POST MINE"]),
+        (Guards(sentinel=True), ["DELETE evenkeel_guard", "POST MINE"]),
+        (Guards(held=(Guard(epoch=2), MINE), sentinel=True), ["PATCH MINE", "DELETE evenkeel_guard_2"]),
+        (Guards(held=(MINE, Guard(epoch=2**63)), sentinel=True), ["PATCH MINE", f"DELETE evenkeel_guard_{2**63}"]),
     ],
 )
 def test_a_takeover_is_a_compare_and_set(guards: Guards, expected: list[str]) -> None:
-    commands = takeover_commands(guards, "P", 5, Names(environment="dev", prefix="dev"), "host")
+    commands = takeover_commands(guards, "P", MINE, Names(environment="dev", prefix="dev"), "host")
     found = [f"{one.method} {one.body.get('name') or one.path.rpartition('~')[2]}" for one in commands]
-    assert found == expected
+    assert [text.replace(MINE.name, "MINE") for text in found] == expected
 
 
 # -- options

@@ -76,13 +76,13 @@ VARIANTS: dict[str, ServiceDefinition] = {
 
 @pytest.mark.parametrize("name", VARIANTS)
 async def test_what_was_made_needs_no_second_write(rig: BigIpRig, name: str) -> None:
-    made = await rig.agent().apply(batch(VARIANTS[name], complete=True))
+    made = await rig.owner().apply(batch(VARIANTS[name], complete=True))
     assert not made.outcomes[0].error
-    assert (await rig.agent().apply(batch(VARIANTS[name], complete=True))).writes == 0
+    assert (await rig.owner().apply(batch(VARIANTS[name], complete=True))).writes == 0
 
 
 async def test_every_variant_can_follow_every_other_and_leaves_nothing_behind(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     names = list(VARIANTS)
     looks: dict[str, object] = {}
     for name in names:
@@ -98,12 +98,12 @@ async def test_every_variant_can_follow_every_other_and_leaves_nothing_behind(ri
                 continue
             outcome = await agent.apply(batch(VARIANTS[name]))
             assert not outcome.outcomes[0].error, name
-            assert (await rig.agent().apply(batch(VARIANTS[name], complete=True))).writes == 0
+            assert (await rig.owner().apply(batch(VARIANTS[name], complete=True))).writes == 0
             assert await rig.content() == looks[name], name
 
 
 async def test_another_address_means_another_virtual_address(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service()))
     moved = service(vip=Vip(address="10.9.9.7", subnet_id="s", network_id="n", port_id="p"))
     assert not (await agent.apply(batch(moved))).outcomes[0].error
@@ -112,7 +112,7 @@ async def test_another_address_means_another_virtual_address(rig: BigIpRig) -> N
 
 
 async def test_a_port_can_pass_from_one_listener_to_another(rig: BigIpRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(listeners=(listener(1), listener(2, protocol_port=81)))))
     swapped = service(listeners=(listener(1, protocol_port=81), listener(3, protocol_port=80)))
     assert not (await agent.apply(batch(swapped))).outcomes[0].error

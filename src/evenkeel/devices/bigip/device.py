@@ -14,7 +14,7 @@ from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip import guard, observation, requirements
 from evenkeel.devices.bigip.capacity import CapacityReader
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import Guard, Names, guard_of
 from evenkeel.devices.bigip.objects import Rendered
 from evenkeel.devices.bigip.observe import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
@@ -76,21 +76,27 @@ class BigIpDevice:
             self.lost(error)
             raise
 
-    async def take_over(self, project_id: str, epoch: int) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
+        mine = guard_of(epoch, session_id)
         async with self._alone(project_id) as partition:
-            await self._guarded(project_id, partition, epoch)
+            if self._view_of(partition, mine) is None:
+                self._views[partition] = await self._taken_over(project_id, partition, mine)
 
     async def apply(self, batch: PartitionBatch, rendered: tuple[Rendered, ...]) -> PassOutcome:
-        """Make this device's partition so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`."""
+        """Make this device's partition so. Raises :class:`StaleOwner`, :class:`GuardLost`,
+        :class:`DeviceUnavailable`."""
+        mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
+            # With nothing remembered everything is read first, guards included.
+            view = self._views[partition] = self._view_of(partition, mine) or View(mine, new=False)
             outcome = await PartitionPass(
                 self.icontrol,
                 self._options,
                 self._names,
                 batch,
                 rendered,
-                view=await self._guarded(batch.project_id, partition, batch.epoch),
+                view=view,
                 pending=self._pending_of(partition),
             ).run()
         if outcome.writes:
@@ -135,23 +141,24 @@ class BigIpDevice:
                 self._views.pop(partition, None)
                 raise
 
-    async def _guarded(self, project_id: str, partition: str, epoch: int) -> View:
-        """What is known of the partition at this epoch, with the guard moved if need be."""
+    def _view_of(self, partition: str, mine: Guard) -> View | None:
+        """What is known of the partition under this guard."""
         view = self._views.get(partition)
-        if view is not None and view.epoch == epoch:
-            return view
+        return view if view is not None and view.guard == mine else None
+
+    async def _taken_over(self, project_id: str, partition: str, mine: Guard) -> View:
+        """What is known of the partition with the guard moved."""
         await self._refuse_former(project_id, partition)
         new = await guard.take_over(
             self.icontrol,
             partition,
-            epoch,
+            mine,
             self._names,
             owner=self._options.agent_host,
             pending=self._pending_of(partition),
             timeout_seconds=self._options.commit_timeout_seconds,
         )
-        self._views[partition] = view = View(epoch, new=new)
-        return view
+        return View(mine, new=new)
 
     async def _refuse_former(self, project_id: str, partition: str) -> None:
         """Begin no second partition for a tenant that has one under the name an earlier version gave it.

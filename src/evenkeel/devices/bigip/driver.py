@@ -54,7 +54,7 @@ class BigIpGroup:
 
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
-        await on_all(self._devices, lambda device: device.take_over(project_id, epoch))
+        await on_all(self._devices, lambda device: device.take_over(project_id, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """See :meth:`evenkeel.core.ports.Device.apply`."""

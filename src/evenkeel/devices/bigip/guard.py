@@ -1,9 +1,13 @@
-"""The guard: the device's own copy of the epoch, which it checks on every write.
+"""The guard: the device's own copy of who owns a partition, which it checks on every write.
 
-A guard is a data group named after its epoch. Whoever takes over deletes the guards it saw and makes its own in
-one transaction; if somebody else was faster, one of those deletions names nothing and the device refuses all of
-it: the takeover is a compare-and-set. The first owner has nothing to delete, so it makes a sentinel of fixed name
-as well: of two first owners one finds it taken. Each batch of a stale owner names a guard that is gone.
+A guard is a data group named after its epoch and its owner's session. Whoever takes over deletes the guards it saw and
+makes its own in one transaction; if somebody else was faster, one of those deletions names nothing and the device
+refuses all of it: the takeover is a compare-and-set. The first owner has nothing to delete, so it makes a sentinel of
+fixed name as well: of two first owners one finds it taken. Each batch of a stale owner names a guard that is gone, and
+each of a session that was given an epoch of another one names a guard that never was.
+
+Guards of the form before, without a session, are replaced like older ones. A guard of an epoch that nobody can have
+(:mod:`evenkeel.core.epochs`) is nobody's: it is removed with the next takeover.
 
 A sentinel without any guard (somebody removed the guard by hand) is itself deleted by whoever comes next, for the
 same reason.
@@ -16,7 +20,7 @@ import structlog
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.devices.bigip.answers import Exists
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.naming import GUARD, Names, guard_name, segment
+from evenkeel.devices.bigip.naming import GUARD, Guard, Names, segment
 from evenkeel.devices.bigip.objects import DATA_GROUP
 from evenkeel.devices.bigip.observe import Guards, read_guards
 from evenkeel.devices.bigip.transaction import Command, OutcomeUnknown, commit, drop_pending
@@ -41,28 +45,35 @@ async def ensure_partition(device: IControl, partition: str, names: Names) -> bo
 async def take_over(
     device: IControl,
     partition: str,
-    epoch: int,
+    mine: Guard,
     names: Names,
     *,
     owner: str,
     pending: set[str],
     timeout_seconds: float,
 ) -> bool:
-    """Move the guard to ``epoch``. True: the partition is new, so there is nothing in it.
+    """Make ``mine`` the only guard. True: the partition is new, so there is nothing in it.
 
-    Raises :class:`StaleOwner` if there is a newer guard, :class:`DeviceRejected` if the partition belongs to another
-    environment, :class:`DeviceUnavailable`.
+    Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch,
+    :class:`DeviceRejected` if the partition belongs to another environment, :class:`DeviceUnavailable`.
     """
     # A shard at its first epoch most likely has no partition yet, and making one tells as much as reading.
-    new = epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
+    new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
     guards = Guards() if new else await read_guards(device, partition)
     for _ in range(ATTEMPTS_MAX):
-        check(guards, partition, epoch, names, device.host)
-        if guards.epochs == (epoch,):
+        check(guards, partition, mine, names, device.host)
+        if guards.held == (mine,):
             return new
-        if not guards.epochs and not new:
+        if not guards.held and not new:
             new = await ensure_partition(device, partition, names)
-        commands = takeover_commands(guards, partition, epoch, names, owner)
+        if guards.absurd:
+            log.error(
+                "removing guards of epochs that nobody can have",
+                device=device.host,
+                partition=partition,
+                guards=[guard.name for guard in guards.absurd],
+            )
+        commands = takeover_commands(guards, partition, mine, names, owner)
         try:
             await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
@@ -72,41 +83,42 @@ async def take_over(
             log.info("takeover refused; looking", device=device.host, partition=partition, reason=error.reason)
             new = False  # somebody was here before us
         else:
-            log.info("guard moved", device=device.host, partition=partition, epoch=epoch, seen=guards.epochs)
+            log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest)
             return new
         guards = await read_guards(device, partition)
     raise DeviceUnavailable(device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts")
 
 
-def check(guards: Guards, partition: str, epoch: int, names: Names, host: str) -> None:
-    """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``epoch`` may rule the partition."""
+def check(guards: Guards, partition: str, mine: Guard, names: Names, host: str) -> None:
+    """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may rule the partition."""
     if guards.environment not in ("", names.environment):
         raise DeviceRejected(host, f"partition {partition} belongs to environment {guards.environment}")
-    if guards.newest is not None and guards.newest > epoch:
+    rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)
+    if (guards.newest or 0) > mine.epoch or any(guard != mine for guard in rivals):
         raise StaleOwner(partition, guards.newest)
 
 
-def takeover_commands(guards: Guards, partition: str, epoch: int, names: Names, owner: str) -> list[Command]:
-    """The transaction that replaces what was seen by a guard of ``epoch``."""
-    old = [guard_name(seen) for seen in guards.epochs if seen != epoch]
-    if not guards.epochs and guards.sentinel:
+def takeover_commands(guards: Guards, partition: str, mine: Guard, names: Names, owner: str) -> list[Command]:
+    """The transaction that replaces what was seen by ``mine``."""
+    old = [seen.name for seen in guards.held if seen != mine]
+    if not guards.held and guards.sentinel:
         old.append(GUARD)
     commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
-    if epoch in guards.epochs:
-        return [touch(partition, epoch, owner), *commands]
-    commands.append(_create(partition, guard_name(epoch), names, records(epoch, owner)))
-    if not guards.epochs and not guards.sentinel:
+    if mine in guards.held:
+        return [touch(partition, mine, owner), *commands]
+    commands.append(_create(partition, mine.name, names, records(mine.epoch, owner)))
+    if not guards.held and not guards.sentinel:
         commands.append(_create(partition, GUARD, names, []))
     return commands
 
 
-def touch(partition: str, epoch: int, owner: str, revision: str = "") -> Command:
+def touch(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
     """The first command of every batch: modifies our guard, and fails if it is gone. Never empty: the device
     refuses a change that changes nothing named."""
     return Command(
         method="PATCH",
-        path=_item(partition, guard_name(epoch)),
-        body={"records": records(epoch, owner, revision)},
+        path=_item(partition, mine.name),
+        body={"records": records(mine.epoch, owner, revision)},
     )
 
 

@@ -12,12 +12,12 @@ import re
 from evenkeel.core.values import Value
 
 GUARD = "evenkeel_guard"
-"""Name of the sentinel; a guard is called ``evenkeel_guard_<epoch>``."""
+"""Name of the sentinel; a guard is called ``evenkeel_guard_<epoch>_<digest of the owner's session>``."""
 COMMON = "Common"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 _PLAIN_BEFORE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_GUARD_NAME = re.compile(rf"{GUARD}_([0-9]{{1,18}})")
+_GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?")
 
 
 class Mark(Value):
@@ -99,15 +99,28 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
-def guard_name(epoch: int) -> str:
-    """The guard of an epoch."""
-    return f"{GUARD}_{epoch}"
+class Guard(Value):
+    """A guard by its name: the epoch, and which session owns at it. ``session`` is a digest, empty in the names that
+    earlier versions gave, which did not tell two owners of one epoch apart."""
+
+    epoch: int
+    session: str = ""
+
+    @property
+    def name(self) -> str:
+        """The data group's name."""
+        return f"{GUARD}_{self.epoch}_{self.session}" if self.session else f"{GUARD}_{self.epoch}"
 
 
-def guard_epoch(name: str) -> int | None:
-    """The epoch a data group's name stands for; None if it is no guard."""
+def guard_of(epoch: int, session_id: str) -> Guard:
+    """The guard of an owner."""
+    return Guard(epoch=epoch, session=_digest(session_id)[:12])
+
+
+def parse_guard(name: str) -> Guard | None:
+    """What a data group's name stands for; None if it is no guard. Its epoch may be none that anybody can have."""
     found = _GUARD_NAME.fullmatch(name)
-    return int(found[1]) if found else None
+    return Guard(epoch=int(found[1]), session=found[2] or "") if found else None
 
 
 def segment(partition: str, name: str) -> str:

@@ -7,9 +7,10 @@ not in an answer is absent only if the answer was a good one: every failure rais
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evenkeel.core.epochs import plausible
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.naming import GUARD, Mark, guard_epoch, parse_mark
+from evenkeel.devices.bigip.naming import GUARD, Guard, Mark, parse_guard, parse_mark
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
     LIGHT_TYPES,
@@ -26,17 +27,27 @@ from evenkeel.devices.waiting import together
 
 
 class Guards(Value):
-    """The guards of a partition: epochs, whether the sentinel is there, and whose they are if not ours."""
+    """The guards of a partition, whoever made them, whether the sentinel is there, and whose they are."""
 
-    epochs: tuple[int, ...] = ()
+    held: tuple[Guard, ...] = ()
     sentinel: bool = False
     environment: str = ""
     """The environment in a guard's mark; empty if there is none."""
 
     @property
+    def believed(self) -> tuple[Guard, ...]:
+        """Those of epochs that an owner can have."""
+        return tuple(guard for guard in self.held if plausible(guard.epoch))
+
+    @property
+    def absurd(self) -> tuple[Guard, ...]:
+        """The others, which are nobody's."""
+        return tuple(guard for guard in self.held if not plausible(guard.epoch))
+
+    @property
     def newest(self) -> int | None:
         """The epoch that rules the partition."""
-        return max(self.epochs, default=None)
+        return max((guard.epoch for guard in self.believed), default=None)
 
 
 async def read_guards(device: IControl, partition: str) -> Guards:
@@ -49,10 +60,11 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     groups = {
         str(item.get("name")): item for item in items if item.get("partition") == partition and not item.get("subPath")
     }
-    guards = {name: epoch for name in groups if (epoch := guard_epoch(name)) is not None}
-    marks = [parse_mark(groups[name].get("description")) for name in (*guards, GUARD) if name in groups]
+    guards = [guard for name in groups if (guard := parse_guard(name)) is not None]
+    names = (*(guard.name for guard in guards), GUARD)
+    marks = [parse_mark(groups[name].get("description")) for name in names if name in groups]
     return Guards(
-        epochs=tuple(sorted(guards.values())),
+        held=tuple(sorted(guards, key=lambda guard: (guard.epoch, guard.session))),
         sentinel=GUARD in groups,
         environment=next((mark.environment for mark in marks if mark), ""),
     )

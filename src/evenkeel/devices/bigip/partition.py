@@ -8,7 +8,8 @@ every write of ours was known. So
 - nothing to do is believed only after a light pass: two reads, of pools with members and of virtual servers;
 - everything is read in full: when there is nothing remembered (takeover, a failed or unknown write, a device that was
   away), for a ``complete`` batch, when the light pass shows a difference, and when the last full read is older than
-  ``full_read_interval_seconds``.
+  ``full_read_interval_seconds``. With it the guards are read, and a device on which ours is not the only one is left
+  alone: a takeover comes first, and then everything.
 
 A refused batch is split until only the load balancers that the device refuses are left. An answer that is lost is
 never repeated: the transaction is dropped, the partition read again, and the rest planned anew.
@@ -21,11 +22,11 @@ from collections.abc import Callable, Iterator
 import structlog
 
 from evenkeel.core.device import PartitionBatch
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.errors import DeviceRejected, GuardLost
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip import guard
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import Guard, Names, guard_of
 from evenkeel.devices.bigip.objects import LIGHT_TYPES, POOL, Observed, Operation, Rendered, Verb
 from evenkeel.devices.bigip.observe import Guards, read_all, read_guards, read_light
 from evenkeel.devices.bigip.options import BigIpOptions
@@ -41,8 +42,8 @@ UNKNOWN_OUTCOMES_MAX = 3
 class View:
     """What is known of one partition of one device."""
 
-    def __init__(self, epoch: int, *, new: bool) -> None:
-        self.epoch = epoch
+    def __init__(self, mine: Guard, *, new: bool) -> None:
+        self.guard = mine
         self.observed: Observed | None = {} if new else None
         self.read_at_seconds = time.monotonic()
         self.certain = new
@@ -77,6 +78,7 @@ class PartitionPass:
         self._batch = batch
         self._rendered = rendered
         self._partition = names.partition(batch.project_id)
+        self._guard = guard_of(batch.epoch, batch.session_id)
         self._view = view
         self._pending = pending
         self._now = now
@@ -87,7 +89,7 @@ class PartitionPass:
         self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
 
     async def run(self) -> PassOutcome:
-        """Make it so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`."""
+        """Make it so. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
         await drop_pending(self._device, self._pending)
         todo = await self._look()
         if todo.operations:
@@ -128,30 +130,16 @@ class PartitionPass:
         """Read everything, and make sure that the partition is ours."""
         self._view.observed = None
         observed, guards = await read_all(self._device, self._partition)
-        if not self._ours(guards):
-            await self._take_over()
-            observed, guards = await read_all(self._device, self._partition)
-            if not self._ours(guards):
-                raise DeviceUnavailable(self._device.host, f"partition {self._partition} lost its guard twice")
+        self._make_sure(guards)
         self._view.observed = observed
         self._view.read_at_seconds = self._now()
         self._read_fully = True
 
-    def _ours(self, guards: Guards) -> bool:
-        """Is our guard the only one? Raises :class:`StaleOwner` if there is a newer one."""
-        guard.check(guards, self._partition, self._batch.epoch, self._names, self._device.host)
-        return guards.epochs == (self._batch.epoch,)
-
-    async def _take_over(self) -> None:
-        await guard.take_over(
-            self._device,
-            self._partition,
-            self._batch.epoch,
-            self._names,
-            owner=self._options.agent_host,
-            pending=self._pending,
-            timeout_seconds=self._options.commit_timeout_seconds,
-        )
+    def _make_sure(self, guards: Guards) -> None:
+        """Raises :class:`StaleOwner` if somebody newer owns, :class:`GuardLost` unless our guard is the only one."""
+        guard.check(guards, self._partition, self._guard, self._names, self._device.host)
+        if guards.held != (self._guard,):
+            raise GuardLost(self._device.host, self._partition, guards.newest)
 
     def _plan(self) -> Plan:
         """What is left to do; load balancers that were refused stay as they are."""
@@ -225,14 +213,12 @@ class PartitionPass:
         if not self._read_fully:
             await self._read()
             return True
-        if not self._ours(await read_guards(self._device, self._partition)):
-            await self._read()
-            return True
+        self._make_sure(await read_guards(self._device, self._partition))
         return False
 
     async def _commit(self, steps: tuple[Operation, ...]) -> None:
         commands = [
-            guard.touch(self._partition, self._batch.epoch, self._options.agent_host, self._revision()),
+            guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
             *(command_of(step, self._partition) for step in steps),
         ]
         await commit(
