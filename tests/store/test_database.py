@@ -1,13 +1,16 @@
 import asyncio
 import contextlib
+import os
 import sqlite3
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event, text
 from sqlalchemy.util import await_only
+from structlog.testing import capture_logs
 
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Invalid, StoreUnavailable
@@ -64,6 +67,34 @@ async def test_many_may_begin_with_a_new_file_at_once(tmp_path: Path) -> None:
         looks = (database.query(lambda connection: connection.scalar(text("SELECT 1"))) for database in databases)
         assert await asyncio.gather(*looks) == [1, 1, 1, 1]
         await asyncio.gather(*(database.close() for database in databases))
+
+
+async def test_what_was_acknowledged_survives_a_power_cut(tmp_path: Path) -> None:
+    """Every commit is on the disk before it is answered: FULL is 2."""
+    database = open_database(f"sqlite:///{tmp_path}/x.db")
+    look = partial(Connection.scalar, statement=text("PRAGMA synchronous"))
+    assert [await run(look) for run in (database.write, database.read, database.query)] == [2, 2, 2]
+    await database.close()
+
+
+async def test_the_file_is_for_its_owner_alone_also_if_it_was_not(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        loose, made = tmp_path / "loose.db", tmp_path / "new" / "made.db"
+        sqlite3.connect(loose).close()
+        loose.touch(mode=0o644)
+        with capture_logs() as logs:
+            for file in (loose, made):
+                database = open_database(f"sqlite:///{file}")
+                await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int)")))
+                modes = {path.stat().st_mode & 0o777 for path in file.parent.glob(f"{file.name}*")}
+                assert modes == {0o600}
+                await database.close()
+        assert made.parent.stat().st_mode & 0o777 == 0o700
+        (entry,) = logs
+        assert entry["log_level"] == "warning" and str(loose) in entry["files"]
+    finally:
+        os.umask(before)
 
 
 @pytest.mark.services

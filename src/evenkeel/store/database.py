@@ -4,7 +4,8 @@
 ``read(op)`` runs it in a read transaction; ``query(op)`` runs one that is a single SELECT, which needs none: its
 BEGIN and COMMIT would cost more than itself. An op has no effect but its SQL, so running it twice is harmless.
 
-SQLite: one writer thread with one connection and BEGIN IMMEDIATE (a plain BEGIN that reads, then writes fails at
+SQLite: every commit is on the disk (``synchronous=FULL``) before it is acknowledged; the file is for its owner alone.
+One writer thread with one connection and BEGIN IMMEDIATE (a plain BEGIN that reads, then writes fails at
 once when another process writes), and one reader thread, which never waits for the writer. More readers are slower:
 they hand the interpreter's lock to each other at every row. For servers see :mod:`evenkeel.store.database_server`.
 
@@ -17,17 +18,21 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.files import make_private
 from evenkeel.store.database_base import Database, Op, T
 from evenkeel.store.database_mariadb import MariadbDatabase
 from evenkeel.store.database_server import PostgresqlDatabase
 
 __all__ = ["Database", "Op", "open_database"]
+
+log = structlog.get_logger(__name__)
 
 BUSY_TIMEOUT_SECONDS = 30.0
 """SQLite's write lock is unfair between processes: waits of a second occur under load."""
@@ -89,6 +94,7 @@ class _Line:
 
     def __init__(self, url: URL, begin: str) -> None:
         """``begin``: what opens each transaction; empty: none is opened."""
+        self._file = url.database if url.database != ":memory:" else None
         self.engine = create_engine(
             url,
             poolclass=StaticPool,
@@ -111,11 +117,13 @@ class _Line:
                 return op(connection)
         except IntegrityError:
             raise
-        except (SQLAlchemyError, sqlite3.Error) as error:
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise StoreUnavailable("the database is busy, out of reach or refused the operation") from error
 
     def _opened(self) -> Connection:
         if self._connection is None:
+            if self._file and (opened := make_private(self._file)):
+                log.warning("others could use files of the database; their modes are 0600 now", files=opened)
             self._connection = self.engine.connect()
         return self._connection
 
@@ -129,7 +137,7 @@ class _Line:
 def _configure(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves
     _use_wal(connection)
-    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA synchronous=FULL")  # NORMAL loses the last commits when the power fails
     connection.execute("PRAGMA foreign_keys=ON")
 
 

@@ -254,3 +254,17 @@ async def test_a_name_that_another_process_has_is_refused(embedded: Embedded) ->
     with pytest.raises(BusUnavailable):
         await second.announce("n")
     assert await second.present("n") is True
+
+
+async def test_a_queue_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    file = tmp_path / "bus.db"
+    sqlite3.connect(file).close()
+    file.touch()
+    file.chmod(0o666)
+    bus = EmbeddedBus(str(file), name="a")
+    await bus.start()
+    modes = await asyncio.to_thread(
+        lambda: {path.stat().st_mode & 0o777 for path in tmp_path.glob("bus.db*") if path.is_file()}
+    )
+    assert modes == {0o600}
+    await bus.close()

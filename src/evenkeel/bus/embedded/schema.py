@@ -4,13 +4,16 @@ All times are seconds of the machine's monotonic clock, which its processes shar
 a boot, so the file remembers which boot its times belong to.
 """
 
-import contextlib
-import os
 import sqlite3
 import time
 from pathlib import Path
 
+import structlog
+
 from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.files import make_private
+
+log = structlog.get_logger(__name__)
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_SECONDS = 15.0
@@ -73,13 +76,14 @@ def connect(path: str) -> sqlite3.Connection:
     Raises :class:`BusUnavailable` if it cannot be opened or was made by a newer version.
     """
     try:
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        if opened := make_private(path):
+            log.warning("others could use files of the message bus; their modes are 0600 now", files=opened)
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, cached_statements=256)
     except (OSError, sqlite3.Error) as error:
         raise BusUnavailable(f"the queue file {path} cannot be opened: {error}") from error
     try:
         _use_wal(connection)
+        # a power cut may cost the last moments, never the file: see the promise in the package's docstring
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         _prepare(connection, path)

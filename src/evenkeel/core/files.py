@@ -1,0 +1,32 @@
+"""Files that hold what tenants sent: for their owner alone."""
+
+import contextlib
+import os
+from pathlib import Path
+
+FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
+SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+
+
+def make_private(path: str) -> tuple[str, ...]:
+    """Make the SQLite file ``path``, and its directory, unless they are there; nobody but their owner may use what is
+    made. A file that is there, and what SQLite keeps beside it, is made so too.
+
+    Answers the names of files that others could read or write until now. Raises :class:`OSError`.
+    """
+    Path(path).parent.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
+    with contextlib.suppress(FileExistsError):
+        # SQLite gives the files beside it the mode of this one
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, FILE_MODE))
+    return tuple(name for suffix in SQLITE_SUFFIXES if _tighten(name := f"{path}{suffix}"))
+
+
+def _tighten(name: str) -> bool:
+    try:
+        mode = Path(name).stat().st_mode & 0o777
+        if not mode & ~FILE_MODE:
+            return False
+        Path(name).chmod(mode & FILE_MODE)
+    except FileNotFoundError:
+        return False
+    return True
