@@ -1,5 +1,7 @@
 """What a device driver is told and what it answers. See :class:`evenkeel.core.ports.Device`."""
 
+from collections.abc import Sequence
+
 from evenkeel.core.messages import Applied, DeviceState, ObservedStatistics, ObservedStatus
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -32,6 +34,33 @@ class PartitionBatch(Value):
     complete: bool = False
 
 
+REPAIRS_MAX = 100
+"""Load balancers, counted per device, of which one outcome tells what was repaired."""
+FINDINGS_MAX = 10
+"""What one :class:`Repair` tells of; the rest is counted."""
+FINDING_CHARACTERS_MAX = 200
+
+
+class Repair(Value):
+    """What a pass found otherwise than it was left on a device, though nobody had asked for a change, and put right.
+
+    ``found`` is for people, such as ``member 10.0.0.5:80 of pool p was missing; put back``; it holds no values that
+    somebody wrote there. Made by :func:`repair`, which bounds it.
+    """
+
+    load_balancer_id: str
+    device: str
+    found: tuple[str, ...]
+
+
+def repair(load_balancer_id: str, device: str, found: Sequence[str]) -> Repair:
+    """A :class:`Repair` of bounded size."""
+    told = [text[:FINDING_CHARACTERS_MAX] for text in found[:FINDINGS_MAX]]
+    if len(found) > FINDINGS_MAX:
+        told[-1] = f"and {len(found) - FINDINGS_MAX + 1} more"
+    return Repair(load_balancer_id=load_balancer_id, device=device, found=tuple(told))
+
+
 class PartitionOutcome(Value):
     """One outcome per service of the batch, in any order."""
 
@@ -40,6 +69,8 @@ class PartitionOutcome(Value):
     """Devices of the group that were out of reach: they get everything when they are back."""
     writes: int = 0
     """Committed batches, summed over devices; 0 when the device looked right already."""
+    repaired: tuple[Repair, ...] = ()
+    """At most :data:`REPAIRS_MAX`: of load balancers that the driver had applied at the same change before."""
 
 
 class Observation(Value):
@@ -56,6 +87,9 @@ class Observation(Value):
 
 
 __all__ = [
+    "FINDINGS_MAX",
+    "FINDING_CHARACTERS_MAX",
+    "REPAIRS_MAX",
     "Applied",
     "DeviceFacts",
     "DeviceState",
@@ -64,4 +98,6 @@ __all__ = [
     "ObservedStatus",
     "PartitionBatch",
     "PartitionOutcome",
+    "Repair",
+    "repair",
 ]
