@@ -8,7 +8,9 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binary import find_binary
 from evenkeel.haproxyd.compose import Layout, Wish, compose, server_ids
 from evenkeel.haproxyd.culprits import check_config, find_culprits
+from evenkeel.haproxyd.peerkeys import certificate_of, make_peer_key
 from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.written import files_of
 from tests.haproxyd.world import configured_binary
 
 GOLDEN = Path(__file__).parent / "golden.cfg"
@@ -31,8 +33,10 @@ PROXIED = wire.Backend(
 )
 ACL = wire.File(name="web.acl", kind="acl", content="10.0.0.0/8\n")
 LB = wire.LoadBalancer(id="lb-1", revision=3, frontends=(FRONTEND,), backends=(POOL, PROXIED), files=(ACL,))
-PEER = wire.Peer(name="host-1", address="127.0.0.1", port=10300)
-OTHER = wire.Peer(name="host-2", address="fd00::9", port=10300)
+KEY, OTHERS_KEY = make_peer_key(), make_peer_key()
+PEER = wire.Peer(name="host-1", address="127.0.0.1", port=10300, certificate=certificate_of(KEY))
+OTHER = wire.Peer(name="host-2", address="fd00::9", port=10300, certificate=certificate_of(OTHERS_KEY))
+OUTDATED = wire.Peer(name="host-3", address="fd00::10", port=10300)
 
 
 def place(root: str) -> tuple[Layout, DaemonSettings]:
@@ -49,7 +53,7 @@ def place(root: str) -> tuple[Layout, DaemonSettings]:
 
 
 def test_text_is_as_recorded():
-    wish = Wish(load_balancers={"lb-1": LB}, peer=PEER, peers=(OTHER,))
+    wish = Wish(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER, OUTDATED))
     assert compose("tenant_1", wish, *place("/var/lib/x")) == GOLDEN.read_text()
 
 
@@ -77,13 +81,14 @@ async def test_haproxy_takes_it(tmp_path):
     layout, settings = place(str(tmp_path))
     for folder in (layout.config_dir, layout.files_dir):
         folder.mkdir()
-    (layout.files_dir / "web.acl").write_text(ACL.content)
     binary = await find_binary(configured_binary())
     for wish in (
         Wish(),
-        Wish(load_balancers={"lb-1": LB}, peer=PEER, peers=(OTHER,)),
+        Wish(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER,)),
         Wish(load_balancers={"lb-1": LB}),
     ):
+        for name, content in files_of(wish).items():
+            (layout.files_dir / name).write_text(content)
         layout.config.write_text(compose("tenant_1", wish, layout, settings))
         assert await check_config(binary, layout.config_dir, 60) == ""
 

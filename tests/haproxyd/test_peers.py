@@ -5,14 +5,21 @@ import contextlib
 import os
 import signal
 import socket
+import ssl
 import time
+from pathlib import Path
 
 import msgspec
+import pytest
 
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.checks import check_change
+from evenkeel.haproxyd.peerkeys import certificate_of, make_peer_key
 from evenkeel.haproxyd.peerports import PeerPorts
+from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import PartitionStorage
-from tests.haproxyd.world import errors, free_vip, get, load_balancer, world
+from tests.haproxyd.world import World, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
 HERE = free_vip()
@@ -112,3 +119,94 @@ def test_a_port_has_one_partition(tmp_path):
     assert ports.give("b") not in (0, first)
     ports.release("a", first)
     assert ports.keep("b", first) == first
+
+
+# -- who is believed
+
+
+def tls_of(key: str, trusted: str, folder: Path) -> ssl.SSLContext:
+    """A client that shows a key; none if there is none."""
+    context = ssl.create_default_context(cadata=trusted)
+    context.check_hostname = False
+    if key:
+        (folder / "shown.pem").write_text(key)
+        context.load_cert_chain(folder / "shown.pem")
+    return context
+
+
+async def answer(peer: wire.Peer, tls: ssl.SSLContext | None) -> bytes:
+    """What a HAProxy says to somebody who comes to it as its peer host-2; nothing if the line is dead."""
+    try:
+        async with asyncio.timeout(30):
+            reader, writer = await asyncio.open_connection(peer.address, peer.port, ssl=tls)
+            try:
+                writer.write(f"HAProxyS 2.1\n{peer.name}\nhost-2 1 1\n".encode())
+                return await reader.read(4)
+            finally:
+                writer.transport.abort()
+    except OSError:
+        return b""
+
+
+async def introduce(site: World, partition: str, *peers: wire.Peer) -> wire.Receipt:
+    return await site.partitions.change(partition, wire.Change(epoch=1, peers=peers), complete=False)
+
+
+async def test_peers_of_one_partition_believe_only_each_other(tmp_path):
+    async with world(peers_address=HERE) as site:
+        a = await site.member("a")
+        one, two = [(await site.put(name, load_balancer(name, free_vip(), a))).peer for name in ("one", "two")]
+        key, stranger = make_peer_key(), make_peer_key()
+        other = wire.Peer(name="host-2", address=HERE, port=9, certificate=certificate_of(key))
+        assert (await introduce(site, "one", other)).peers == (other,)
+        assert await answer(one, tls_of(key, one.certificate, tmp_path)) == b"200\n"
+        assert await answer(one, None) == b""
+        assert await answer(one, tls_of("", one.certificate, tmp_path)) == b""
+        assert await answer(one, tls_of(stranger, one.certificate, tmp_path)) == b""
+        neighbours = (site.partitions.get("two").directory / "peer.pem").read_text()
+        assert one.certificate != two.certificate == certificate_of(neighbours)
+        assert await answer(one, tls_of(neighbours, one.certificate, tmp_path)) == b""
+
+
+async def test_a_key_outlives_the_daemon_and_one_that_is_broken_is_made_anew():
+    async with world(peers_address=HERE) as site:
+        a = await site.member("a")
+        one = load_balancer("lb", free_vip(), a)
+        peer = (await site.put("p", one)).peer
+        await site.restart()
+        keeper = site.partitions.get("p")
+        assert keeper.peer == peer
+        (keeper.directory / "peer.pem").write_text("no key")
+        await site.restart()
+        renewed = (await site.put("p", one)).peer
+        assert renewed.port == peer.port and renewed.certificate not in ("", peer.certificate)
+
+
+async def test_a_key_that_somebody_removed_from_haproxys_files_is_put_back():
+    async with world(peers_address=HERE) as site:
+        a = await site.member("a")
+        one = load_balancer("lb", free_vip(), a)
+        await site.put("p", one)
+        files = site.partitions.get("p").directory / "files"
+        before = {path.name: path.read_text() for path in files.iterdir()}
+        for path in files.iterdir():
+            path.unlink()
+        await site.put("p", one)
+        assert {path.name: path.read_text() for path in files.iterdir()} == before != {}
+
+
+@pytest.mark.parametrize(
+    ("certificate", "reason"),
+    [
+        ("", "is missing"),
+        ("x", "one certificate in PEM form"),
+        (certificate_of(make_peer_key()) * 2, "one certificate in PEM form"),
+        (f"-----BEGIN CERTIFICATE-----\n{'A' * 5000}\n-----END CERTIFICATE-----\n", "at most 4096 characters"),
+        ("-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n", "is not a certificate"),
+    ],
+)
+async def test_a_peer_without_a_certificate_is_refused(tmp_path, certificate, reason):
+    settings = DaemonSettings(name="x", state_dir=tmp_path, run_dir=tmp_path)
+    peer = wire.Peer(name="host-2", address="127.0.0.1", port=1, certificate=certificate)
+    with pytest.raises(InvalidChange, match=f"peer host-2: certificate: .*{reason}"):
+        check_change(wire.Change(epoch=1, peers=(peer,)), complete=False, settings=settings)

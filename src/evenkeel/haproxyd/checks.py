@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.peerkeys import certificate_problem
 from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -66,13 +67,16 @@ def check_change(change: wire.Change, *, complete: bool, settings: DaemonSetting
         check_name("load balancer id", name)
         if count > 1:
             raise InvalidChange(f"load balancer {name} is named {count} times; once is allowed")
+    if len(change.peers or ()) > PEERS_MAX:
+        raise InvalidChange(f"peers: {len(change.peers or ())} given; at most {PEERS_MAX} are allowed")
     for peer in change.peers or ():
         check_name("peer name", peer.name)
         problem = _address_problem(f"peer {peer.name}", peer.address, peer.port)
         if problem:
             raise InvalidChange(problem)
-    if len(change.peers or ()) > PEERS_MAX:
-        raise InvalidChange(f"peers: {len(change.peers or ())} given; at most {PEERS_MAX} are allowed")
+        problem = certificate_problem(peer.certificate)
+        if problem:
+            raise InvalidChange(f"peer {peer.name}: certificate: {problem}")
 
 
 def check_name(what: str, name: str) -> None:

@@ -9,6 +9,8 @@ What stands here was tried; the reasons:
 - ``no strict-limits``: many listeners on a host with a low limit of open files still start.
 - ``log`` in backends alone: what they say of their servers is wanted. A frontend with it would compose a line for
   every request, a tenth of its cost, only to find that nobody wants it.
+- TLS on both sides between peers: a stick table tells who talks to whom, and a tenant's own load balancer can reach
+  any port of its host. The section is one tenant's, and so is the key (:mod:`peerkeys`).
 - server states and the local peer: a reload keeps what is known of servers, and stick tables.
 - ``id``: hashing algorithms place servers by it, so it must not depend on who else is in the backend.
 """
@@ -24,6 +26,8 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.settings import DaemonSettings
 
 SERVER_ID_BITS = 0x3FFFFFFF
+PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
+"""Among load balancers' files, none of which can have such a name."""
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
 """Arguments of servers that make a connection that client's own."""
 
@@ -67,6 +71,8 @@ class Wish(Value):
     load_balancers: Mapping[str, wire.LoadBalancer] = {}
     peer: wire.Peer | None = None
     """This HAProxy among its peers."""
+    peer_key: str = ""
+    """What it shows them (:func:`~evenkeel.haproxyd.peerkeys.make_peer_key`); secret."""
     peers: tuple[wire.Peer, ...] = ()
 
 
@@ -112,18 +118,28 @@ def _global(partition: str, layout: Layout, settings: DaemonSettings) -> str:
 
 def _peers(wish: Wish, layout: Layout, settings: DaemonSettings) -> str:
     """With itself alone: that is how a worker hands its stick tables to the next one."""
-    others = sorted((peer.name, f"{_bracketed(peer.address)}:{peer.port}") for peer in wish.peers)
-    lines = _local_peer(wish.peer, layout, settings)
-    lines.extend(f"peer {name} {address}" for name, address in others if name != settings.name)
+    lines = _with_peers(wish.peer, wish.peers, layout, settings) if wish.peer else _alone(layout, settings)
     return _section(f"\npeers {wire.PEERS_SECTION}", lines)
 
 
-def _local_peer(local: wire.Peer | None, layout: Layout, settings: DaemonSettings) -> list[str]:
+def _with_peers(
+    local: wire.Peer, peers: Iterable[wire.Peer], layout: Layout, settings: DaemonSettings
+) -> Iterable[str]:
+    identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
+    tls = f"ssl crt {identity} ca-file {trusted} verify required ssl-min-ver TLSv1.3"
+    yield f"bind {_bracketed(local.address)}:{local.port} {tls}"
+    yield f"default-server {tls}"
+    yield f"server {settings.name}"
+    for peer in sorted(peers, key=lambda peer: peer.name):
+        if peer.name != settings.name and peer.certificate:
+            yield f"server {peer.name} {_bracketed(peer.address)}:{peer.port}"
+
+
+def _alone(layout: Layout, settings: DaemonSettings) -> Iterable[str]:
     """A worker of another user than the daemon's must be able to connect to the next one's socket."""
-    if local:
-        return [f"peer {settings.name} {_bracketed(local.address)}:{local.port}"]
     owner = "".join(f" {word} {value}" for word in ("user", "group") if (value := getattr(settings, word)))
-    return [f"bind unix@{layout.peer_socket} mode 600{owner}", f"server {settings.name}"]
+    yield f"bind unix@{layout.peer_socket} mode 600{owner}"
+    yield f"server {settings.name}"
 
 
 def _section(head: str, lines: Iterable[str]) -> str:

@@ -1,5 +1,7 @@
 """What of a wish can be had now: who cannot be listened for, and who is in whose way. Pure but for trying to bind."""
 
+import msgspec
+
 from evenkeel.haproxyd import binds, wire
 from evenkeel.haproxyd.compose import Wish
 
@@ -49,7 +51,7 @@ def without(wish: Wish, doing: Wish, bad: dict[str, str]) -> Wish:
     kept = {name: one for name, one in wish.load_balancers.items() if name not in bad}
     as_now = {name: one for name, one in doing.load_balancers.items() if name in bad}
     more = binds.in_the_way(as_now.values(), kept.values())
-    fitting = Wish(load_balancers=kept | as_now, peer=wish.peer, peers=wish.peers)
+    fitting = msgspec.structs.replace(wish, load_balancers=kept | as_now)
     bad.update(more)
     return without(fitting, doing, bad) if more else fitting
 

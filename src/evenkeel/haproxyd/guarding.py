@@ -5,6 +5,7 @@ import asyncio
 
 from evenkeel.core.errors import StaleOwner
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.peerkeys import certificate_of, make_peer_key
 from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import GuardFile, PartitionStorage
@@ -24,6 +25,8 @@ class PartitionGuard:
         self._storage = storage
         self._peer_ports = peer_ports
         self._file = GuardFile(epoch=UNGUARDED)
+        self.peer_key = ""
+        """What this HAProxy shows its peers; secret. Empty before it has an address for them."""
         self._writing = asyncio.Lock()
 
     @property
@@ -39,13 +42,19 @@ class PartitionGuard:
     @property
     def peer(self) -> wire.Peer | None:
         """This one, as its peers must name it; None: it has none."""
-        if not self._file.peer_port or not self._settings.peers_address:
+        if not self._file.peer_port or not self._settings.peers_address or not self.peer_key:
             return None
-        return wire.Peer(name=self._settings.name, address=self._settings.peers_address, port=self._file.peer_port)
+        return wire.Peer(
+            name=self._settings.name,
+            address=self._settings.peers_address,
+            port=self._file.peer_port,
+            certificate=certificate_of(self.peer_key),
+        )
 
     def read(self) -> None:
         """As the disk has it. Blocks. Raises :class:`~evenkeel.haproxyd.files.StorageBroken`."""
         self._file = self._storage.read_guard() or self._file
+        self.peer_key = self._storage.read_peer_key()
 
     def claim_port(self, *, wanted: bool) -> None:
         """Keep the port that it had, if nobody has it now. Not written: the disk may go on naming it."""
@@ -61,7 +70,11 @@ class PartitionGuard:
                 await self._write(epoch, self._file.peer_port, self._file.peers)
 
     async def have_port(self) -> None:
-        """One for peers, on disk before it is used, so that it stays the same."""
+        """One for peers and a key for it, on disk before they are used, so that they stay the same."""
+        if self._settings.peers_address and not self.peer_key:
+            key = await asyncio.to_thread(make_peer_key)
+            await asyncio.to_thread(self._storage.write_peer_key, key)
+            self.peer_key = key
         if self._file.peer_port:
             return
         async with self._writing:

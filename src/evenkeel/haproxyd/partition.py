@@ -282,7 +282,12 @@ class PartitionKeeper:
         await self._guard.set_peers(peers)
 
     def _wish(self, held: Mapping[str, wire.LoadBalancer], peers: tuple[wire.Peer, ...] | None = None) -> Wish:
-        return Wish(load_balancers=held, peer=self.peer, peers=self._guard.peers if peers is None else peers)
+        return Wish(
+            load_balancers=held,
+            peer=self.peer,
+            peer_key=self._guard.peer_key,
+            peers=self._guard.peers if peers is None else peers,
+        )
 
     # -- when HAProxy is in trouble
 

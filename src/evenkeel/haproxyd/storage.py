@@ -4,6 +4,7 @@
 ``guard.json``            the newest epoch, and who the peers are; written before anything else changes
 ``held.json, held.log``   what was accepted, and changes since; the truth after a restart (:mod:`ledger`)
 ``conf/haproxy.cfg``      composed of them; ``conf/local.cfg`` leads to ``local.cfg`` while HAProxy takes that
+``peer.pem``              what its HAProxy shows its peers (:mod:`peerkeys`)
 ``local.cfg``             the operator's own; never written
 ``files/``                certificates and lists that the configuration names
 ``running.json``          what the process that runs was last told; not synced, because it does not survive either
@@ -30,6 +31,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binds import Place
 from evenkeel.haproxyd.files import StorageBroken, read_text, read_value, write_file
 from evenkeel.haproxyd.ledger import Ledger
+from evenkeel.haproxyd.peerkeys import certificate_of
 
 LOG_BYTES_MAX = 4 * 1024 * 1024
 
@@ -69,6 +71,7 @@ class PartitionStorage:
         self.log = directory / "haproxy.log"
         self.old_log = directory / "haproxy.log.1"
         self.local = directory / "local.cfg"
+        self._peer_key = directory / "peer.pem"
         self._guard = directory / "guard.json"
         self._running = directory / "running.json"
 
@@ -87,6 +90,15 @@ class PartitionStorage:
     def write_guard(self, guard: GuardFile) -> None:
         """On disk when this returns."""
         write_file(self._guard, msgspec.json.encode(guard), sync=True)
+
+    def read_peer_key(self) -> str:
+        """What this HAProxy shows its peers; empty before there was one, or if it cannot be used."""
+        key = read_text(self._peer_key) or ""
+        return key if certificate_of(key) else ""
+
+    def write_peer_key(self, key: str) -> None:
+        """On disk when this returns."""
+        write_file(self._peer_key, key.encode(), sync=True)
 
     # -- what HAProxy says
 

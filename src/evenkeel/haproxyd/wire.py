@@ -126,11 +126,15 @@ class LoadBalancer(Wire):
 
 
 class Peer(Wire):
-    """Another HAProxy that holds the same partition and shares its stick tables."""
+    """Another HAProxy that holds the same partition and shares its stick tables.
+
+    ``certificate``: whom it is known by, PEM; nothing secret. Peers speak TLS and believe nobody else.
+    """
 
     name: str
     address: str
     port: int
+    certificate: str = ""
 
 
 class Change(Wire):

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from evenkeel.haproxyd.compose import Composer, Layout, Wish
+from evenkeel.haproxyd.compose import PEER_KEY, TRUSTED_PEERS, Composer, Layout, Wish
 from evenkeel.haproxyd.files import read_text, write_file
+from evenkeel.haproxyd.peerkeys import trusted
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import PartitionStorage, digest
 
@@ -67,6 +68,9 @@ def write_files(
 
 def files_of(wish: Wish, kind: str = "") -> dict[str, str]:
     """All certificates and lists by name, or those of one kind."""
-    return {
+    files = {
         file.name: file.content for one in wish.load_balancers.values() for file in one.files if kind in ("", file.kind)
     }
+    if wish.peer and not kind:
+        files |= {PEER_KEY: wish.peer_key, TRUSTED_PEERS: trusted(wish.peer, wish.peers)}
+    return files

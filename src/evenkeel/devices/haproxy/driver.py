@@ -118,7 +118,9 @@ class HaproxyGroup:
 
 
 def _others(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.Peer, ...]:
-    return tuple(one.peer for other, one in receipts.items() if other != host and one.peer is not None)
+    """Those that can be known; a daemon of an older version tells no certificate."""
+    peers = (one.peer for other, one in receipts.items() if other != host and one.peer is not None)
+    return tuple(peer for peer in peers if peer.certificate)
 
 
 def _told_apart(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
