@@ -43,6 +43,8 @@ class FakeControllers:
 
     def __init__(self, revisions: dict[str, int]) -> None:
         self.revisions = revisions
+        self.history = "history"
+        """Part of the identity of every change."""
         self.reports: list[m.Applied] = []
         self.traffic: set[bool] = set()
         self.statuses: list[tuple[m.ObservedStatus, ...]] = []
@@ -63,7 +65,10 @@ class FakeControllers:
 
     def _service(self, load_balancer_id: str) -> ServiceDefinition:
         revision = self.revisions[load_balancer_id]
-        return ServiceDefinition(load_balancer_id=load_balancer_id, project_id="t", revision=revision, vip=VIP)
+        change = f"{self.history}-{revision}"
+        return ServiceDefinition(
+            load_balancer_id=load_balancer_id, project_id="t", revision=revision, change_id=change, vip=VIP
+        )
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         if not self.stale:
@@ -120,6 +125,7 @@ class FakeDevice:
                 m.Applied(
                     load_balancer_id=service.load_balancer_id,
                     revision=service.revision,
+                    change_id=service.change_id,
                     error="refused" if service.load_balancer_id in self.bad else "",
                 )
                 for service in batch.services

@@ -62,6 +62,16 @@ async def test_a_hint_for_what_is_on_the_device_already_is_reported_and_costs_th
     assert len(bench.device.batches) == batches
 
 
+async def test_a_revision_given_again_to_another_change_is_written(bench: Bench) -> None:
+    await all_applied(bench)
+    batches = len(bench.device.batches)
+    bench.controllers.history = "another"  # the database lost commits, and was changed since
+    bench.worker.hint(("lb-1",))
+    await eventually(lambda: len(bench.device.batches) == batches + 1)
+    assert [s.change_id for s in bench.device.batches[-1].services] == ["another-1"]
+    await eventually(lambda: bench.controllers.reports[-1].change_id == "another-1")
+
+
 async def test_a_definition_spread_over_many_answers_is_one_complete_batch() -> None:
     bench = Bench({f"lb-{n}": 1 for n in range(7)})
     bench.controllers.page = 2

@@ -36,6 +36,9 @@ COMPLETE = "*"
 OUTCOMES_PER_REPORT = 500
 FENCE_POLL_SECONDS = 0.1
 
+Identity = tuple[int, str]
+"""Of a definition: revision and change id. The revision alone may be another one's in a database that lost commits."""
+
 
 class ShardWorker:
     """Serves one shard at one epoch; a new epoch gets a new worker."""
@@ -68,14 +71,14 @@ class ShardWorker:
         self._unconfirmed: set[str] = set(assignment.work)
         """What was asked of us and is not on the devices yet, as far as we were told."""
         self._trying: tuple[ServiceDefinition, ...] = ()
-        self._told: dict[str, tuple[int, str]] = {}
-        """Revision and reason as last reported for what could not be tried."""
+        self._told: dict[str, tuple[Identity, str]] = {}
+        """What could not be tried, and why, as last reported."""
         self._trouble: tuple[str, ...] = ()
         """Devices that were out of reach when we last asked for them."""
         self._complete = True  # whoever was here before may have left anything
         self._guarded = False
-        self._applied: dict[str, int] = {}
-        """Revisions that this worker has put on the devices and that nothing has put in doubt since."""
+        self._applied: dict[str, Identity] = {}
+        """What this worker has put on the devices and nothing has put in doubt since."""
         self._retries = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
         self._wake = asyncio.Event()
         self._wake.set()
@@ -298,7 +301,7 @@ class ShardWorker:
 
         A hint that came twice, or a sync that crossed our report, costs the devices nothing.
         """
-        known = {s.load_balancer_id: s for s in services if self._applied.get(s.load_balancer_id) == s.revision}
+        known = {s.load_balancer_id: s for s in services if self._applied.get(s.load_balancer_id) == _identity(s)}
         await self._report(
             tuple(m.Applied(load_balancer_id=lb, revision=s.revision, change_id=s.change_id) for lb, s in known.items())
         )
@@ -312,7 +315,7 @@ class ShardWorker:
                 self._retries.failed(outcome.load_balancer_id, now)
                 self._log.warning("load balancer refused", load_balancer=outcome.load_balancer_id, error=outcome.error)
             else:
-                self._applied[outcome.load_balancer_id] = outcome.revision
+                self._applied[outcome.load_balancer_id] = _identity(outcome)
                 self._unconfirmed.discard(outcome.load_balancer_id)
                 self._told.pop(outcome.load_balancer_id, None)
                 self._retries.succeeded(outcome.load_balancer_id)
@@ -324,12 +327,12 @@ class ShardWorker:
             self._on_device_trouble()
 
     async def _report_waiting(self, reason: str) -> None:
-        """Say why what was taken is PENDING still: once for each revision and reason, not at every try."""
+        """Say why what was taken is PENDING still: once for each change and reason, not at every try."""
         waiting = [
             service
             for service in self._trying
             if service.load_balancer_id in self._unconfirmed
-            and self._told.get(service.load_balancer_id) != (service.revision, reason)
+            and self._told.get(service.load_balancer_id) != (_identity(service), reason)
         ]
         try:
             await self._report(
@@ -350,7 +353,7 @@ class ShardWorker:
         except (BusUnavailable, CallRefused) as error:
             self._log.info("reason not reported", error=str(error))
         else:
-            self._told.update((s.load_balancer_id, (s.revision, reason)) for s in waiting)
+            self._told.update((s.load_balancer_id, (_identity(s), reason)) for s in waiting)
 
     async def _report(self, outcomes: tuple[m.Applied, ...]) -> None:
         for start in range(0, len(outcomes), OUTCOMES_PER_REPORT):
@@ -385,3 +388,7 @@ class ShardWorker:
             )
         except (SessionLost, CallRefused, BusUnavailable) as refusal:
             self._log.info("epoch not raised", reason=str(refusal))
+
+
+def _identity(of: ServiceDefinition | m.Applied) -> Identity:
+    return of.revision, of.change_id

@@ -119,6 +119,8 @@ class LoadBalancer(Value):
     operating_reason: str = ""
     """Why it is DEGRADED on account of its devices, for people; names the device."""
     revision: int = 1
+    change_id: str = ""
+    """Identity of the change that made the revision."""
     applied_revision: int = 0
     deleted: bool = False
     """The tenant deleted it; the row stays until the device confirmed."""

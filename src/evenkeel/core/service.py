@@ -168,6 +168,7 @@ def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
             load_balancer_id=root.id,
             project_id=root.project_id,
             revision=root.revision,
+            change_id=root.change_id,
             vip=root.vip or NO_VIP,
             deleted=True,
         )
@@ -177,6 +178,7 @@ def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
         load_balancer_id=root.id,
         project_id=root.project_id,
         revision=root.revision,
+        change_id=root.change_id,
         vip=root.vip,
         name=root.name,
         admin_state_up=root.admin_state_up,

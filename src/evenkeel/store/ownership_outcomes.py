@@ -1,7 +1,7 @@
 """What a reported outcome makes of a load balancer: a pure rule, so that every order of reports can be tested.
 
-``applied_revision`` only grows. A revision above the stored one comes from another history (the database was
-restored from a backup) and proves nothing about this one.
+``applied_revision`` only grows. An outcome of a change that this database does not know comes from another history (it
+lost commits, or was restored from a backup) and proves nothing about this one: see :mod:`evenkeel.store.changes`.
 """
 
 from msgspec.structs import replace
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from evenkeel.core.messages import Applied
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Value
+from evenkeel.store.changes import is_known, since
 
 MAX_REASON_CHARACTERS = 1_000
 
@@ -18,6 +19,8 @@ class Standing(Value):
 
     id: str
     revision: int
+    change_id: str
+    earlier_changes: str
     applied_revision: int
     deleted: bool
     admin_state_up: bool
@@ -51,11 +54,15 @@ class Settlement(Value):
 def settle(was: Standing, outcome: Applied, *, carries_traffic: bool = True) -> Settlement | None:
     """The consequence of one outcome; None if it is old news or says nothing about this history. ``carries_traffic``:
     the device does, so what it holds is ONLINE until it is seen otherwise."""
-    if outcome.revision > was.revision:
+    if not _is_of_this_history(was, outcome):
         return None
     if outcome.error:
         return _waiting(was, outcome) if outcome.waiting else _failed(was, outcome)
     return _confirmed(was, outcome.revision, carries_traffic)
+
+
+def _is_of_this_history(was: Standing, outcome: Applied) -> bool:
+    return is_known(outcome, revision=was.revision, change_id=was.change_id, earlier_changes=was.earlier_changes)
 
 
 def _waiting(was: Standing, outcome: Applied) -> Settlement | None:
@@ -81,7 +88,12 @@ def _failed(was: Standing, outcome: Applied) -> Settlement | None:
 def _confirmed(was: Standing, revision: int, carries_traffic: bool) -> Settlement | None:
     if revision < was.applied_revision:
         return None
-    now = replace(was, applied_revision=revision, operating_status=_operating(was, carries_traffic))
+    now = replace(
+        was,
+        applied_revision=revision,
+        earlier_changes=since(was.earlier_changes, revision),
+        operating_status=_operating(was, carries_traffic),
+    )
     vip_left = was.vip_leaving_revision is not None and revision >= was.vip_leaving_revision
     if vip_left:
         now = replace(now, vip_leaving_revision=None)

@@ -179,6 +179,7 @@ def _change(now: Standing) -> dict[str, Any]:
     return {
         "b_id": now.id,
         "b_applied_revision": now.applied_revision,
+        "b_earlier_changes": now.earlier_changes,
         "b_provisioning_status": now.provisioning_status.value,
         "b_operating_status": now.operating_status.value,
         "b_status_reason": now.status_reason,
@@ -207,7 +208,16 @@ _REMOVE = delete(_root).where(_root.c.id == bindparam("b_id"), _root.c.deleted =
 _CHANGE = (
     update(_root)
     .where(_root.c.id == bindparam("b_id"))
-    .values(**_set("applied_revision", "provisioning_status", "operating_status", "status_reason", "pending_deadline"))
+    .values(
+        **_set(
+            "applied_revision",
+            "earlier_changes",
+            "provisioning_status",
+            "operating_status",
+            "status_reason",
+            "pending_deadline",
+        )
+    )
 )
 
 

@@ -66,7 +66,7 @@ LOAD_BALANCER_COLUMNS = _columns(
     schema.load_balancer,
     _COMMON + " description provider vip_address vip_subnet_id vip_network_id vip_port_id applied_revision"
     " status_reason operating_reason shard_id flavor_id availability_zone zone_group_number root_pool_id"
-    " vip_leaving_revision additional_vips vip_qos_policy_id vip_sg_ids vip_vnic_type",
+    " vip_leaving_revision additional_vips vip_qos_policy_id vip_sg_ids vip_vnic_type change_id",
 )
 LISTENER_COLUMNS = _columns(
     schema.listener,
@@ -110,7 +110,7 @@ def load_balancer_of(
         id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated,
         description, provider, address, subnet, network, port, applied, reason,
         operating_reason, shard, flavor, zone, zone_group, root_pool, leaving,
-        more_vips, qos_policy, security_groups, vnic_type,
+        more_vips, qos_policy, security_groups, vnic_type, change_id,
     ) = row  # fmt: skip
     return LoadBalancer(
         id=id_,
@@ -140,6 +140,7 @@ def load_balancer_of(
         vip_qos_policy_id=qos_policy,
         vip_sg_ids=_text_list(security_groups),
         vip_vnic_type=vnic_type,
+        change_id=change_id,
         listener_ids=tuple(listener_ids),
         pool_ids=tuple(pool_ids),
     )

@@ -252,6 +252,10 @@ load_balancer = Table(
     Column("zone_group_number", Integer),  # the only device group it may go to, by its zone; NULL: any
     Column("root_pool_id", ID),  # made for this pool through LBaaS v1; NULL: made as a load balancer
     Column("vip_leaving_revision", BigInteger),  # what gives the VIP up, and is not confirmed yet
+    # who made the revision: a random id, '' if a controller of before 0010 did
+    Column("change_id", ID, nullable=False, default="", server_default=""),
+    # the revisions since the applied one, newest first, each with the head of its change id: see store/changes
+    Column("earlier_changes", Text, nullable=False, default="", server_default=""),
     # no live_key: the address stays taken until the device has let go of it
     UniqueConstraint("vip_network_id", "vip_address"),
     # "what is to be done in this shard" is revision > applied_revision OR ERROR: see ix below and store/ownership

@@ -17,6 +17,7 @@ from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX, SharedMonitor
 from evenkeel.store import schema
+from evenkeel.store.changes import new_change
 from evenkeel.store.clock import db_now
 from evenkeel.store.quota_check import check_quota, has_quota
 from evenkeel.store.returning import returning
@@ -224,8 +225,8 @@ def _change_all(
     if not locked:
         return ()
     connection.execute(
-        update(_root).where(_root.c.id.in_(roots), _root.c.deleted == false()).values(raised()),
-        {"deadline_seconds": deadline_seconds},
+        update(_root).where(_root.c.id.in_(roots), _root.c.deleted == false()).ordered_values(*raised().items()),
+        {"deadline_seconds": deadline_seconds, "new_change": new_change()},
     )
     connection.execute(_touched(HEALTH_MONITOR, *_uses_of(monitor_id)).values(changes | {"updated_at": db_now()}))
     connection.execute(_touched(POOL, schema.pool.c.id.in_(pools)))

@@ -15,6 +15,7 @@ from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBal
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
+from evenkeel.store.changes import new_change
 from evenkeel.store.clock import db_now
 from evenkeel.store.database import Database, Op
 from evenkeel.store.ownership_capacity import UNLIMITED
@@ -241,6 +242,7 @@ def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: str | None, n
         provisioning_status=ProvisioningStatus.PENDING_CREATE,
         status_reason="",
         revision=1,
+        change_id=new_change(),
         applied_revision=0,
         deleted=False,
         created_at=now,

@@ -31,6 +31,7 @@ from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
+from evenkeel.store.changes import marked, new_change
 from evenkeel.store.clock import db_now
 from evenkeel.store.quota_check import has_quota
 from evenkeel.store.returning import UpdateReturning, returning
@@ -110,7 +111,8 @@ def try_lock(
     scoped, parented = target.project_id is not None, target.parent_id is not None
     statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), mutable)
     parameters = {f"new_{name}": value for name, value in values.items()}
-    row = statement.first(connection, parameters | _parameters(target) | {"deadline_seconds": deadline_seconds})
+    raising = {"deadline_seconds": deadline_seconds, "new_change": new_change()}
+    row = statement.first(connection, parameters | _parameters(target) | raising)
     if row is None:
         return None if mutable is None else refuse(connection, target, mutable)
     return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota))
@@ -126,7 +128,8 @@ def _raise_revision(
 ) -> UpdateReturning:
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
     is_root = _is_root_of(kind, parented)
-    statement = update(_root).where(is_root, _root.c.deleted == false()).values(raised() | given)
+    statement = update(_root).where(is_root, _root.c.deleted == false())
+    statement = statement.ordered_values(*(raised() | given).items())
     if scoped:
         statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
     if mutable is not None:
@@ -136,9 +139,11 @@ def _raise_revision(
 
 
 def raised() -> dict[str, Any]:
-    """What a write sets of the load balancer that it changes; parameter ``deadline_seconds``."""
+    """What a write sets of the load balancer that it changes, in this order; parameters ``deadline_seconds`` and
+    ``new_change``."""
     unplaced = _root.c.shard_id.is_(None)
     return {
+        **marked(),
         "revision": _root.c.revision + 1,
         "provisioning_status": case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
         # why it waits for a place stays true until it has one
