@@ -90,7 +90,18 @@ async def test_devices_that_all_went_are_told_once_and_their_return_too(bench: B
     assert not bench.worker.devices
     bench.device.seen = seen
     await eventually(lambda: bench.told == ["trouble", "trouble", "back"])
-    assert bench.reported == [load_balancer()]
+    # controllers have shown all of it as out of reach meanwhile
+    assert bench.reported == [load_balancer(), load_balancer()]
+
+
+async def test_all_is_reported_again_when_asked_for() -> None:
+    made = Bench(status_interval_seconds=3600.0)
+    task = asyncio.create_task(made.worker.run())
+    await eventually(lambda: made.reported == [load_balancer()])
+    made.worker.say_all_again()
+    await eventually(lambda: made.reported == [load_balancer()] * 2)
+    made.worker.finish()
+    await asyncio.wait_for(task, 30)
 
 
 async def test_a_device_that_tells_of_a_change_is_looked_at_without_waiting_for_the_interval() -> None:

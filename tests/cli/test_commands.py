@@ -46,7 +46,35 @@ def test_status_is_flat(stub: Stub, evenkeel: Run) -> None:
         "shards_total": 2,
         "shards_unserved": 0,
         "environments_halted": "",
+        "devices_out_of_reach": "",
     }
+
+
+def test_status_says_what_is_wrong_and_its_exit_code_too(stub: Stub, evenkeel: Run) -> None:
+    status = {
+        "agents": {"up": 3, "down": 0},
+        "devices": [{"environment": "demo", "group_number": 1, "reach": "none", "out_of_reach": ["a", "b"]}],
+        "problems": ["device group demo/1: out of reach: a, b"],
+    }
+    stub.on("GET", "/status", {"status": status})
+    ran = evenkeel("status", "-f", "json")
+    assert ran.code == 5
+    assert json.loads(ran.out)["devices_out_of_reach"] == "a, b"
+    assert ran.err == "problem: device group demo/1: out of reach: a, b\n"
+
+
+def test_agents_say_how_many_of_their_devices_they_reach(stub: Stub, evenkeel: Run) -> None:
+    devices = [{"name": "a", "reachable": True}, {"name": "b", "reachable": False}]
+    whole, cut = AGENT | {"devices": devices[:1]}, AGENT | {"host": "host-2", "devices": devices}
+    stub.on("GET", "/agents", {"agents": [whole, cut, cut | {"alive": False, "host": "host-3"}, AGENT]})
+    ran = evenkeel("agent", "list", "-f", "value", "-c", "devices_in_reach")
+    assert (ran.code, ran.out.split("\n")) == (5, ["1/1", "1/2", "1/2", "", ""])
+    assert ran.err == "problem: agent host-2 does not reach b\n"
+    stub.on("GET", f"/agents/{AGENT_ID}", {"agent": cut})
+    ran = evenkeel("agent", "show", AGENT_ID, "-f", "value", "-c", "devices_in_reach")
+    assert (ran.code, ran.out) == (5, "1/2\n")
+    stub.on("GET", f"/agents/{AGENT_ID}", {"agent": whole})
+    assert evenkeel("agent", "show", AGENT_ID).code == 0
 
 
 def test_agent_list_filters_on_the_server_and_shows_chosen_columns(stub: Stub, evenkeel: Run) -> None:

@@ -72,12 +72,18 @@ class CommonWorker:
         self._statistics: dict[str, m.ObservedStatistics] = {}
         self._all_again_at = 0.0
         self._stopping = asyncio.Event()
+        self._asked = asyncio.Event()
         self.lost = False
         self.devices: tuple[DeviceState, ...] = ()
 
     def finish(self) -> None:
         """End after the look that is under way."""
         self._stopping.set()
+
+    def say_all_again(self) -> None:
+        """What was reported may have been overwritten: report all of it with the next look, and look now."""
+        self._all_again_at = 0.0
+        self._asked.set()
 
     async def run(self) -> None:
         """Look every ``status_interval_seconds``, and when a device tells of a change, until finished or lost."""
@@ -89,6 +95,7 @@ class CommonWorker:
             except DeviceUnavailable as error:
                 log.warning("devices not observed", error=str(error))
                 self.devices = ()
+                self._all_again_at = 0.0  # controllers say of all of the group that it is out of reach
                 self._note_away(frozenset({ALL}))
             except EvenKeelError as error:
                 log.warning("devices not observed", error=str(error))
@@ -97,7 +104,7 @@ class CommonWorker:
             await self._wait()
 
     async def _wait(self) -> None:
-        reasons = {asyncio.create_task(self._stopping.wait()), asyncio.create_task(self._told())}
+        reasons = {asyncio.create_task(each) for each in (self._stopping.wait(), self._asked.wait(), self._told())}
         try:
             await asyncio.wait(
                 reasons, timeout=self._settings.status_interval_seconds, return_when=asyncio.FIRST_COMPLETED
@@ -105,6 +112,7 @@ class CommonWorker:
         finally:
             for reason in reasons:
                 reason.cancel()
+        self._asked.clear()
 
     async def _told(self) -> None:
         """A device tells of a change; of many at once, one look shows all."""

@@ -115,7 +115,7 @@ class Ownership:
         """A device is back that may have missed or lost anything: every shard served here looks at all of it."""
         for worker, _ in self._workers.values():
             if isinstance(worker, ShardWorker):
-                worker.look_again()
+                worker.doubt((), complete=True)
 
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
         """A worker that ended without being told to has lost its shard or met a bug: ask what is ours.
@@ -167,10 +167,19 @@ class Ownership:
 
     def hint(self, hint: m.WorkHint) -> bool:
         """Pass work on. False: not a shard we serve (any more, or yet)."""
+        if hint.look_again and not hint.shard_id:
+            self._look_again()
+            return True
         entry = self._workers.get(hint.shard_id)
-        if entry is None or not isinstance(entry[0], ShardWorker):
+        if entry is None:
             return False
-        entry[0].hint(hint.load_balancer_ids)
+        worker = entry[0]
+        if isinstance(worker, CommonWorker):
+            worker.say_all_again()
+        elif hint.look_again:
+            worker.doubt(hint.load_balancer_ids, complete=hint.complete)
+        else:
+            worker.hint(hint.load_balancer_ids)
         return True
 
     @property

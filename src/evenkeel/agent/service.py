@@ -157,6 +157,7 @@ class Agent:
                 group.create_task(self._keep_alive(session, ownership, group))
                 group.create_task(self._sync(session, ownership))
                 group.create_task(self._report(session, ownership))
+                group.create_task(self._watch_devices(ownership))
         except* SessionLost as lost:
             log.warning("session lost; opening another", reason=str(lost.exceptions[0]))
         except* _Stopped:
@@ -238,6 +239,18 @@ class Agent:
             self._devices_in_doubt = False
             self._devices = await self._device.check()
 
+    async def _watch_devices(self, ownership: Ownership) -> None:
+        """See a device go or come back as soon as the one who observes them for the group: only what all agents say
+        is believed of a device that is out of reach."""
+        while True:
+            await self._clock.sleep(self._settings.status_interval_seconds)
+            if ownership.observed_devices is not None:
+                continue
+            before = _reached(self._devices)
+            self._devices = await self._device.check()
+            if _reached(self._devices) != before:
+                self._tell.set()
+
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
             await self._look_at_devices()
@@ -274,6 +287,10 @@ class Agent:
             return
         if not isinstance(message, m.WorkHint) or not ownership.hint(message):
             self._ask.set()
+
+
+def _reached(devices: tuple[DeviceState, ...]) -> frozenset[str]:
+    return frozenset(device.name for device in devices if device.reachable)
 
 
 class _Stopped(Exception):

@@ -76,6 +76,8 @@ class ShardWorker:
         self._trouble: tuple[str, ...] = ()
         """Devices that were out of reach when we last asked for them."""
         self._complete = True  # whoever was here before may have left anything
+        self._forget = False
+        """The driver is to forget what it remembers of the partition, before the next pass."""
         self._guarded = False
         self._applied: dict[str, Identity] = {}
         """What this worker has put on the devices and nothing has put in doubt since."""
@@ -115,6 +117,19 @@ class ShardWorker:
     def look_again(self) -> None:
         """The devices may look otherwise than we left them: make a complete pass."""
         self._complete = True
+        self._wake.set()
+
+    def doubt(self, load_balancer_ids: tuple[str, ...], *, complete: bool) -> None:
+        """The devices were seen to hold these otherwise than we left them, or the whole partition: look for ourselves.
+
+        A load balancer that failed lately is tried again anyway, and not sooner for this.
+        """
+        self._forget = True
+        for load_balancer_id in load_balancer_ids:
+            self._applied.pop(load_balancer_id, None)
+        now = self._clock.monotonic()
+        self._dirty.update(lb for lb in load_balancer_ids if not self._retries.waiting(lb, now))
+        self._complete = self._complete or complete
         self._wake.set()
 
     def finish(self) -> None:
@@ -168,6 +183,9 @@ class ShardWorker:
         if not complete and not taken:
             return
         self._trying = ()
+        if self._forget:
+            self._forget = False
+            self._device.forget(self.project_id)
         try:
             async with self._turns:
                 await self._reconcile(complete, taken)

@@ -3,7 +3,18 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from evenkeel.cli.base import Lists, Shows, Speaks, agent_path, find_agent, find_neighbour, warn_of_halted
+from evenkeel.cli.base import (
+    Lists,
+    Shows,
+    Speaks,
+    agent_path,
+    devices_in_reach,
+    devices_missed,
+    find_agent,
+    find_neighbour,
+    tell_problems,
+    warn_of_halted,
+)
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, listed, shown
 
@@ -13,6 +24,7 @@ LIST_COLUMNS = (
     "group_number",
     "state",
     "alive",
+    "devices_in_reach",
     "acting_shards",
     "home_shards",
     "handing_over",
@@ -44,7 +56,8 @@ class ListAgents(Lists):
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
         rows = self.client.get(f"{API}/agents", query)["agents"]
         warn_of_halted(self, rows)
-        return listed(LIST_COLUMNS, rows)
+        tell_problems(self, devices_missed(rows))
+        return listed(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
 
 
 class ShowAgent(Shows):
@@ -60,7 +73,8 @@ class ShowAgent(Shows):
         """Ask and show."""
         agent = find_agent(self.client, parsed_args.agent)
         warn_of_halted(self, [agent])
-        return shown(agent)
+        tell_problems(self, devices_missed([agent]))
+        return shown({**agent, "devices_in_reach": devices_in_reach(agent)})
 
 
 class SetAgent(Shows):

@@ -1,6 +1,6 @@
 """What all commands share: the client, and names for ids."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -13,6 +13,8 @@ from evenkeel.cli.client import API, Client, Refused, segment
 if TYPE_CHECKING:
     from evenkeel.cli.main import EvenKeelApp
 
+SOMETHING_WRONG = 5
+"""Exit code: shown, and what is shown is not as it should be."""
 PAGE_ITEMS = 1000
 MAX_PAGES = 1000
 
@@ -77,6 +79,27 @@ def warn_of_halted(command: "Speaks", rows: Iterable[Mapping[str, Any]], key: st
             f"environment {name} is halted: {reason}. No shard moves until they are back or"
             f" 'evenkeel environment resume {name}'\n"
         )
+
+
+def tell_problems(command: "Speaks", problems: Iterable[str]) -> None:
+    """A line on standard error for each, and the exit code says that there are some."""
+    for problem in problems:
+        command.app.stderr.write(f"problem: {problem}\n")
+        command.app.exit_code = SOMETHING_WRONG
+
+
+def devices_in_reach(agent: Mapping[str, Any]) -> str:
+    """As ``1/2``; empty if the agent has not said."""
+    devices = agent.get("devices") or ()
+    return f"{sum(bool(device['reachable']) for device in devices)}/{len(devices)}" if devices else ""
+
+
+def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What agents that are alive do not reach, for people."""
+    for agent in agents:
+        away = [str(device["name"]) for device in agent.get("devices") or () if not device["reachable"]]
+        if away and agent.get("alive"):
+            yield f"agent {agent['host']} does not reach {', '.join(away)}"
 
 
 def is_id(name: str) -> bool:

@@ -1,5 +1,5 @@
 """Entry point of ``evenkeel``. Exit codes: 0 done, 1 refused, 2 usage, 3 no endpoint answers, 4 asked for and
-not done yet."""
+not done yet, 5 shown and something is wrong."""
 
 import os
 import sys

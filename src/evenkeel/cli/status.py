@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import Shows, warn_of_halted
+from evenkeel.cli.base import Shows, tell_problems, warn_of_halted
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, shown
 
@@ -18,7 +18,11 @@ class Status(Shows):
         halted = [{"environment": row["environment"], "halted": row["reason"]} for row in status.pop("halted", ())]
         warn_of_halted(self, halted)
         names = ", ".join(row["environment"] for row in halted)
-        return shown(flattened(status) | {"environments_halted": names})
+        devices = [name for group in status.pop("devices", ()) for name in group["out_of_reach"]]
+        problems = status.pop("problems", ())
+        tell_problems(self, [*problems, *(f"environment {row['environment']} is halted" for row in halted)])
+        found = {"environments_halted": names, "devices_out_of_reach": ", ".join(devices)}
+        return shown(flattened(status) | found)
 
 
 def flattened(status: Mapping[str, Any]) -> dict[str, Any]:

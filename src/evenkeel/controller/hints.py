@@ -8,7 +8,7 @@ import asyncio
 
 import structlog
 
-from evenkeel.core.control import ShardOwner
+from evenkeel.core.control import LookAgain, ShardOwner
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.core.messages import AssignmentsHint, WorkHint, agent_queue
 from evenkeel.core.ports import Bus
@@ -27,6 +27,7 @@ class Hints:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._work: dict[tuple[str, str], set[str]] = {}
+        self._looks: dict[tuple[str, str], LookAgain] = {}
         self._assignments: set[str] = set()
         self._wake = asyncio.Event()
 
@@ -40,6 +41,19 @@ class Hints:
             ids = self._work[key] = set()
         if len(ids) < MAX_IDS_PER_HINT:
             ids.add(load_balancer_id)
+        self._wake.set()
+
+    def look(self, look: LookAgain) -> None:
+        """The devices are to be looked at again by the owner of the shard."""
+        owner = look.owner
+        key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
+        waiting = self._looks.get(key)
+        if waiting is None and len(self._looks) >= MAX_WAITING_SHARDS:
+            return
+        ids = {*look.load_balancer_ids, *(waiting.load_balancer_ids if waiting else ())}
+        complete = look.complete or len(ids) > MAX_IDS_PER_HINT or (waiting is not None and waiting.complete)
+        kept = () if complete else tuple(sorted(ids))
+        self._looks[key] = LookAgain(owner=owner, load_balancer_ids=kept, complete=complete)
         self._wake.set()
 
     def assignments(self, owner: ShardOwner) -> None:
@@ -60,11 +74,13 @@ class Hints:
     async def _flush(self) -> None:
         queues, self._assignments = self._assignments, set()
         work, self._work = self._work, {}
+        looks, self._looks = self._looks, {}
         sends = [self._send(queue, AssignmentsHint()) for queue in sorted(queues)]
         sends += [
             self._send(queue, WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids))))
             for (queue, shard_id), ids in work.items()
         ]
+        sends += [self._send(queue, _look_hint(look)) for (queue, _), look in looks.items()]
         await asyncio.gather(*sends)
 
     async def _send(self, queue: str, hint: WorkHint | AssignmentsHint) -> None:
@@ -73,3 +89,12 @@ class Hints:
                 await self._bus.send(queue, hint)
         except (EvenKeelError, TimeoutError) as error:
             log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))
+
+
+def _look_hint(look: LookAgain) -> WorkHint:
+    return WorkHint(
+        shard_id=look.owner.shard_id,
+        load_balancer_ids=look.load_balancer_ids,
+        look_again=True,
+        complete=look.complete,
+    )

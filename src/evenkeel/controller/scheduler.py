@@ -12,7 +12,7 @@ from evenkeel.controller.clockwatch import ClockWatch
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.waiting import Pause
-from evenkeel.core.control import ShardOwner, Stock
+from evenkeel.core.control import LookAgain, ShardOwner, Stock
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
@@ -148,6 +148,13 @@ class Scheduler:
             await self._store.note_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
         for environment, number in stock.groups:
             await self._schedule_group(environment, number)
+        for environment, number in stock.reach:
+            await self._note_reach(environment, number)
+
+    async def _note_reach(self, environment: str, number: int) -> None:
+        observer = await self._store.note_reach(environment, number)
+        if observer is not None:
+            self._hints.look(LookAgain(owner=observer))
 
     async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[str, str]]) -> None:
         elsewhere: dict[str, list[str]] = {}

@@ -5,6 +5,7 @@ from typing import Any
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.network import VipClaim
+from evenkeel.core.reach import Reach
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 
@@ -108,6 +109,26 @@ class ShardOwner(Value):
     host: str
 
 
+class GroupReach(Value):
+    """A device group that is not wholly in reach."""
+
+    environment: str
+    number: int
+    reach: Reach
+    tenants: int
+    """How many projects have a shard there."""
+
+
+class LookAgain(Value):
+    """Devices may hold, or show, something else than the owner of a shard knows: it is to look."""
+
+    owner: ShardOwner
+    """An empty ``shard_id``: all shards that this agent serves."""
+    load_balancer_ids: tuple[str, ...] = ()
+    complete: bool = False
+    """At all of the shard, whatever is believed of it."""
+
+
 class SessionRef(Value):
     """A session that stands now."""
 
@@ -125,6 +146,8 @@ class Stock(Value):
     """(environment, group number) of groups in which a decision on a shard is due."""
     silence: bool = False
     """An agent fell silent, or a circuit breaker is to open or close: ``note_silence`` has something to do."""
+    reach: tuple[tuple[str, int], ...] = ()
+    """(environment, group number) of groups of which other devices can be reached than was noted: ``note_reach``."""
 
 
 class Change(Value):

@@ -215,7 +215,13 @@ class WorkHint(Message, tag="work_hint"):
     """Something below these load balancers changed. Lost hints are found by the agent's next sync."""
 
     shard_id: str
+    """Empty: of all shards that the agent serves, together with ``complete``."""
     load_balancer_ids: tuple[str, ...]
+    look_again: bool = False
+    """Nothing was changed by a tenant: the devices may hold these otherwise than the agent left them. Of a group's
+    common shard: statuses are to be seen and reported anew."""
+    complete: bool = False
+    """With ``look_again``: everything in the shard."""
 
 
 class AssignmentsHint(Message, tag="assignments_hint"):

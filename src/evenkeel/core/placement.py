@@ -46,6 +46,8 @@ class AgentView(Value):
     """An operator wants its shards to come home."""
     sight: int | None = None
     """How many devices of the group it reaches; None: it has not said yet."""
+    away: tuple[str, ...] = ()
+    """The devices of the group that it does not reach, as it said last."""
     sight_since: float = 0.0
     """When that changed last, by the database's clock."""
     sight_at: float = 0.0

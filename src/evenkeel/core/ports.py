@@ -12,6 +12,7 @@ from evenkeel.core.control import (
     Change,
     Environment,
     Event,
+    GroupReach,
     ListQuery,
     Page,
     ServedBy,
@@ -508,6 +509,10 @@ class OperatorStore(Protocol):
         """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them."""
         ...
 
+    async def out_of_reach(self) -> tuple[GroupReach, ...]:
+        """Device groups that are not wholly in reach, or that nobody looks at; one query."""
+        ...
+
     async def summary(self) -> Mapping[str, int]:
         """Counts of load balancers by provisioning status, keys as in the API; one query."""
         ...
@@ -613,6 +618,13 @@ class OwnershipStore(Protocol):
 
     async def note_silence(self, *, breaker_window_seconds: float) -> None:
         """Record agents that fell silent, once each, and open or close circuit breakers."""
+        ...
+
+    async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
+        """Judge which devices of a group its agents reach, and write down what changed: an event for each device that
+        went out of reach or came back, and on the load balancers of a group of which none is reached, or that nobody
+        looks at (see :mod:`evenkeel.core.reach`). Returns who is to look at the devices again, so that statuses say
+        what is seen."""
         ...
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:

@@ -6,6 +6,7 @@ one transaction that names what it saw, and the database's clock alone says what
 
 from evenkeel.store.ownership_observed import ObservedPart
 from evenkeel.store.ownership_placing import PlacingPart
+from evenkeel.store.ownership_reach import ReachPart
 from evenkeel.store.ownership_reports import ReportsPart
 from evenkeel.store.ownership_scheduling import SchedulingPart
 from evenkeel.store.ownership_services import ServicesPart
@@ -24,6 +25,7 @@ class OwnershipPart(
     SchedulingPart,
     PlacingPart,
     StockPart,
+    ReachPart,
     SweepingPart,
 ):
     """Implements :class:`evenkeel.core.ports.OwnershipStore`."""

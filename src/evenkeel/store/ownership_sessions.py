@@ -60,6 +60,7 @@ def _record_state(connection: Connection, call: ReportState) -> None:
                 (_agent.c.reachable_devices.is_distinct_from(sight), db_now()), else_=_agent.c.sight_since
             ),
             reachable_devices=sight,
+            away_devices=json_text(sorted({device.name for device in call.devices if not device.reachable})),
             configurations=json_text(call.configurations),
             devices=json_text(call.devices),
             serving=json_text(call.serving),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -26,6 +27,7 @@ from sqlalchemy import (
 from evenkeel.core.breaker import AgentPulse, BreakerState, verdict
 from evenkeel.core.control import SessionRef, Stock
 from evenkeel.core.placement import AgentView, fit_agents, tied_to_home, wants_home
+from evenkeel.core.reach import Reach, ReachKind, judge
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 from evenkeel.store import schema
@@ -42,6 +44,9 @@ _agent = schema.agent
 _group = schema.device_group
 _shard = schema.shard
 _environment = schema.environment
+
+
+_names = msgspec.json.Decoder(tuple[str, ...])
 
 
 class AgentStock(Value):
@@ -63,6 +68,7 @@ class GroupRules(Value):
     reschedule: RescheduleMode
     failback: FailbackMode
     halted: bool
+    reach: Reach
 
 
 class StockPart(Part):
@@ -133,6 +139,7 @@ def _agents_statement(settle_seconds: float, loads: bool) -> Select[Any]:
         _agent.c.forced_down,
         _agent.c.failback_asked,
         _agent.c.reachable_devices,
+        _agent.c.away_devices,
         sight_since().label("sight_since"),
         _agent.c.reported_at,
         _agent.c.session_id,
@@ -166,6 +173,7 @@ def _agent_stock(row: Any) -> AgentStock:
         settled=bool(row.settled),
         failback_asked=row.failback_asked,
         sight=row.reachable_devices,
+        away=_names.decode(row.away_devices),
         sight_since=row.sight_since,
         sight_at=row.reported_at or 0.0,
         shards=row.acting,
@@ -182,6 +190,11 @@ def _agent_stock(row: Any) -> AgentStock:
     )
 
 
+def reach_of(row: Any) -> Reach:
+    """What is known of the reach of a row's device group."""
+    return Reach(kind=ReachKind(row.reach), away=_names.decode(row.away_devices))
+
+
 _RULES = select(
     _environment.c.name,
     _environment.c.failback,
@@ -191,6 +204,8 @@ _RULES = select(
     _environment.c.resumed_at,
     _group.c.number,
     _group.c.reschedule,
+    _group.c.reach,
+    _group.c.away_devices,
 ).select_from(_environment.outerjoin(_group, _group.c.environment == _environment.c.name))
 
 
@@ -205,6 +220,7 @@ def read_rules(
             reschedule=RescheduleMode(row.reschedule),
             failback=FailbackMode(row.failback),
             halted=row.halted_at is not None,
+            reach=reach_of(row),
         )
         for row in rows
         if row.number is not None
@@ -231,7 +247,15 @@ def _take_stock(connection: Connection, settle_seconds: float, window_seconds: f
     groups = tuple((row.environment, row.group_number) for row in due)
     silence = any(_is_news(agent) for agent in agents) or bool(_verdicts(agents, breakers, now, window_seconds))
     silence = silence or (homes and bool(_came_home(connection, agents)))
-    return Stock(now_seconds=now, groups=groups, silence=silence)
+    return Stock(now_seconds=now, groups=groups, silence=silence, reach=_reach_news(agents, rules, now))
+
+
+def _reach_news(
+    agents: Sequence[AgentStock], rules: dict[tuple[str, int], GroupRules], now: float
+) -> tuple[tuple[str, int], ...]:
+    """Groups of which more, or less, can be reached than was noted."""
+    seen = by_group(agents)
+    return tuple(place for place, rule in rules.items() if judge(rule.reach, seen.get(place, ()), now) != rule.reach)
 
 
 def _time_of(connection: Connection, agents: Sequence[AgentStock]) -> float:

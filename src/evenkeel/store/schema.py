@@ -66,6 +66,10 @@ device_group = Table(
     Column("capacity_score", Double, nullable=False, default=0.0),  # with what is reserved
     # JSON: figures {metric: {value, limit}} as last reported by one of its agents, and sums of what is reserved
     Column("capacity", String(2000), nullable=False, default="{}", server_default="{}"),
+    # what its agents together can reach: see core.reach. away_devices: JSON list of names
+    Column("reach", String(16), nullable=False, default="reached", server_default="reached"),
+    Column("away_devices", Text, nullable=False, default="[]", server_default="[]"),
+    Column("identities", Text, nullable=False, default="{}", server_default="{}"),  # JSON map endpoint -> identity
     Column("created_at", Double, nullable=False),
 )
 
@@ -102,6 +106,7 @@ agent = Table(
     Column("failback_asked", Boolean, nullable=False, default=False, server_default=false()),
     Column("sight_since", Double),  # since when reachable_devices is what it is
     Column("reachable_devices", Integer),  # by its last state report; NULL: it has not said yet
+    Column("away_devices", Text, nullable=False, default="[]", server_default="[]"),  # the others' names, a JSON list
     # raised in the same transaction as every change to the set of shards it acts for, or a handover asked of it
     Column("assignments_revision", BigInteger, nullable=False, default=0),
     Column("reported_at", Double),

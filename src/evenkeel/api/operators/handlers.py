@@ -73,10 +73,15 @@ async def status(services: Services, call: Call) -> Answer:
     alive = frozenset(row.id for row in agents if row.alive)
     rows = await services.store.shards()
     environments = await services.store.environments()
+    groups = await services.store.out_of_reach()
+    unserved = sum(row.acting_agent_id not in alive for row in rows)
+    load_balancers = dict(await services.store.summary())
     shown = views.StatusView(
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
-        load_balancers=dict(await services.store.summary()),
-        shards=views.ShardCounts(total=len(rows), unserved=sum(row.acting_agent_id not in alive for row in rows)),
+        load_balancers=load_balancers,
+        shards=views.ShardCounts(total=len(rows), unserved=unserved),
         halted=[views.halted_view(row) for row in environments if row.halted_at is not None],
+        devices=[views.devices_view(row) for row in groups],
+        problems=views.problems_of(groups, agents, unserved, load_balancers),
     )
     return json_answer({"status": shown})

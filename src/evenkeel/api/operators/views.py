@@ -4,9 +4,15 @@ from collections.abc import Iterable, Mapping
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.control import Agent, Environment, Event, Shard
+from evenkeel.core.control import Agent, Environment, Event, GroupReach, Shard
 from evenkeel.core.model import LoadBalancer, Subnet
+from evenkeel.core.reach import ReachKind
+from evenkeel.core.standing import AgentState, agent_state
+from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.core.values import Value
+
+NAMED_MAX = 5
+"""Silent agents that a problem names."""
 
 
 class EnvironmentView(Value):
@@ -115,6 +121,17 @@ class ReboundView(Value):
     """How many got another home; 0: they had it already."""
 
 
+class DevicesView(Value):
+    """A device group that is not wholly in reach."""
+
+    environment: str
+    group_number: int
+    reach: str
+    """reached, none (of its devices) or unwatched (no agent is up that could say)."""
+    out_of_reach: list[str]
+    """The devices that no agent reaches."""
+
+
 class StatusView(Value):
     """The whole system in a few numbers, and what is wrong at large."""
 
@@ -122,6 +139,10 @@ class StatusView(Value):
     load_balancers: dict[str, int]
     shards: ShardCounts
     halted: list[HaltedView]
+    devices: list[DevicesView]
+    """Device groups that are not wholly in reach."""
+    problems: list[str]
+    """What is wrong, for people; empty when all is well."""
 
 
 def environment_view(row: Environment) -> EnvironmentView:
@@ -147,6 +168,38 @@ def halted_reasons(rows: Iterable[Environment]) -> dict[str, str]:
 def halted_view(row: Environment) -> HaltedView:
     """An environment whose circuit breaker is open."""
     return HaltedView(environment=row.name, since=timestamp_or_none(row.halted_at), reason=row.halted_reason)
+
+
+def devices_view(row: GroupReach) -> DevicesView:
+    """A device group that is not wholly in reach."""
+    return DevicesView(
+        environment=row.environment,
+        group_number=row.number,
+        reach=row.reach.kind.value,
+        out_of_reach=list(row.reach.away),
+    )
+
+
+def problems_of(
+    groups: Iterable[GroupReach], agents: Iterable[Agent], unserved: int, load_balancers: Mapping[str, int]
+) -> list[str]:
+    """What is wrong. What an operator did on purpose is not: a stopped or drained agent."""
+    found = []
+    for group in groups:
+        place = f"{group.environment}/{group.number}"
+        if group.reach.away:
+            found.append(f"device group {place}: out of reach: {', '.join(group.reach.away)}")
+        if group.reach.kind is not ReachKind.REACHED and group.tenants:
+            found.append(group.reach.reason(place))
+    silent = sorted(row.host for row in agents if agent_state(row) is AgentState.SILENT)
+    if silent:
+        named = ", ".join(silent[:NAMED_MAX]) + (" and more" if len(silent) > NAMED_MAX else "")
+        found.append(f"{len(silent)} agents are silent: {named}")
+    if unserved:
+        found.append(f"{unserved} shards are not served")
+    if failed := load_balancers.get(ProvisioningStatus.ERROR.value):
+        found.append(f"{failed} load balancers are in ERROR")
+    return found
 
 
 def subnet_view(row: Subnet) -> SubnetView:

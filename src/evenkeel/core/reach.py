@@ -1,0 +1,66 @@
+"""Which devices of a group are out of reach of everybody, and what that says of the group. Pure.
+
+One agent that is cut off says nothing of a device that another one reaches. An agent that has not said yet what it
+sees, or that went without having lost sight of its devices, is no reason to call them dead.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from evenkeel.core.placement import AgentView
+from evenkeel.core.values import Value
+
+GRACE_SECONDS = 1.0
+"""An agent may lose sight of its devices for a moment; all of them for so long is a fact."""
+UNWATCHED_SECONDS = 30.0
+"""Agents are restarted together now and then; what they left goes on without them."""
+
+
+class ReachKind(StrEnum):
+    """What is known of a device group."""
+
+    REACHED = "reached"  # an agent reaches a device of it
+    NONE = "none"  # agents are up, or were last, and reach none of its devices
+    UNWATCHED = "unwatched"  # no agent is up that could say
+
+
+class Reach(Value):
+    """How the devices of a group can be reached."""
+
+    kind: ReachKind = ReachKind.REACHED
+    away: tuple[str, ...] = ()
+    """Devices that no agent reaches, as far as agents can say; sorted."""
+
+    def reason(self, place: str) -> str:
+        """What load balancers of the device group say of it; empty if nothing. Always the same for the same kind."""
+        match self.kind:
+            case ReachKind.NONE:
+                return f"no device of device group {place} can be reached"
+            case ReachKind.UNWATCHED:
+                return f"no agent of device group {place} is up, so nobody looks at its devices"
+            case _:
+                return ""
+
+
+def judge(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
+    """What is known of a group, by its agents' rows at ``now``, the database's time."""
+    acting = [agent for agent in agents if agent.acts]
+    if not acting:
+        return _unwatched(known, agents, now)
+    said = [agent for agent in acting if agent.sight is not None]
+    if not said:
+        return known
+    away = tuple(sorted(set.intersection(*(set(agent.away) for agent in said))))
+    if len(said) < len(acting) or any(agent.sight for agent in said):
+        return Reach(away=away)
+    if now - max(agent.sight_since for agent in said) < GRACE_SECONDS:
+        return Reach(kind=known.kind, away=known.away)
+    return Reach(kind=ReachKind.NONE, away=away)
+
+
+def _unwatched(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
+    """Whoever went last may have told that the devices are out of reach: that stands."""
+    if known.kind is ReachKind.NONE:
+        return known
+    heard_of = max((agent.live_until for agent in agents), default=0.0)
+    return Reach(kind=ReachKind.UNWATCHED, away=known.away) if now - heard_of > UNWATCHED_SECONDS else known

@@ -1,0 +1,54 @@
+"""What the agents of a group say of its devices, and what is made of it."""
+
+from typing import Any
+
+from evenkeel.core.placement import AgentView
+from evenkeel.core.reach import UNWATCHED_SECONDS, Reach, ReachKind, judge
+
+NOW = 1000.0
+NONE = Reach(kind=ReachKind.NONE, away=("a", "b"))
+
+
+def agent(sight: int | None = 2, *away: str, **changes: Any) -> AgentView:
+    values: dict[str, Any] = {"id": "x", "live": True, "live_until": NOW + 5, "sight": sight, "sight_since": NOW - 60}
+    return AgentView(away=away, **values | changes)
+
+
+def test_a_group_whose_agents_reach_everything_is_reached() -> None:
+    assert judge(Reach(), [agent(), agent()], NOW) == Reach()
+    assert judge(NONE, [agent()], NOW) == Reach()
+
+
+def test_a_device_is_away_only_if_no_agent_reaches_it() -> None:
+    assert judge(Reach(), [agent(1, "a"), agent()], NOW) == Reach()
+    assert judge(Reach(), [agent(1, "a"), agent(1, "b")], NOW) == Reach()
+    assert judge(Reach(), [agent(1, "b"), agent(0, "a", "b")], NOW) == Reach(away=("b",))
+
+
+def test_a_group_is_out_of_reach_when_every_agent_that_is_up_says_so_for_a_moment() -> None:
+    cut = agent(0, "a", "b")
+    assert judge(Reach(), [cut, agent(0, "a", "b")], NOW) == NONE
+    assert judge(Reach(), [cut, agent(live=False)], NOW) == NONE
+    assert judge(Reach(), [cut, agent(forced_down=True)], NOW) == NONE
+    assert judge(Reach(), [cut, agent()], NOW) == Reach()
+    assert judge(Reach(), [agent(0, "a", "b", sight_since=NOW - 0.5)], NOW) == Reach()
+
+
+def test_an_agent_that_has_not_said_yet_may_reach_them() -> None:
+    assert judge(Reach(), [agent(0, "a", "b"), agent(None)], NOW).kind is ReachKind.REACHED
+    assert judge(NONE, [agent(None)], NOW) == NONE
+
+
+def test_a_group_without_agents_is_unwatched_after_a_while_unless_it_was_out_of_reach_when_they_went() -> None:
+    gone = agent(live=False, live_until=NOW - UNWATCHED_SECONDS - 1)
+    assert judge(Reach(), [agent(live=False, live_until=NOW - 1)], NOW) == Reach()
+    assert judge(Reach(), [gone, agent(live=False, live_until=NOW - 1)], NOW) == Reach()
+    assert judge(Reach(), [gone], NOW).kind is ReachKind.UNWATCHED
+    assert judge(Reach(), [], NOW).kind is ReachKind.UNWATCHED
+    assert judge(NONE, [gone], NOW) == NONE
+
+
+def test_the_reason_fits_the_kind() -> None:
+    assert Reach().reason("east/1") == ""
+    assert "no device of device group east/1" in NONE.reason("east/1")
+    assert "no agent of device group east/1" in Reach(kind=ReachKind.UNWATCHED).reason("east/1")
