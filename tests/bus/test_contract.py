@@ -6,11 +6,22 @@ from collections.abc import Awaitable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
 from evenkeel.bus.work import Workers
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageTooLarge
-from evenkeel.core.messages import AnyMessage, AnyReply, Done, Keepalive, Refused, WorkHint
+from evenkeel.core.messages import (
+    AnyMessage,
+    AnyReply,
+    Assignment,
+    Assignments,
+    Done,
+    GetAssignments,
+    Keepalive,
+    Refused,
+    WorkHint,
+)
 from evenkeel.core.ports import Subscription
 from tests.bus.children import child
 from tests.bus.transports import CALL, HINT, Transport, hint
@@ -186,6 +197,21 @@ async def test_a_reply_over_the_size_limit_becomes_a_refusal(transport: Transpor
     reply = await bus.call(transport.queue, CALL, timeout_seconds=60)
     assert isinstance(reply, Refused)
     assert reply.code == "reply_too_large"
+
+
+async def test_a_reply_over_the_size_limit_comes_in_parts_to_whoever_takes_them(transport: Transport) -> None:
+    caller = await transport.bus(max_message_bytes=4000)
+    answers = Assignments(
+        revision=1,
+        shards=tuple(Assignment(shard_id=f"shard-{number}", project_id="p", epoch=1) for number in range(500)),
+    )
+    server = await transport.bus(max_message_bytes=4000)
+    await server.consume(transport.queue, Recorder(answers), concurrency=4)
+    call = GetAssignments(agent_id="agent", session_id="session", takes_parts=True)
+    calls = (caller.call(transport.queue, call, timeout_seconds=60) for _ in range(3))
+    assert await asyncio.gather(*calls) == [answers] * 3
+    refused = await caller.call(transport.queue, replace(call, takes_parts=False), timeout_seconds=60)
+    assert isinstance(refused, Refused)
 
 
 async def test_a_message_of_the_largest_size_arrives(transport: Transport) -> None:

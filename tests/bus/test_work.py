@@ -27,7 +27,7 @@ async def _fail(message: AnyMessage) -> None:
 
 
 async def test_a_reply_goes_to_who_asked() -> None:
-    assert await _work(_done) == Outcome(reply_to="r", reply=encode(Done(), message_id="m"))
+    assert await _work(_done) == Outcome(reply_to="r", replies=(encode(Done(), message_id="m"),))
 
 
 async def test_nobody_is_answered_who_did_not_ask() -> None:

@@ -3,16 +3,16 @@
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from evenkeel.controller.callbacks import Callbacks, fitting
+from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.errors import CallRefused, SessionLost, StoreUnavailable
 from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
+from evenkeel.core.portions import encoded_bytes
+from evenkeel.core.service import ServiceDefinition, ServiceMember, ServicePool
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 
@@ -23,20 +23,37 @@ def service(name: str, members: int) -> ServiceDefinition:
     return ServiceDefinition(load_balancer_id=name, project_id="t", revision=1, vip=VIP, pools=(pool,))
 
 
-def test_an_answer_holds_what_fits_and_at_least_one() -> None:
+async def answered(services: list[ServiceDefinition], *, takes_parts: bool = True, **settings: int) -> m.Services:
+    call = m.GetServices(agent_id="a", session_id="s", shard_id="x", epoch=1, takes_parts=takes_parts)
+    reply = await callbacks(m.Services(services=tuple(services), missing=("gone",)), **settings).handle(call)
+    assert isinstance(reply, m.Services)
+    return reply
+
+
+async def test_an_answer_holds_what_fits_in_bytes_and_at_least_one() -> None:
     services = [service("a", 10), service("b", 10), service("c", 10)]
-    assert [s.load_balancer_id for s in fitting(services, 25)] == ["a", "b"]
-    assert [s.load_balancer_id for s in fitting(services, 1)] == ["a"]
-    assert len(fitting(services, 1000)) == 3
+    size = encoded_bytes(services[0])
+    for answer_bytes, names in ((2 * size + 1, ["a", "b"]), (1, ["a"]), (3 * size, ["a", "b", "c"])):
+        reply = await answered(services, answer_bytes=answer_bytes)
+        assert [one.load_balancer_id for one in reply.services] == names
+        assert reply.more == (len(names) < 3)
+        assert reply.missing == ("gone",)
 
 
-@pytest.mark.parametrize(
-    "lists", [{"allowed_cidrs": ("10.0.0.0/8",) * 200}, {"sni_container_refs": ("x" * 255,) * 200}]
-)
-def test_long_lists_of_listeners_count_too(lists: dict[str, Any]) -> None:
-    listeners = tuple(ServiceListener(id=str(n), protocol="HTTP", protocol_port=n + 1, **lists) for n in range(10))
-    services = [replace(service(name, 0), listeners=listeners) for name in ("a", "b", "c")]
-    assert [s.load_balancer_id for s in fitting(services, 450)] == ["a", "b"]
+@pytest.mark.parametrize("takes_parts", [True, False])
+async def test_what_an_agent_cannot_take_is_said_and_the_others_are_sent(takes_parts: bool) -> None:
+    services = [service("a", 2), service("b", 2000), service("c", 2)]
+    reply = await answered(services, takes_parts=takes_parts, max_message_bytes=65536)
+    if takes_parts:
+        assert reply.services == (services[0],)
+        reply = await answered(services[1:], takes_parts=takes_parts, max_message_bytes=65536)
+        assert reply.services == (services[1],)
+    else:
+        first, second, third = reply.services
+        assert (first, third) == (services[0], services[2])
+        assert (second.load_balancer_id, second.revision, second.pools) == ("b", 1, ())
+        assert second.vip.address == second.problem
+        assert "bytes; what its agent takes is 49152" in second.problem
 
 
 class FakeBus:
@@ -81,16 +98,6 @@ async def test_a_refusal_is_an_answer() -> None:
 async def test_a_fault_of_the_database_is_left_to_redelivery() -> None:
     with pytest.raises(StoreUnavailable):
         await callbacks(StoreUnavailable("down")).handle(KEEPALIVE)
-
-
-async def test_services_beyond_the_size_bound_are_left_for_the_next_call() -> None:
-    found = m.Services(services=(service("a", 10), service("b", 10)), missing=("gone",))
-    call = m.GetServices(agent_id="a", session_id="s", shard_id="x", epoch=1)
-    reply = await callbacks(found, members_per_answer=15).handle(call)
-    assert isinstance(reply, m.Services)
-    assert reply.more
-    assert reply.missing == ("gone",)
-    assert len(reply.services) == 1
 
 
 async def test_what_is_not_for_controllers_is_refused() -> None:

@@ -162,9 +162,10 @@ class SimBus:
             broker.put_back(queue, message, consumer, outcome.retry_seconds)
             return
         if outcome.reply_to:
-            await self._insist(
-                "reply", lambda: broker.reply(process, outcome.reply_to, outcome.reply), message, consumer
-            )
+            for raw in outcome.replies:
+                await self._insist(
+                    "reply", lambda raw=raw: broker.reply(process, outcome.reply_to, raw), message, consumer
+                )
         await self._insist("acknowledge", lambda: broker.acknowledge(queue, message, consumer), message, consumer)
 
     async def _insist(self, what: str, do: Callable[[], Any], message: Message, consumer: Consumer) -> None:

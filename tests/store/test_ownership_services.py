@@ -47,6 +47,26 @@ async def test_named_ones_beyond_the_limit_follow(world: World) -> None:
     assert [each.load_balancer_id for each in rest.services] == ids[2:] and not rest.more
 
 
+async def test_a_page_of_large_ones_is_shorter_and_never_empty(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.agent("a1")
+    ids = [f"lb-{number:04}" for number in range(6)]
+    for load_balancer_id in ids:
+        await world.tree(await world.placed(id=load_balancer_id))
+    shard_id = (await world.shard_of("p1")).id
+    for most in (0, 2, 6):
+        monkeypatch.setattr("evenkeel.store.ownership_services.MEMBERS_PER_PAGE", most)
+        seen: list[str] = []
+        sizes = []
+        while len(seen) < len(ids):
+            after = seen[-1] if seen else ""
+            page = await world.store.services("a1", shard_id, 1, load_balancer_ids=None, after_id=after, limit=9)
+            seen += [each.load_balancer_id for each in page.services]
+            sizes.append(len(page.services))
+            assert page.more == (len(seen) < len(ids))
+        assert seen == ids
+        assert sum(sizes) == 6 and max(sizes) <= max(1, most)
+
+
 async def test_definition_holds_what_is_below(world: World) -> None:
     shard_id, _ = await scene(world, 1)
     load_balancer = await world.placed(id="lb-9999")
@@ -75,4 +95,4 @@ async def test_number_of_statements_does_not_depend_on_size(world: World) -> Non
         with statements() as seen:
             await world.store.services("a1", shard_id, 1, load_balancer_ids=None, after_id="", limit=100)
         counts.append(len(seen.sent))
-    assert counts == [8, 8]
+    assert counts == [8, 9]  # of more than one, whether they are too large for a page

@@ -6,6 +6,7 @@ DEGRADED and name it until it is back.
 
 import asyncio
 from collections.abc import Callable, Iterable
+from itertools import zip_longest
 
 import structlog
 
@@ -14,6 +15,7 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import DeviceUnavailable, EvenKeelError, SessionLost
+from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.statuses import OperatingStatus
 
@@ -134,9 +136,14 @@ class CommonWorker:
             self._all_again_at = now + SAY_ALL_AGAIN_SECONDS
         statuses = [s for s in found if self._statuses.get((s.kind, s.id)) != s]
         statistics = [s for s in seen.statistics if self._statistics.get(s.listener_id) != s]
-        for start in range(0, max(len(statuses), len(statistics)), STATUSES_PER_REPORT):
-            end = start + STATUSES_PER_REPORT
-            await self._report(tuple(statuses[start:end]), tuple(statistics[start:end]))
+        # half of a message for each
+        max_bytes = (self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES) // 2
+        for portion in zip_longest(
+            portions(statuses, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
+            portions(statistics, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
+            fillvalue=(),
+        ):
+            await self._report(*portion)
         self._statuses = {(s.kind, s.id): s for s in found}
         self._statistics = {s.listener_id: s for s in seen.statistics}
 

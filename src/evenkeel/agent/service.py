@@ -216,7 +216,7 @@ class Agent:
             self._ask.clear()
             try:
                 assignments = await self._controllers.assignments(
-                    m.GetAssignments(agent_id=self._settings.agent_id, session_id=session.id)
+                    m.GetAssignments(agent_id=self._settings.agent_id, session_id=session.id, takes_parts=True)
                 )
             except (BusUnavailable, CallRefused) as error:
                 log.warning("assignments not known", error=str(error))

@@ -15,6 +15,8 @@ class AgentSettings(Value):
     """Between two state reports, however much there is to tell."""
     keepalive_interval_seconds: float = 1.0
     call_timeout_seconds: float = 5.0
+    max_message_bytes: int = 1024 * 1024
+    """What the message bus takes."""
     status_interval_seconds: float = 5.0
     """Between two looks at the devices' statuses and statistics, by the owner of the common shard."""
     resync_interval_seconds: float = 300.0

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.agent.controllers import Controllers
 from evenkeel.agent.retries import Retries
@@ -26,6 +27,7 @@ from evenkeel.core.errors import (
     SessionLost,
     StaleOwner,
 )
+from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.service import ServiceDefinition
 
@@ -34,6 +36,8 @@ log = structlog.get_logger(__name__)
 COMPLETE = "*"
 """The key under which a complete pass is retried."""
 OUTCOMES_PER_REPORT = 500
+REASON_CHARACTERS_MAX = 1000
+"""Of what a driver says is wrong, as much as is kept of it."""
 FENCE_POLL_SECONDS = 0.1
 
 Identity = tuple[int, str]
@@ -304,6 +308,7 @@ class ShardWorker:
                     epoch=self.epoch,
                     load_balancer_ids=wanted,
                     after_id=after,
+                    takes_parts=True,
                 )
             )
             found.extend(answer.services)
@@ -374,14 +379,16 @@ class ShardWorker:
             self._told.update((s.load_balancer_id, (_identity(s), reason)) for s in waiting)
 
     async def _report(self, outcomes: tuple[m.Applied, ...]) -> None:
-        for start in range(0, len(outcomes), OUTCOMES_PER_REPORT):
+        max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
+        bounded = map(_bounded, outcomes)
+        for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
             receipt = await self._controllers.report_applied(
                 m.ReportApplied(
                     agent_id=self._settings.agent_id,
                     session_id=self._session.id,
                     shard_id=self.shard_id,
                     epoch=self.epoch,
-                    outcomes=outcomes[start : start + OUTCOMES_PER_REPORT],
+                    outcomes=portion,
                     carries_traffic=self._device.facts.carries_traffic,
                 )
             )
@@ -410,3 +417,9 @@ class ShardWorker:
 
 def _identity(of: ServiceDefinition | m.Applied) -> Identity:
     return of.revision, of.change_id
+
+
+def _bounded(outcome: m.Applied) -> m.Applied:
+    if len(outcome.error) <= REASON_CHARACTERS_MAX:
+        return outcome
+    return replace(outcome, error=outcome.error[:REASON_CHARACTERS_MAX])

@@ -292,7 +292,8 @@ class MemorySubscription:
         elif outcome.aside:
             self._hub.dead.append(DeadMessage(queue=self._queue, reason=outcome.aside, raw=item.raw))
         elif outcome.reply_to and (caller := self._hub.callers.get(outcome.reply_to)) is not None:
-            caller.resolve(*decode_reply(outcome.reply))
+            for reply in outcome.replies:
+                caller.resolve(*decode_reply(reply))
 
     async def close(self) -> None:
         self._task.cancel()

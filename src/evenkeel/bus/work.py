@@ -13,9 +13,10 @@ from typing import Any
 
 import structlog
 
-from evenkeel.bus.codec import Envelope, decode, encode
+from evenkeel.bus.codec import Envelope, decode, decode_reply, encode
+from evenkeel.bus.parts import Parts, cut
 from evenkeel.core.errors import BusUnavailable, MessageRejected, MessageTooLarge
-from evenkeel.core.messages import Refused
+from evenkeel.core.messages import LARGEST_ANSWER_BYTES, Part, Refused
 from evenkeel.core.ports import Handler
 from evenkeel.core.values import Value
 
@@ -32,8 +33,9 @@ class Outcome(Value):
     """What the transport has to do now: acknowledge and reply, deliver again, or set aside."""
 
     reply_to: str = ""
-    """Where ``reply`` goes; empty: nobody waits for one."""
-    reply: bytes = b""
+    """Where the ``replies`` go; empty: nobody waits for one."""
+    replies: tuple[bytes, ...] = ()
+    """One, or all the parts of one that is too large for a message."""
     retry_seconds: float | None = None
     """Deliver again after this pause, without acknowledging."""
     aside: str = ""
@@ -76,16 +78,19 @@ async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max
         return Outcome(retry_seconds=pause)
     if reply is None or not envelope.reply_to:
         return Outcome()
-    return Outcome(reply_to=envelope.reply_to, reply=_reply(envelope, reply, queue, max_reply_bytes))
+    return Outcome(reply_to=envelope.reply_to, replies=_replies(envelope, reply, queue, max_reply_bytes))
 
 
-def _reply(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> bytes:
-    """The reply's bytes. One that is too large becomes a refusal: running the handler again would not shrink it."""
+def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tuple[bytes, ...]:
+    """The reply's bytes, in parts if need be and if the caller takes them. One that is too large becomes a refusal:
+    running the handler again would not shrink it."""
+    in_parts = getattr(envelope.body, "takes_parts", False)
     try:
-        return encode(reply, message_id=envelope.id, max_bytes=max_bytes)
+        raw = encode(reply, message_id=envelope.id, max_bytes=LARGEST_ANSWER_BYTES if in_parts else max_bytes)
     except MessageTooLarge as error:
         log.error("reply is too large", queue=queue, message_id=envelope.id, reason=str(error))
-        return encode(Refused(code="reply_too_large", reason=str(error)), message_id=envelope.id)
+        return (encode(Refused(code="reply_too_large", reason=str(error)), message_id=envelope.id),)
+    return (raw,) if len(raw) <= max_bytes else cut(raw, message_id=envelope.id, max_bytes=max_bytes)
 
 
 def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> Outcome:
@@ -156,6 +161,8 @@ class Calls:
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._parts: dict[str, Parts] = {}
+        """By call of which parts of an answer have come."""
 
     def __bool__(self) -> bool:
         """Does anybody wait?"""
@@ -169,14 +176,21 @@ class Calls:
 
     def forget(self, call_id: str) -> None:
         """Nobody waits any more."""
+        self._parts.pop(call_id, None)
         if (future := self._waiting.pop(call_id, None)) is not None and future.done() and not future.cancelled():
             future.exception()  # seen: else an error that came together with a time-out would be reported as lost
 
     def resolve(self, call_id: str, reply: Any) -> None:
-        """The reply is here."""
+        """The reply is here, or a part of it. Raises :class:`MessageRejected` for parts that make no reply."""
         future = self._waiting.get(call_id)
-        if future is not None and not future.done():
-            future.set_result(reply)
+        if future is None or future.done():
+            return
+        if isinstance(reply, Part):
+            raw = self._parts.setdefault(call_id, Parts()).add(reply)
+            if raw is None:
+                return
+            _, reply = decode_reply(raw)
+        future.set_result(reply)
 
     def fail_all(self, reason: str) -> None:
         """No reply will come: every waiting call raises :class:`BusUnavailable`."""

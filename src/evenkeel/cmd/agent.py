@@ -108,6 +108,7 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
         resync_interval_seconds=conf.service_resync_interval,
         device_check_timeout_seconds=conf.device_check_timeout,
         write_budget_seconds=conf.write_budget,
+        max_message_bytes=conf.max_message_bytes,
     )
 
 

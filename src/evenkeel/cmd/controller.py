@@ -190,6 +190,7 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
         handbacks_at_once=conf.handbacks_at_once,
         handovers_at_once=conf.handovers_at_once,
         suspicion_interval_seconds=conf.suspicion_interval,
+        max_message_bytes=conf.max_message_bytes,
     )
 
 

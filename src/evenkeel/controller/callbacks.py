@@ -7,13 +7,16 @@ answered twice and changes nothing the second time.
 from collections.abc import Callable, Sequence
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.errors import CallRefused, SessionLost
+from evenkeel.core.messages import LARGEST_ANSWER_BYTES
+from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
 from evenkeel.core.ports import OwnershipStore
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.service import ServiceDefinition, stand_in
 
 log = structlog.get_logger(__name__)
 
@@ -89,10 +92,19 @@ class Callbacks:
             after_id=call.after_id,
             limit=min(call.limit, MAX_SERVICES_PER_ANSWER),
         )
-        kept = fitting(found.services, self._settings.members_per_answer)
-        if len(kept) == len(found.services):
-            return found
-        return m.Services(services=kept, missing=found.missing, more=True)
+        kept = self._fitting(found.services, self._largest_bytes(takes_parts=call.takes_parts))
+        more = found.more or len(kept) < len(found.services)
+        return replace(found, services=kept, more=more)
+
+    def _fitting(self, services: Sequence[ServiceDefinition], largest_bytes: int) -> tuple[ServiceDefinition, ...]:
+        """The longest head of ``services`` that fits into an answer; at least one, whatever it takes, but what is
+        larger than ``largest_bytes`` is only said to be."""
+        max_bytes = min(self._settings.answer_bytes, self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES)
+        sent = (transportable(service, largest_bytes) for service in services)
+        return next(portions(sent, max_bytes=max_bytes, max_values=MAX_SERVICES_PER_ANSWER), ())
+
+    def _largest_bytes(self, *, takes_parts: bool) -> int:
+        return (LARGEST_ANSWER_BYTES if takes_parts else self._settings.max_message_bytes) - MESSAGE_OVERHEAD_BYTES
 
     async def _release(self, call: m.ReleaseShards) -> None:
         for shard in call.shards:
@@ -108,19 +120,10 @@ class Callbacks:
         return m.Refused(code=m.SESSION_LOST, reason=f"shard {call.shard_id} is not owned at epoch {call.epoch}")
 
 
-def fitting(services: Sequence[ServiceDefinition], members: int) -> tuple[ServiceDefinition, ...]:
-    """The longest head of ``services`` with at most ``members`` members, pools, listeners, L7 policies and rules in
-    all, and ten times as many CIDRs and references to certificates; at least one."""
-    kept: list[ServiceDefinition] = []
-    weight = 0
-    for service in services:
-        weight += 1 + sum(1 + len(pool.members) for pool in service.pools) + sum(map(_weight, service.listeners))
-        if kept and weight > members:
-            break
-        kept.append(service)
-    return tuple(kept)
-
-
-def _weight(listener: ServiceListener) -> int:
-    lists = len(listener.allowed_cidrs) + len(listener.sni_container_refs)
-    return 1 + lists // 10 + sum(1 + len(policy.rules) for policy in listener.l7policies)
+def transportable(service: ServiceDefinition, largest_bytes: int) -> ServiceDefinition:
+    """The definition, or one that stands in for it and says that it is too large for whoever asked."""
+    size = encoded_bytes(service)
+    if size <= largest_bytes:
+        return service
+    log.error("load balancer is too large", load_balancer=service.load_balancer_id, size_bytes=size)
+    return stand_in(service, f"its definition has {size} bytes; what its agent takes is {largest_bytes}")

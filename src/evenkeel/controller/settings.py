@@ -29,8 +29,10 @@ class ControllerSettings(Value):
     """Messages of one environment worked on at a time."""
     work_per_sync: int = 500
     """Load balancers named in one answer to an agent's sync."""
-    members_per_answer: int = 1500
-    """Bounds the size of an answer that carries service definitions."""
+    max_message_bytes: int = 1024 * 1024
+    """What the message bus takes."""
+    answer_bytes: int = 512 * 1024
+    """Of service definitions in one answer, if there is more than one in it."""
     stop_timeout_seconds: float = 5.0
     """How long messages being worked on may take when the controller stops."""
     events_kept: int = 10_000

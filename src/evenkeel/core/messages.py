@@ -21,6 +21,10 @@ SESSION_LOST = "session_lost"
 """The ``Refused`` code that ends a session: the agent owns nothing any more."""
 
 
+LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
+"""Of an answer that travels in parts, all together: what a caller is ready to hold."""
+
+
 class Message(Wire):
     """Base of all messages."""
 
@@ -104,6 +108,8 @@ class GetAssignments(Message, tag="get_assignments"):
 
     agent_id: str
     session_id: str
+    takes_parts: bool = False
+    """The caller puts an answer together that comes as :class:`Part` messages."""
 
 
 class GetServices(Message, tag="get_services"):
@@ -117,6 +123,9 @@ class GetServices(Message, tag="get_services"):
     load_balancer_ids: tuple[str, ...] | None = None
     after_id: str = ""
     limit: int = 100
+    takes_parts: bool = False
+    """As in :class:`GetAssignments`. Without it, a definition that does not fit a message is not sent: one that no
+    device takes and that says so stands in for it."""
 
 
 class ReleaseShards(Message, tag="release_shards"):
@@ -248,6 +257,18 @@ class Refused(Reply, tag="refused"):
     """Set where the same call may succeed after that time."""
 
 
+class Part(Reply, tag="part"):
+    """A slice of an answer that does not fit one message. Sent to callers that said that they take parts; those above
+    the bus never see it."""
+
+    number: int
+    """The first is 0."""
+    count: int
+    digest: str
+    """SHA-256 of the whole, in hexadecimal digits: parts with another one are of another answer."""
+    data: bytes
+
+
 class SessionState(Reply, tag="session_state"):
     """The session stands for another ``ttl_seconds``, counted from before the call was sent."""
 
@@ -304,7 +325,7 @@ Call = (
     | ReportStatus
 )
 Hint = WorkHint | AssignmentsHint
-AnyReply = Done | Refused | SessionState | Assignments | Services | ReportReceipt
+AnyReply = Done | Refused | Part | SessionState | Assignments | Services | ReportReceipt
 AnyMessage = Call | Hint | AnyReply
 
 

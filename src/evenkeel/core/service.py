@@ -151,10 +151,26 @@ class ServiceDefinition(Wire):
     pools: tuple[ServicePool, ...] = ()
     additional_vips: tuple[Vip, ...] = ()
     """More addresses that every listener listens on."""
+    problem: str = ""
+    """Why this is not the definition: nothing of the load balancer is to change on a device. See :func:`stand_in`."""
 
 
 NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
 """In definitions of what the device must hold nothing of."""
+
+
+def stand_in(service: ServiceDefinition, problem: str) -> ServiceDefinition:
+    """What is sent instead of a definition that cannot be: every device driver refuses it with the problem, and keeps
+    what it holds of the load balancer. Agents that do not know ``problem`` refuse an address that is none, and name
+    it."""
+    return ServiceDefinition(
+        load_balancer_id=service.load_balancer_id,
+        project_id=service.project_id,
+        revision=service.revision,
+        change_id=service.change_id,
+        vip=Vip(address=problem, subnet_id="", network_id="", port_id=""),
+        problem=problem,
+    )
 
 
 def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:

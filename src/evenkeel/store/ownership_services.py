@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, literal, select
 
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.messages import Services
@@ -14,9 +14,12 @@ from evenkeel.store.ownership_sql import batches
 from evenkeel.store.part import Part
 
 MAX_SERVICES_PER_PAGE = 1_000
+MEMBERS_PER_PAGE = 5_000
+"""Of a page with more than one load balancer."""
 
 _shard = schema.shard
 _root = schema.load_balancer
+_member = schema.member
 
 
 class ServicesPart(Part):
@@ -71,8 +74,20 @@ def _those_of(connection: Connection, shard_id: str, ids: Sequence[str]) -> set[
 
 
 def _page(connection: Connection, ids: Sequence[str], size: int, missing: tuple[str, ...] = ()) -> Services:
-    """The first ``size`` of ``ids``; one that has gone since its id was read is left out."""
-    trees = load_trees(connection, ids[:size])
+    """The first ``size`` of ``ids``, or fewer if they are large; one that has gone since its id was read is left
+    out."""
+    shown = ids[:size]
+    while len(shown) > 1 and _crowded(connection, shown):
+        shown = shown[: len(shown) // 2]
+    trees = load_trees(connection, shown)
     return Services(
-        services=tuple(definition_of(tree) for tree in trees.values()), missing=missing, more=len(ids) > size
+        services=tuple(definition_of(tree) for tree in trees.values()),
+        missing=missing,
+        more=len(ids) > len(shown),
     )
+
+
+def _crowded(connection: Connection, load_balancer_ids: Sequence[str]) -> bool:
+    """They have more members than are read for one page; counts no further."""
+    some = select(literal(1)).where(among(_member.c.load_balancer_id, load_balancer_ids)).limit(MEMBERS_PER_PAGE + 1)
+    return (connection.scalar(select(func.count()).select_from(some.subquery())) or 0) > MEMBERS_PER_PAGE

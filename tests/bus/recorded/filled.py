@@ -37,6 +37,8 @@ def _value(info: inspect.Type, depth: int) -> Any:
             return 0.25
         case inspect.StrType():
             return 'text "é"'
+        case inspect.BytesType():
+            return b"bytes"
     raise AssertionError(f"messages hold no {type(info).__name__}")
 
 

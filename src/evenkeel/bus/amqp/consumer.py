@@ -118,7 +118,8 @@ class AmqpSubscription:
             await self._settle(message.reject(requeue=False))
         else:
             if outcome.reply_to and message.reply_to:
-                await self._reply(message.reply_to, outcome.reply)
+                for reply in outcome.replies:
+                    await self._reply(message.reply_to, reply)
             await self._settle(message.ack())
 
     async def _settle(self, settling: Awaitable[None]) -> None:

@@ -223,7 +223,7 @@ class EmbeddedBus:
                             peer=self._peer,
                             claim=claim,
                             reply_to=outcome.reply_to,
-                            reply=outcome.reply,
+                            replies=outcome.replies,
                         )
                     )
                 )

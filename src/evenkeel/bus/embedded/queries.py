@@ -89,7 +89,7 @@ def _next_at(db: sqlite3.Connection, wanted: Sequence[tuple[str, int]], time: fl
     return min((at for at in times if at is not None), default=None)
 
 
-def finish(db: sqlite3.Connection, peer: str, claim: Claim, reply_to: str, reply: bytes) -> list[str]:
+def finish(db: sqlite3.Connection, peer: str, claim: Claim, reply_to: str, replies: Collection[bytes]) -> list[str]:
     """Acknowledge and answer, together; the caller's socket. Nothing happens if the claim was lost."""
     gone = db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _name(claim, peer))
     if not gone.rowcount or not reply_to:
@@ -98,7 +98,8 @@ def finish(db: sqlite3.Connection, peer: str, claim: Claim, reply_to: str, reply
     if row is None:
         return []  # the caller is gone
     try:
-        put(db, reply_queue(reply_to), reply, now() + REPLY_SECONDS)
+        for reply in replies:
+            put(db, reply_queue(reply_to), reply, now() + REPLY_SECONDS)
     except QueueFull:
         return []  # as if it had been lost: the call times out
     return [row[0]]

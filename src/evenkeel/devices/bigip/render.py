@@ -31,8 +31,8 @@ IPV6_MASK = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
 
 def render(service: ServiceDefinition, names: Names) -> Rendered:
     """All objects of one load balancer, or why there can be none. A deleted one comes to nothing."""
-    if service.deleted:
-        return Rendered(service=service)
+    if service.deleted or service.problem:
+        return Rendered(service=service, problem=service.problem)
     try:
         # the API refuses these; controllers of other versions may know more than this agent
         for problem in definition_problems(CAPABILITIES, service):

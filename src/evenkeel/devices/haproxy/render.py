@@ -48,8 +48,8 @@ class Rendered(Value):
 
 def render(service: ServiceDefinition) -> Rendered:
     """All of one load balancer, or why there can be none. A deleted one comes to nothing."""
-    if service.deleted:
-        return Rendered(service=service)
+    if service.deleted or service.problem:
+        return Rendered(service=service, problem=service.problem)
     try:
         rendered = _load_balancer(service)
         # what has no place in the configuration is not looked at by what renders

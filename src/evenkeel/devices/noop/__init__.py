@@ -7,6 +7,7 @@ mode.
 """
 
 import asyncio
+import ipaddress
 from collections.abc import Collection, Mapping
 
 from evenkeel.core.device import (
@@ -33,6 +34,15 @@ def open_group(options: Mapping[str, str], *, environment: str, group_number: in
     for name in options:
         raise ValueError(f"{name}: no such option; the no-op driver has none")
     return NoopGroup(NoopMemory())
+
+
+def _unusable(service: ServiceDefinition) -> str:
+    """As the other drivers say it."""
+    try:
+        ipaddress.ip_address(service.vip.address)
+    except ValueError:
+        return f"vip_address {service.vip.address!r} is no IP address"
+    return ""
 
 
 class NoopGroup:
@@ -78,7 +88,7 @@ class NoopGroup:
         error = ""
         if service.deleted:
             partition.holds.pop(service.load_balancer_id, None)
-        elif not (error := self._taken(service)):
+        elif not (error := service.problem or _unusable(service) or self._taken(service)):
             partition.holds[service.load_balancer_id] = service
         return Applied(
             load_balancer_id=service.load_balancer_id,

@@ -1,0 +1,33 @@
+"""How much goes into one message: bounded by encoded bytes, which are what the bus bounds. Pure."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+MESSAGE_OVERHEAD_BYTES = 16 * 1024
+"""Of a message, for all but what was weighed here."""
+
+_encoder = msgspec.json.Encoder()
+
+
+def encoded_bytes(value: object) -> int:
+    """What it takes up in a message, with the comma after it."""
+    return len(_encoder.encode(value)) + 1
+
+
+def portions(values: Iterable[T], *, max_bytes: int, max_values: int) -> Iterator[tuple[T, ...]]:
+    """The values in portions of at most so many bytes and values, in order; one that is larger has one of its own."""
+    portion: list[T] = []
+    filled = 0
+    for value in values:
+        size = encoded_bytes(value)
+        if portion and (filled + size > max_bytes or len(portion) >= max_values):
+            yield tuple(portion)
+            portion, filled = [], 0
+        portion.append(value)
+        filled += size
+    if portion:
+        yield tuple(portion)
