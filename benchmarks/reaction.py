@@ -78,7 +78,7 @@ class Partition:
         )
         self._daemon = Daemon(options.hosts[0], options)
         self._name = held.name
-        self._epoch = held.epoch
+        self._held = held
         self._balancer = held.load_balancers[0]
 
     async def close(self) -> None:
@@ -95,11 +95,13 @@ class Partition:
     ) -> list[float]:
         """Seconds until each change is acknowledged. Raises :class:`RuntimeError` unless all were made as ``how``."""
         found = []
+        life = (await self._daemon.about()).state_id
+        owned = wire.Change(epoch=self._held.epoch, session_id=self._held.session_id, state_id=life)
         for number in range(count):
             wanted = change(self._balancer, number)
             wanted = msgspec.structs.replace(wanted, revision=self._balancer.revision + 1)
             began = time.perf_counter()
-            receipt = await self._daemon.patch(self._name, wire.Change(epoch=self._epoch, load_balancers=(wanted,)))
+            receipt = await self._daemon.patch(self._name, msgspec.structs.replace(owned, load_balancers=(wanted,)))
             found.append(time.perf_counter() - began)
             if receipt.how != how or receipt.outcomes[0].error:
                 raise RuntimeError(f"not {how}: {receipt}")

@@ -144,9 +144,11 @@ async def broken_certificate(street: Street, project_id: str, house: int, *traff
     )
     name = street.partition(project_id)
     held = await asyncio.to_thread(street.side.daemon.partitions)
-    epoch = next(one.epoch for one in held if one.name == name)
+    owned = next(one for one in held if one.name == name)
     async with street.agents_connection() as daemon:
-        receipt = await daemon.patch(name, wire.Change(epoch=epoch, load_balancers=(bad,)))
+        life = (await daemon.about()).state_id
+        change = wire.Change(epoch=owned.epoch, session_id=owned.session_id, state_id=life, load_balancers=(bad,))
+        receipt = await daemon.patch(name, change)
     (outcome,) = receipt.outcomes
     assert outcome.load_balancer_id == bad.id
     assert "broken.pem" in outcome.error

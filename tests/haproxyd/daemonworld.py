@@ -16,6 +16,7 @@ import msgspec
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.credentials import add_agent
 from evenkeel.haproxyd.tls import make_certificates
+from tests.devices.services import session_of
 from tests.haproxyd.world import Member, configured_binary
 from tests.waiting import eventually
 
@@ -122,7 +123,11 @@ class Client:
         return msgspec.json.decode(content, type=kind)
 
     async def patch(self, partition: str, change: wire.Change) -> wire.Receipt:
-        receipt = await self.ask(wire.Receipt, "PATCH", f"/v1/partitions/{partition}", change)
+        """As an owner does, who takes over first."""
+        guard = wire.Guard(epoch=change.epoch, session_id=session_of(change.epoch))
+        taken = await self.ask(wire.Guard, "POST", f"/v1/partitions/{partition}/guard", guard)
+        owned = msgspec.structs.replace(change, session_id=taken.session_id, state_id=taken.state_id)
+        receipt = await self.ask(wire.Receipt, "PATCH", f"/v1/partitions/{partition}", owned)
         assert all(not outcome.error for outcome in receipt.outcomes), receipt
         return receipt
 

@@ -152,7 +152,7 @@ async def test_a_frozen_agents_late_puts_are_refused(daemon: Daemon, members: tu
         kept = await new.ask(wire.Partition, "GET", "/v1/partitions/p1")
         assert (kept.epoch, kept.load_balancers) == (2, (balancer(port, *members),))
         entries = (await new.ask(wire.Journal, "GET", "/v1/journal")).entries
-    assert [entry.agent for entry in entries if entry.accepted] == ["agent-1", "agent-2"]
+    assert [entry.agent for entry in entries if entry.accepted] == ["agent-1", "agent-1", "agent-2"]
     assert [(entry.how, entry.epoch) for entry in entries if not entry.accepted] == [("stale_owner", 1)] * 20
     daemon.kill()
     await daemon.start()

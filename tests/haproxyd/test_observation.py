@@ -83,6 +83,10 @@ class FakeKeeper:
     def cli(self) -> "FakeKeeper":
         return self
 
+    @property
+    def digests(self) -> Mapping[str, str]:
+        return dict.fromkeys(self.held, "digest")
+
     async def command(self, text: str) -> str:
         self.asked.append(text)
         if self.hangs:
@@ -108,7 +112,11 @@ class World:
         self.keepers = {name: FakeKeeper(name) for name in names}
         self.events = 0
         self.observer = Observer(
-            self, self.keepers, newest_event=lambda: self.events, is_pinged=lambda *key: key == ("p1", "be_1", "s1")
+            self,
+            self.keepers,
+            newest_event=lambda: self.events,
+            state_id=lambda: "life",
+            is_pinged=lambda *key: key == ("p1", "be_1", "s1"),
         )
 
     def names(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import pytest
 from evenkeel.core.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.ports import HaproxyDown, InvalidChange
+from tests.devices.services import session_of
 from tests.haproxyd.world import Traffic, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 
@@ -50,9 +51,9 @@ async def test_every_kind_of_change_under_traffic_loses_nothing():
 
 async def test_the_guard_refuses_whoever_is_older_and_outlives_the_daemon():
     async with world() as site:
-        assert (await site.partitions.guard("p", 5)).epoch == 5
+        assert (await site.guard("p", 5)).epoch == 5
         with pytest.raises(StaleOwner):
-            await site.partitions.guard("p", 4)
+            await site.guard("p", 4)
         await site.restart()
         with pytest.raises(StaleOwner) as refusal:
             await site.put("p", epoch=4)
@@ -68,7 +69,7 @@ async def test_what_waits_while_the_guard_moves_on_is_refused():
             asyncio.create_task(site.patch("p", load_balancer(name, free_vip(), a))) for name in ("one", "two", "three")
         ]
         await eventually(lambda: "p" in site.partitions.names())
-        await site.partitions.guard("p", 2)
+        await site.guard("p", 2)
         results = await asyncio.gather(*waiting, return_exceptions=True)
         held = site.partitions.get("p").held
         for name, result in zip(("one", "two", "three"), results, strict=True):
@@ -191,7 +192,7 @@ async def test_a_put_removes_what_it_does_not_name():
         await site.patch("p", removed=("two",))
         assert await get(two) == "refused"
         await eventually(lambda: not site.partitions.get("p").runs)
-        assert site.partitions.show("p") == wire.Partition(name="p", epoch=1)
+        assert site.partitions.show("p") == wire.Partition(name="p", epoch=1, session_id=session_of(1))
 
 
 async def test_a_runtime_maintenance_does_not_outlive_the_wish_through_a_reload():
@@ -281,4 +282,4 @@ async def test_a_request_that_makes_no_sense_is_refused_whole(change, complete, 
 async def test_names_of_partitions_cannot_leave_their_folder():
     async with world() as site:
         with pytest.raises(InvalidChange, match="partition name"):
-            await site.partitions.guard("../p", 1)
+            await site.guard("../p", 1)

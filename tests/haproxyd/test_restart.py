@@ -29,9 +29,10 @@ async def main():
     partitions = Partitions(settings)
     await partitions.start()
     wishes = msgspec.json.decode(sys.argv[4], type=list[wire.LoadBalancer])
+    guard = await partitions.guard("p", wire.Guard(epoch=1, session_id="session-1"))
     while True:
         for wish in wishes:
-            change = wire.Change(epoch=1, load_balancers=(wish,))
+            change = wire.Change(epoch=1, session_id="session-1", state_id=guard.state_id, load_balancers=(wish,))
             receipt = await partitions.change("p", change, complete=False)
             print(receipt.how, flush=True)
 
@@ -132,7 +133,7 @@ async def test_without_a_program_haproxys_go_on_and_those_that_end_are_started_w
         os.kill(keeper.master_pid, signal.SIGKILL)
         await eventually(lambda: "no such program" in keeper.problem)
         assert await get(vips["goes_on"]) == "a"
-        assert (await site.partitions.guard("ends", 2)).epoch == 2
+        assert (await site.guard("ends", 2)).epoch == 2
         (site.directory / "elsewhere").rename(program)
         await site.partitions.look_after()
         assert site.partitions.problem == ""
@@ -148,7 +149,7 @@ async def test_changes_wait_until_the_daemon_has_looked_what_runs():
         site.partitions.get("p")._started = False
         with pytest.raises(Busy, match="the daemon is beginning"):
             await site.put("p", load_balancer("lb", vip, a))
-        assert (await site.partitions.guard("p", 2)).epoch == 2
+        assert (await site.guard("p", 2)).epoch == 2
 
 
 async def test_a_haproxy_whose_socket_was_removed_is_replaced():

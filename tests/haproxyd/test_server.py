@@ -44,16 +44,16 @@ class FakeDevice:
             raise PartitionUnknown(name)
         return wire.Partition(name=name, epoch=self.epoch, load_balancers=CHANGE.load_balancers)
 
-    async def guard(self, name: str, epoch: int) -> wire.Guard:
-        if epoch < self.epoch:
+    async def guard(self, name: str, wanted: wire.Guard) -> wire.Guard:
+        if wanted.epoch < self.epoch:
             raise StaleOwner(name, self.epoch)
-        self.epoch = epoch
-        return wire.Guard(epoch=epoch)
+        self.epoch = wanted.epoch
+        return wanted
 
     async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt:
         if self.error:
             raise self.error
-        await self.guard(name, change.epoch)
+        await self.guard(name, wire.Guard(epoch=change.epoch))
         await self.go_on.wait()
         self.changes.append((change, complete))
         outcomes = tuple(wire.Outcome(load_balancer_id=lb.id, revision=lb.revision) for lb in change.load_balancers)

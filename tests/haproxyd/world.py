@@ -16,11 +16,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.guarding import NotGuarded
 from evenkeel.haproxyd.partitions import Partitions
 from evenkeel.haproxyd.ports import EventNews
 from evenkeel.haproxyd.process import start_ticks
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import PartitionStorage
+from tests.devices.services import session_of
 from tests.waiting import eventually
 
 REQUEST_TIMEOUT_SECONDS = 30.0
@@ -239,15 +241,28 @@ class World:
             await forsake(old, name)
         await self.partitions.start()
 
+    async def guard(self, name: str, epoch: int, *, session_id: str = "", owner: str = "") -> wire.Guard:
+        """Move the guard; to the session that owns at this epoch, where a test does not say another."""
+        wanted = wire.Guard(epoch=epoch, session_id=session_id or session_of(epoch), owner=owner)
+        return await self.partitions.guard(name, wanted)
+
     async def put(self, name: str, *load_balancers: wire.LoadBalancer, epoch: int = 1) -> wire.Receipt:
-        change = wire.Change(epoch=epoch, load_balancers=load_balancers)
-        return await self.partitions.change(name, change, complete=True)
+        return await self._change(name, complete=True, epoch=epoch, load_balancers=load_balancers)
 
     async def patch(
         self, name: str, *load_balancers: wire.LoadBalancer, epoch: int = 1, removed: tuple[str, ...] = ()
     ) -> wire.Receipt:
-        change = wire.Change(epoch=epoch, load_balancers=load_balancers, removed=removed)
-        return await self.partitions.change(name, change, complete=False)
+        return await self._change(name, complete=False, epoch=epoch, load_balancers=load_balancers, removed=removed)
+
+    async def _change(self, name: str, *, complete: bool, epoch: int, **fields) -> wire.Receipt:
+        """As an owner does, who takes over if the guard is not its own."""
+        state_id = self.partitions.identity.state_id
+        change = wire.Change(epoch=epoch, session_id=session_of(epoch), state_id=state_id, **fields)
+        try:
+            return await self.partitions.change(name, change, complete=complete)
+        except NotGuarded:
+            await self.guard(name, epoch)
+            return await self.partitions.change(name, change, complete=complete)
 
     async def end(self) -> None:
         await self.partitions.stop_all()

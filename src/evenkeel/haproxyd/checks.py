@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.peerkeys import certificate_problem
 from evenkeel.haproxyd.ports import InvalidChange
@@ -17,7 +18,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 NAME = re.compile(wire.NAME)
 WEIGHT_MAX = 256
 PEERS_MAX = 16
-EPOCH_MAX = 2**63 - 1
+OWNER_CHARS_MAX = 200
 MAXCONN_MAX = 2**31 - 1
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -56,8 +57,7 @@ KEYWORDS = {
 
 def check_change(change: wire.Change, *, complete: bool, settings: DaemonSettings) -> None:
     """Raises :class:`InvalidChange` if the request as a whole makes no sense."""
-    if not 0 <= change.epoch <= EPOCH_MAX:
-        raise InvalidChange(f"epoch is {change.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
+    check_guard(wire.Guard(epoch=change.epoch, session_id=change.session_id))
     if complete and change.removed:
         raise InvalidChange("removed: only PATCH takes it; PUT removes what it does not name")
     named = [*(one.id for one in change.load_balancers), *change.removed]
@@ -77,6 +77,16 @@ def check_change(change: wire.Change, *, complete: bool, settings: DaemonSetting
         problem = certificate_problem(peer.certificate)
         if problem:
             raise InvalidChange(f"peer {peer.name}: certificate: {problem}")
+
+
+def check_guard(guard: wire.Guard) -> None:
+    """Raises :class:`InvalidChange` if nobody can be such an owner."""
+    if not plausible(guard.epoch):
+        raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
+    if guard.session_id:
+        check_name("session_id", guard.session_id)
+    if len(guard.owner) > OWNER_CHARS_MAX or _CONTROL.search(guard.owner):
+        raise InvalidChange(f"owner: at most {OWNER_CHARS_MAX} characters and no control characters are allowed")
 
 
 def check_name(what: str, name: str) -> None:

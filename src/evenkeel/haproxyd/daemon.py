@@ -45,6 +45,7 @@ class HaproxyDaemon:
             self.partitions,
             self._counters,
             newest_event=lambda: self._events.newest,
+            state_id=lambda: self.partitions.identity.state_id,
             is_pinged=self._pings.is_pinged,
         )
         self._health_log = HealthLog(settings.health_log_socket, self._heard, user=settings.user)
@@ -105,6 +106,9 @@ class HaproxyDaemon:
             daemon_version=_version(),
             haproxy_version=self.partitions.haproxy_version,
             problem=self.partitions.problem,
+            installation_id=self.partitions.identity.installation_id,
+            state_id=self.partitions.identity.state_id,
+            owners=dict(self.partitions.owners),
         )
 
     def _make_counters(self, name: str, directory: Path) -> PartitionCounters:

@@ -1,17 +1,51 @@
-"""Who may change a partition: the newest epoch seen, on disk before anything is done for its owner. The same file
-tells who this HAProxy's peers are."""
+"""Who may change a partition: the owner's epoch and session, on disk before anything is done for it. The same file
+tells who this HAProxy's peers are, and which environment and device group the partition belongs to."""
 
 import asyncio
 
-from evenkeel.core.errors import StaleOwner
+import msgspec
+import structlog
+
+from evenkeel.core.epochs import EPOCH_JUMP_MAX, plausible, reachable
+from evenkeel.core.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.peerkeys import certificate_of, make_peer_key
 from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import GuardFile, PartitionStorage
 
+log = structlog.get_logger(__name__)
+
 UNGUARDED = -1
 """The epoch of a partition that nobody owned yet."""
+
+
+class NotGuarded(EvenKeelError):
+    """The guard is nobody newer's, and not the sender's either. ``seen_epoch`` None: there is none."""
+
+    def __init__(self, partition: str, seen_epoch: int | None, why: str) -> None:
+        super().__init__(f"partition {partition}: {why}; take it over and put everything it is to hold")
+        self.seen_epoch = seen_epoch
+
+
+class EpochTooFar(EvenKeelError):
+    """The guard is not raised by so much at once."""
+
+    def __init__(self, partition: str, seen_epoch: int, wanted: int) -> None:
+        super().__init__(
+            f"epoch is {wanted}; partition {partition} is guarded by epoch {seen_epoch}, and {seen_epoch} to "
+            f"{seen_epoch + EPOCH_JUMP_MAX} are allowed at once"
+        )
+        self.seen_epoch = seen_epoch
+
+
+class OtherOwner(EvenKeelError):
+    """The partition, or others with names like it, belong to another device group."""
+
+    def __init__(self, partition: str, owner: str, wanted: str) -> None:
+        super().__init__(
+            f"partition {partition}: this daemon's partitions of that prefix belong to {owner}, not {wanted}"
+        )
 
 
 class PartitionGuard:
@@ -35,6 +69,16 @@ class PartitionGuard:
         return self._file.epoch
 
     @property
+    def session_id(self) -> str:
+        """Of the newest owner."""
+        return self._file.session_id
+
+    @property
+    def owner(self) -> str:
+        """Environment and device group; empty: not known."""
+        return self._file.owner
+
+    @property
     def peers(self) -> tuple[wire.Peer, ...]:
         """The HAProxys that it shares its stick tables with."""
         return self._file.peers
@@ -52,22 +96,55 @@ class PartitionGuard:
         )
 
     def read(self) -> None:
-        """As the disk has it. Blocks. Raises :class:`~evenkeel.haproxyd.files.StorageBroken`."""
-        self._file = self._storage.read_guard() or self._file
+        """As the disk has it. Blocks. Raises :class:`~evenkeel.haproxyd.files.StorageBroken`.
+
+        An epoch that nobody can have would lock everybody out for ever, so it counts as none.
+        """
+        found = self._storage.read_guard() or self._file
+        if found.epoch != UNGUARDED and not plausible(found.epoch):
+            log.error("guard of an impossible epoch; the next owner replaces it", partition=self._partition,
+                      epoch=found.epoch)  # fmt: skip
+            found = msgspec.structs.replace(found, epoch=UNGUARDED, session_id="")
+        self._file = found
         self.peer_key = self._storage.read_peer_key()
 
     def claim_port(self, *, wanted: bool) -> None:
         """Keep the port that it had, if nobody has it now. Not written: the disk may go on naming it."""
         port = self._peer_ports.keep(self._partition, self._file.peer_port) if wanted else 0
-        self._file = GuardFile(epoch=self._file.epoch, peer_port=port, peers=self._file.peers)
+        self._file = msgspec.structs.replace(self._file, peer_port=port)
 
-    async def raise_to(self, epoch: int) -> None:
-        """Raises :class:`StaleOwner` if there was a newer one."""
+    # -- whose it is
+
+    def refuse_stale(self, epoch: int, session_id: str) -> None:
+        """Raises :class:`StaleOwner` if the guard is somebody newer's, or as new and another session's: an epoch that
+        two have was given twice, and belongs to the first. A guard without a session (of the version before) is
+        whoever's comes first at its epoch."""
+        held = self._file
+        another = epoch == held.epoch and bool(held.session_id) and held.session_id != session_id
+        if epoch < held.epoch or another:
+            raise StaleOwner(self._partition, held.epoch)
+
+    def admit(self, change: wire.Change, state_id: str) -> None:
+        """Is the guard the sender's, since this daemon began? Raises :class:`StaleOwner`, :class:`NotGuarded`."""
+        self.refuse_stale(change.epoch, change.session_id)
+        seen = None if self.epoch == UNGUARDED else self.epoch
+        if (self.epoch, self.session_id) != (change.epoch, change.session_id):
+            raise NotGuarded(self._partition, seen, f"it is guarded by {describe(seen)}")
+        if change.session_id and change.state_id != state_id:
+            raise NotGuarded(self._partition, seen, "the daemon has begun anew since its owner took it over")
+
+    async def move(self, wanted: wire.Guard) -> None:
+        """Make it this owner's. Raises :class:`StaleOwner`, :class:`EpochTooFar`, :class:`OtherOwner`."""
         async with self._writing:
-            if epoch < self._file.epoch:
-                raise StaleOwner(self._partition, self._file.epoch)
-            if epoch > self._file.epoch:
-                await self._write(epoch, self._file.peer_port, self._file.peers)
+            held = self._file
+            if held.owner and wanted.owner not in ("", held.owner):
+                raise OtherOwner(self._partition, held.owner, wanted.owner)
+            self.refuse_stale(wanted.epoch, wanted.session_id)
+            if held.epoch != UNGUARDED and not reachable(held.epoch, wanted.epoch):
+                raise EpochTooFar(self._partition, held.epoch, wanted.epoch)
+            await self._become(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)
+
+    # -- peers
 
     async def have_port(self) -> None:
         """One for peers and a key for it, on disk before they are used, so that they stay the same."""
@@ -80,24 +157,28 @@ class PartitionGuard:
         async with self._writing:
             port = self._peer_ports.give(self._partition)
             if port:
-                await self._write(self._file.epoch, port, self._file.peers)
+                await self._become(peer_port=port)
 
     async def set_peers(self, peers: tuple[wire.Peer, ...]) -> None:
         """Remember them."""
-        if peers == self._file.peers:
-            return
         async with self._writing:
-            await self._write(self._file.epoch, self._file.peer_port, peers)
+            await self._become(peers=peers)
 
     async def leave_peers(self) -> None:
         """Another partition may have the port."""
         async with self._writing:
             port = self._file.peer_port
-            if port or self._file.peers:
-                await self._write(self._file.epoch, 0, ())
+            await self._become(peer_port=0, peers=())
+            if port:
                 self._peer_ports.release(self._partition, port)
 
-    async def _write(self, epoch: int, peer_port: int, peers: tuple[wire.Peer, ...]) -> None:
-        wanted = GuardFile(epoch=epoch, peer_port=peer_port, peers=peers)
-        await asyncio.to_thread(self._storage.write_guard, wanted)
-        self._file = wanted
+    async def _become(self, **changes: object) -> None:
+        wanted = msgspec.structs.replace(self._file, **changes)
+        if wanted != self._file:
+            await asyncio.to_thread(self._storage.write_guard, wanted)
+            self._file = wanted
+
+
+def describe(epoch: int | None) -> str:
+    """For people."""
+    return "nobody" if epoch is None else f"epoch {epoch}"

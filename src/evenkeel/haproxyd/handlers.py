@@ -30,7 +30,7 @@ class Device(Protocol):
 
     def show(self, name: str) -> wire.Partition: ...
 
-    async def guard(self, name: str, epoch: int) -> wire.Guard: ...
+    async def guard(self, name: str, wanted: wire.Guard) -> wire.Guard: ...
 
     async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt: ...
 
@@ -87,7 +87,7 @@ class Handlers:
         name = _name(request)
         wanted = await self._body(request, wire.Guard)
         try:
-            guard = await self._device.guard(name, wanted.epoch)
+            guard = await self._device.guard(name, wanted)
         except Exception as error:
             self._remember(request, name, wanted.epoch, accepted=False, how=code_of(error))
             raise

@@ -1,11 +1,11 @@
 """Several requests become one wish. Pure but for the answers."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
-from evenkeel.core.errors import EvenKeelError, StaleOwner
+from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binds import BindRegistry, in_the_way, places
 from evenkeel.haproxyd.checks import problem_of
@@ -70,11 +70,13 @@ class Merge:
         self.moved = True
         """Does anybody get or give up a name or a place?"""
 
-    def refuse_stale(self, epoch: int) -> None:
-        """The guard moved on while some waited."""
+    def refuse_unguarded(self, admit: Callable[[wire.Change], None]) -> None:
+        """The guard moved on while some waited. ``admit`` raises what they are told."""
         for request in self.requests:
-            if request.change.epoch < epoch:
-                request.fail(StaleOwner(self._partition, epoch))
+            try:
+                admit(request.change)
+            except EvenKeelError as error:
+                request.fail(error)
         self.requests = [request for request in self.requests if not request.receipt.done()]
 
     def merge(self) -> None:

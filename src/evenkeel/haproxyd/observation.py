@@ -57,6 +57,11 @@ class Keeper(Protocol):
         """Load balancers by id."""
         ...
 
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Of all that is held of each of them, by id."""
+        ...
+
 
 class Keepers(Protocol):
     """All partitions."""
@@ -91,11 +96,13 @@ class Observer:
         totals: Mapping[str, FrontendTotals],
         *,
         newest_event: Callable[[], int],
+        state_id: Callable[[], str],
         is_pinged: IsPinged,
     ) -> None:
         self._keepers = keepers
         self._totals = totals
         self._newest_event = newest_event
+        self._state_id = state_id
         self._is_pinged = is_pinged
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._next: asyncio.Task[wire.Observation] | None = None
@@ -110,9 +117,10 @@ class Observer:
         await asyncio.sleep(0)  # whoever asks in the same moment joins; who asks later gets a later look
         self._next = None
         # before the look: an event that comes meanwhile is told again, never left out
-        event = self._newest_event()
+        event, state_id = self._newest_event(), self._state_id()
         found = await asyncio.gather(*(self._partition(name) for name in self._keepers.names()))
-        return wire.Observation(event=event, partitions=tuple(status for status in found if status is not None))
+        partitions = tuple(status for status in found if status is not None)
+        return wire.Observation(event=event, state_id=state_id, partitions=partitions)
 
     async def _partition(self, name: str) -> wire.PartitionStatus | None:
         async with self._turns:
@@ -132,7 +140,7 @@ class Observer:
                 return _without_haproxy(keeper, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
 
     async def _status(self, keeper: Keeper) -> wire.PartitionStatus:
-        held, pid = dict(keeper.held), keeper.worker_pid
+        held, digests, pid = dict(keeper.held), dict(keeper.digests), keeper.worker_pid
         if pid is None:
             absent = "HAProxy does not run" if held else ""
             return _without_haproxy(keeper, keeper.problem or absent)
@@ -150,6 +158,7 @@ class Observer:
             backends=tuple(servers.backends(held.values())),
             problem=keeper.problem,
             notes=_notes(held),
+            digests=digests,
         )
 
 
@@ -215,7 +224,13 @@ def frontend_statuses(
 
 def _without_haproxy(keeper: Keeper, problem: str) -> wire.PartitionStatus:
     held = dict(keeper.held)
-    return wire.PartitionStatus(name=keeper.name, load_balancer_ids=tuple(held), problem=problem, notes=_notes(held))
+    return wire.PartitionStatus(
+        name=keeper.name,
+        load_balancer_ids=tuple(held),
+        problem=problem,
+        notes=_notes(held),
+        digests=dict(keeper.digests),
+    )
 
 
 def _notes(held: Mapping[str, wire.LoadBalancer]) -> dict[str, str]:

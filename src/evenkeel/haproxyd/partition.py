@@ -10,12 +10,14 @@ import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
 import structlog
 
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binds import BindRegistry
 from evenkeel.haproxyd.compose import Wish
+from evenkeel.haproxyd.digests import Digests
 from evenkeel.haproxyd.guarding import PartitionGuard
 from evenkeel.haproxyd.merging import Merge, Request
 from evenkeel.haproxyd.peerports import PeerPorts
@@ -44,6 +46,7 @@ class PartitionKeeper:
         registry: BindRegistry,
         peer_ports: PeerPorts,
         *,
+        state_id: Callable[[], str],
         make_runner: Callable[[Callable[[], None]], Runner],
         on_event: Callable[[EventNews], None],
     ) -> None:
@@ -52,9 +55,11 @@ class PartitionKeeper:
         self._settings = settings
         self._storage = storage
         self._registry = registry
+        self._state_id = state_id
         self._on_event = on_event
         self._guard = PartitionGuard(name, settings, storage, peer_ports)
         self._held: dict[str, wire.LoadBalancer] = {}
+        self._digests = Digests()
         self._requests: list[Request] = []
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -76,6 +81,21 @@ class PartitionKeeper:
     def epoch(self) -> int:
         """The guard's; -1 before there is one."""
         return self._guard.epoch
+
+    @property
+    def session_id(self) -> str:
+        """The guard's."""
+        return self._guard.session_id
+
+    @property
+    def owner(self) -> str:
+        """Environment and device group; empty: not known."""
+        return self._guard.owner
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Of all that is held of each load balancer, by id."""
+        return self._digests.of(self._held)
 
     @property
     def held(self) -> Mapping[str, wire.LoadBalancer]:
@@ -190,18 +210,18 @@ class PartitionKeeper:
 
     # -- changes
 
-    async def guard(self, epoch: int) -> wire.Guard:
-        """Move the guard up, on disk, before anything else. Once this returns, no change of an older owner lands.
-        Raises :class:`StaleOwner`, :class:`Busy`, :class:`OSError`."""
-        await self._guard.raise_to(epoch)
-        if self._passing is not None and self._passing.epoch < epoch:
+    async def guard(self, wanted: wire.Guard) -> wire.Guard:
+        """Move the guard, on disk, before anything else. Once this returns, no change of an older owner lands. Raises
+        as :meth:`~evenkeel.haproxyd.guarding.PartitionGuard.move`; :class:`Busy`, :class:`OSError`."""
+        await self._guard.move(wanted)
+        if self._passing is not None and self._passing.is_of_another(wanted.epoch, wanted.session_id):
             await self._passing.over(self._settings.guard_timeout_seconds)
-        return wire.Guard(epoch=epoch)
+        return msgspec.structs.replace(wanted, owner=self._guard.owner, state_id=self._state_id())
 
     async def change(self, change: wire.Change, *, complete: bool) -> wire.Receipt:
-        """Apply a change that was checked. Raises :class:`StaleOwner`, :class:`PartitionFailed`, :class:`Busy`,
-        :class:`~evenkeel.haproxyd.ports.InvalidChange`."""
-        await self.guard(change.epoch)
+        """Apply a change that was checked. Raises as :meth:`~evenkeel.haproxyd.guarding.PartitionGuard.admit`;
+        :class:`PartitionFailed`, :class:`Busy`, :class:`~evenkeel.haproxyd.ports.InvalidChange`."""
+        self.admit(change)
         if self._closing or not self._started:
             raise Busy(f"the daemon is {'ending' if self._closing else 'beginning'}; try again later")
         if len(self._requests) >= WAITING_MAX:
@@ -210,6 +230,10 @@ class PartitionKeeper:
         self._requests.append(request)
         self._kick()
         return await asyncio.shield(request.receipt)
+
+    def admit(self, change: wire.Change) -> None:
+        """Raises as :meth:`~evenkeel.haproxyd.guarding.PartitionGuard.admit`."""
+        self._guard.admit(change, self._state_id())
 
     def _kick(self) -> asyncio.Task[None]:
         if self._task is None or self._task.done():
@@ -242,7 +266,7 @@ class PartitionKeeper:
 
     async def _pass(self, requests: list[Request]) -> None:
         merge = Merge(self._held, requests, settings=self._settings, registry=self._registry, partition=self.name)
-        merge.refuse_stale(self._guard.epoch)
+        merge.refuse_unguarded(self.admit)
         self._passing = Pass(merge.requests)
         try:
             merge.merge()

@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -15,8 +15,10 @@ from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binary import Binary, BinaryUnusable, find_binary
 from evenkeel.haproxyd.binds import BindRegistry
-from evenkeel.haproxyd.checks import check_change, check_name
+from evenkeel.haproxyd.checks import check_change, check_guard, check_name
 from evenkeel.haproxyd.compose import Layout
+from evenkeel.haproxyd.guarding import NotGuarded, OtherOwner
+from evenkeel.haproxyd.identity import Identity
 from evenkeel.haproxyd.partition import PartitionKeeper
 from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.ports import (
@@ -59,7 +61,10 @@ class Partitions:
         self._make_counters = make_counters
         self._registry = BindRegistry()
         self._peer_ports = PeerPorts(settings)
+        self.identity = Identity(settings.state_dir)
         self._keepers: dict[str, PartitionKeeper] = {}
+        self._owners: dict[str, str] = {}
+        """Whose the partitions are, by prefix."""
         self._broken: dict[str, str] = {}
         """Partitions whose folders cannot be read, and why: they are shown with their problem. Nothing is done to
         them before somebody changes them and the folder can be read, and their HAProxys go on."""
@@ -81,6 +86,7 @@ class Partitions:
         """Adopt the HAProxys that run and start those that are missing. Returns when each was tried once."""
         for folder in (self._settings.partitions_dir, self._settings.run_dir):
             await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(self.identity.begin)
         async with self._making:  # whoever asks meanwhile waits, and finds all partitions
             for name in await asyncio.to_thread(_folders, self._settings.partitions_dir):
                 await self._load(name)
@@ -135,6 +141,8 @@ class Partitions:
         else:
             self._broken.pop(name, None)
         self._keepers[name] = keeper
+        if keeper.owner:
+            self._owners.setdefault(prefix_of(name), keeper.owner)
 
     async def _start(self, keeper: PartitionKeeper, turns: asyncio.Semaphore) -> None:
         async with turns:
@@ -158,6 +166,7 @@ class Partitions:
             storage,
             self._registry,
             self._peer_ports,
+            state_id=lambda: self.identity.state_id,
             make_runner=make_runner,
             on_event=self._on_event,
         )
@@ -175,12 +184,19 @@ class Partitions:
         except KeyError:
             raise PartitionUnknown(name) from None
 
+    @property
+    def owners(self) -> Mapping[str, str]:
+        """Environment and device group that own partitions, by the prefix of these."""
+        return self._owners
+
     def show(self, name: str) -> wire.Partition:
         """One partition, without private keys. Raises :class:`PartitionUnknown`."""
         keeper = self.get(name)
         return wire.Partition(
             name=name,
             epoch=keeper.epoch,
+            session_id=keeper.session_id,
+            owner=keeper.owner,
             load_balancers=tuple(map(_without_keys, keeper.held.values())),
             peer=keeper.peer,
             peers=keeper.peers,
@@ -189,22 +205,31 @@ class Partitions:
 
     # -- writes
 
-    async def guard(self, name: str, epoch: int) -> wire.Guard:
-        """Move a partition's guard up, and make the partition if there is none. Raises
-        :class:`~evenkeel.core.errors.StaleOwner`, :class:`InvalidChange`, :class:`PartitionFailed`,
+    async def guard(self, name: str, wanted: wire.Guard) -> wire.Guard:
+        """Move a partition's guard, and make the partition if there is none. Raises as
+        :meth:`~evenkeel.haproxyd.guarding.PartitionGuard.move`; :class:`InvalidChange`, :class:`PartitionFailed`,
         :class:`~evenkeel.haproxyd.partition.Busy`."""
-        check_change(wire.Change(epoch=epoch), complete=False, settings=self._settings)
+        check_guard(wanted)
+        self._refuse_other_owner(name, wanted.owner)
         keeper = await self._made(name)
+        self._refuse_other_owner(name, wanted.owner)
+        if wanted.owner:  # at once: of two groups that come together, one is refused
+            self._owners[prefix_of(name)] = wanted.owner
         try:
-            return await keeper.guard(epoch)
+            return await keeper.guard(wanted)
         except OSError as error:
             raise PartitionFailed(f"partition {name}: {error.strerror}") from error
 
     async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt:
-        """PUT (``complete``) or PATCH. Raises as :meth:`guard`."""
+        """PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
         check_change(change, complete=complete, settings=self._settings)
-        await self.guard(name, change.epoch)
-        keeper = self.get(name)
+        check_name("partition name", name)
+        if complete and not change.session_id:  # an agent of the version before, which never hears NotGuarded
+            await self.guard(name, wire.Guard(epoch=change.epoch))
+        if name not in self._keepers:
+            raise NotGuarded(name, None, "there is no such partition")
+        keeper = await self._made(name)
+        keeper.admit(change)
         if change.load_balancers and not keeper.in_use:
             self._refuse_too_many(name)
         return await keeper.change(change, complete=complete)
@@ -225,6 +250,11 @@ class Partitions:
         if name in self._broken:
             raise PartitionFailed(f"partition {name}: {self._broken[name]}")
         await self._start(self._keepers[name], asyncio.Semaphore(1))
+
+    def _refuse_other_owner(self, name: str, wanted: str) -> None:
+        owner = self._owners.get(prefix_of(name), "")
+        if owner and wanted not in ("", owner):
+            raise OtherOwner(name, owner, wanted)
 
     async def _must_serve(self) -> None:
         try:
@@ -250,6 +280,11 @@ def layout_of(name: str, storage: PartitionStorage, run_dir: Path) -> Layout:
         worker_socket=run_dir / f"{short}.w",
         peer_socket=run_dir / f"{short}.p",
     )
+
+
+def prefix_of(name: str) -> str:
+    """What the names of all partitions of one owner begin with."""
+    return name.rpartition("_")[0]
 
 
 def _check_settings(settings: DaemonSettings) -> None:

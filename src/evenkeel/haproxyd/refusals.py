@@ -6,6 +6,7 @@ from aiohttp import web
 from evenkeel.core.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.credentials import TooManyTries, WrongCredentials
+from evenkeel.haproxyd.guarding import EpochTooFar, NotGuarded, OtherOwner
 from evenkeel.haproxyd.ports import InvalidChange, PartitionUnknown
 from evenkeel.haproxyd.strict import BodyRefused
 from evenkeel.haproxyd.turns import Busy
@@ -17,6 +18,9 @@ STATUS: dict[wire.RefusalCode, int] = {
     "invalid": 400,
     "not_found": 404,
     "stale_owner": 409,
+    "not_guarded": 409,
+    "too_far": 409,
+    "other_owner": 409,
     "too_large": 413,
     "failed": 500,
     "busy": 503,
@@ -52,6 +56,12 @@ def _foreseen(error: BaseException) -> wire.Refusal | None:
             return error.refusal
         case StaleOwner():
             return wire.Refusal(code="stale_owner", reason=str(error), epoch=error.seen_epoch)
+        case NotGuarded():
+            return wire.Refusal(code="not_guarded", reason=str(error), epoch=error.seen_epoch)
+        case EpochTooFar():
+            return wire.Refusal(code="too_far", reason=str(error), epoch=error.seen_epoch)
+        case OtherOwner():
+            return wire.Refusal(code="other_owner", reason=str(error))
         case InvalidChange() | BodyRefused():
             return wire.Refusal(code="invalid", reason=str(error))
         case PartitionUnknown():

@@ -1,7 +1,7 @@
 """A partition's folder. What is said to be on disk has been synced: it survives the loss of power.
 
 ========================  ============================================================================================
-``guard.json``            the newest epoch, and who the peers are; written before anything else changes
+``guard.json``            whose it is, and who the peers are; written before anything else changes
 ``held.json, held.log``   what was accepted, and changes since; the truth after a restart (:mod:`ledger`)
 ``conf/haproxy.cfg``      composed of them; ``conf/local.cfg`` leads to ``local.cfg`` while HAProxy takes that
 ``peer.pem``              what its HAProxy shows its peers (:mod:`peerkeys`)
@@ -37,9 +37,12 @@ LOG_BYTES_MAX = 4 * 1024 * 1024
 
 
 class GuardFile(Wire):
-    """``peer_port``: where this HAProxy's peers reach it; 0 if they don't."""
+    """``session_id``, ``owner`` empty: written by a version that knew none. ``peer_port``: where this HAProxy's peers
+    reach it; 0 if they don't."""
 
     epoch: int
+    session_id: str = ""
+    owner: str = ""
     peer_port: int = 0
     peers: tuple[wire.Peer, ...] = ()
 

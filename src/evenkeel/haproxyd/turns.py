@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterable
 
 from evenkeel.core.errors import EvenKeelError
-from evenkeel.haproxyd.checks import EPOCH_MAX
 from evenkeel.haproxyd.merging import Request
 
 
@@ -13,11 +12,15 @@ class Busy(EvenKeelError):
 
 
 class Pass:
-    """Changes that are being applied. ``epoch``: of the oldest owner among those who sent them."""
+    """Changes that are being applied."""
 
     def __init__(self, requests: Iterable[Request]) -> None:
-        self.epoch = min((request.change.epoch for request in requests), default=EPOCH_MAX)
+        self._owners = {(request.change.epoch, request.change.session_id) for request in requests}
         self._ended = asyncio.Event()
+
+    def is_of_another(self, epoch: int, session_id: str) -> bool:
+        """Did anybody else than this owner send any of them?"""
+        return bool(self._owners - {(epoch, session_id)})
 
     def end(self) -> None:
         """What it did is on disk."""

@@ -14,9 +14,13 @@ GET     /v1/events?after=N&wait=SECONDS                           :class:`Events
 GET     /v1/journal?after=N                                       :class:`Journal`
 ======  ==================================  ====================  ==================
 
-PUT names everything the partition is to hold; PATCH only the load balancers it changes. Both are refused with
-``stale_owner`` if the partition's guard holds a newer epoch than theirs, and move the guard up to theirs. Every error
-is an :class:`Refusal`.
+PUT names everything the partition is to hold; PATCH only the load balancers it changes. Both are taken only from the
+owner that holds the guard: of the same epoch and session, and since the daemon began its present life (``state_id``).
+They are refused with ``stale_owner`` if the guard is somebody newer's, and with ``not_guarded`` if it is nobody newer's
+and not theirs: whoever owns the partition then moves the guard, and puts everything. Every error is a
+:class:`Refusal`.
+
+An agent of the version before names no session. Its PUT moves the guard up, as POST does.
 
 Lines are HAProxy configuration as its manual has it, without indentation, every word quoted where need be by whoever
 rendered it. The daemon takes no line with a control character, and no name that is not :data:`NAME`. Files are named
@@ -140,10 +144,13 @@ class Peer(Wire):
 class Change(Wire):
     """What a partition is to hold, from the owner at ``epoch``.
 
-    ``removed``: load balancers that are to go; PATCH only. ``peers`` None: as they are.
+    ``state_id``: of the answer to the sender's move of the guard. ``removed``: load balancers that are to go; PATCH
+    only. ``peers`` None: as they are.
     """
 
     epoch: int
+    session_id: str = ""
+    state_id: str = ""
     load_balancers: tuple[LoadBalancer, ...] = ()
     removed: tuple[str, ...] = ()
     peers: tuple[Peer, ...] | None = None
@@ -171,9 +178,16 @@ class Receipt(Wire):
 
 
 class Guard(Wire):
-    """The newest epoch that a partition has seen."""
+    """Whose a partition is: the newest epoch that it has seen, and the session that had it.
+
+    ``owner``: which environment and device group; a daemon gives all partitions of a prefix to one. ``state_id``: in
+    answers, see :attr:`About.state_id`.
+    """
 
     epoch: int
+    session_id: str = ""
+    owner: str = ""
+    state_id: str = ""
 
 
 # -- what is there ----------
@@ -186,6 +200,13 @@ class About(Wire):
     daemon_version: str
     haproxy_version: str
     problem: str = ""
+    installation_id: str = ""
+    """Made with the state directory: tells this daemon from every other one, whatever its address."""
+    state_id: str = ""
+    """Made anew whenever the daemon may hold something else than it was told last: with each start, because the state
+    directory may be an older copy, and when somebody took the directory away while it ran."""
+    owners: dict[str, str] = {}
+    """Whose the partitions are, by the part of their names before the last ``_``."""
 
 
 class PartitionSummary(Wire):
@@ -209,6 +230,8 @@ class Partition(Wire):
 
     name: str
     epoch: int
+    session_id: str = ""
+    owner: str = ""
     load_balancers: tuple[LoadBalancer, ...] = ()
     """With the contents of certificate files left empty."""
     peer: Peer | None = None
@@ -258,12 +281,16 @@ class PartitionStatus(Wire):
     problem: str = ""
     notes: dict[str, str] = {}
     """:attr:`LoadBalancer.note` by load balancer id, of those that have one; also while its HAProxy does not run."""
+    digests: dict[str, str] = {}
+    """By load balancer id: of all that is held of it. Equal for equal :class:`LoadBalancer` on any daemon."""
 
 
 class Observation(Wire):
-    """Everything at once. ``event``: number of the newest event it includes."""
+    """Everything at once. ``event``: number of the newest event it includes; ``state_id``: see
+    :attr:`About.state_id`."""
 
     event: int
+    state_id: str = ""
     partitions: tuple[PartitionStatus, ...] = ()
 
 
@@ -319,6 +346,9 @@ RefusalCode = Literal[
     "invalid",  # 400: ``reason`` names field, value and what is allowed
     "not_found",  # 404
     "stale_owner",  # 409: ``epoch`` is the guard's
+    "not_guarded",  # 409: take over and put everything; ``epoch`` is the guard's, None: there is none
+    "too_far",  # 409: the guard, at ``epoch``, is not raised by so much at once
+    "other_owner",  # 409: the partitions are another device group's
     "too_large",  # 413
     "failed",  # 500: the daemon could not; ``reason`` says what
     "busy",  # 503: try again later

@@ -27,6 +27,7 @@ from evenkeel.haproxyd.httpsettings import HttpSettings
 from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.tls import CertificateFiles, make_certificates
+from tests.devices.owner import Owner
 from tests.devices.services import PROJECT
 from tests.haproxyd.world import configured_binary
 from tests.services.process import free_port
@@ -228,6 +229,10 @@ class HaproxyRig:
             device.daemon.box = next(box for box in self.boxes if box.host == device.host)  # type: ignore[attr-defined]
         self.agents.append(group)
         return group
+
+    def owner(self, **changes: Any) -> Owner:
+        """An agent that takes over where it must."""
+        return Owner(self.agent(**changes))
 
     # -- what the contract asks for
 

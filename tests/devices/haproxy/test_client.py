@@ -28,7 +28,7 @@ async def test_each_operation_is_one_request(daemon: FakeDaemon) -> None:
     client = daemon.client()
     await client.about()
     daemon.answer = json(wire.Guard(epoch=3))
-    await client.guard("dev_p", 3)
+    await client.guard("dev_p", wire.Guard(epoch=3))
     daemon.answer = json(wire.Receipt(outcomes=(), how="nothing"))
     await client.put("dev_p", CHANGE)
     await client.patch("dev_p", CHANGE)

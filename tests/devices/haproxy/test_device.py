@@ -114,7 +114,7 @@ async def test_what_cannot_be_rendered_is_not_sent_and_its_reason_told(daemon: F
 
 
 async def test_what_cannot_be_rendered_stays_as_it_is_also_in_a_complete_batch(rig: HaproxyRig) -> None:
-    agent = rig.agent()
+    agent = rig.owner()
     await agent.apply(batch(service(), service(2), service(7), complete=True))
     before = await rig.content()
     outcome = await agent.apply(batch(service(revision=2, listeners=(BAD,)), service(2), complete=True))

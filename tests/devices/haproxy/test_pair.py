@@ -28,14 +28,14 @@ def refused(outcome: PartitionOutcome) -> list[str]:
 
 
 async def test_both_get_the_same(pair: HaproxyRig) -> None:
-    outcome = await pair.agent().apply(batch(service(), complete=True))
+    outcome = await pair.owner().apply(batch(service(), complete=True))
     first, second = pair.boxes
     assert outcome.writes == 2 and not outcome.lagging and not refused(outcome)
     assert await plain(first) == await plain(second) != {}
 
 
 async def test_one_that_is_away_lags_and_catches_up(pair: HaproxyRig) -> None:
-    agent, (first, second) = pair.agent(), pair.boxes
+    agent, (first, second) = pair.owner(), pair.boxes
     await agent.apply(batch(service(), service(2), complete=True))
     await second.stop()
     outcome = await agent.apply(batch(service(members=1), gone(2)))
@@ -47,7 +47,7 @@ async def test_one_that_is_away_lags_and_catches_up(pair: HaproxyRig) -> None:
 
 
 async def test_one_that_returns_has_its_guard_moved_before_anything_else(pair: HaproxyRig) -> None:
-    (old, new), (first, second) = (pair.agent(), pair.agent()), pair.boxes
+    (old, new), (first, second) = (pair.owner(), pair.owner()), pair.boxes
     await old.apply(batch(service(), epoch=1))
     await second.stop()
     await new.take_over(PROJECT, 2, session_of(2))
@@ -62,7 +62,7 @@ async def test_one_that_returns_has_its_guard_moved_before_anything_else(pair: H
 
 
 async def test_without_any_it_is_unavailable(pair: HaproxyRig) -> None:
-    agent = pair.agent()
+    agent = pair.owner()
     for box in pair.boxes:
         await box.stop()
     with pytest.raises(DeviceUnavailable):
@@ -71,7 +71,7 @@ async def test_without_any_it_is_unavailable(pair: HaproxyRig) -> None:
 
 
 async def test_a_missing_one_is_seen_and_the_other_one_observed(pair: HaproxyRig) -> None:
-    agent, (first, second) = pair.agent(), pair.boxes
+    agent, (first, second) = pair.owner(), pair.boxes
     await agent.apply(batch(service()))
     await first.stop()
     seen = await agent.observe()
@@ -80,7 +80,7 @@ async def test_a_missing_one_is_seen_and_the_other_one_observed(pair: HaproxyRig
 
 
 async def test_they_know_each_other_after_the_first_batch(pair: HaproxyRig) -> None:
-    agent = pair.agent()
+    agent = pair.owner()
     await agent.apply(batch(one_pool(session_persistence=sticky("SOURCE_IP"))))
     shown = [box.running.partitions.show(PARTITION) for box in pair.boxes]
     assert [one.peers for one in shown] == [(shown[1].peer,), (shown[0].peer,)]
@@ -88,7 +88,7 @@ async def test_they_know_each_other_after_the_first_batch(pair: HaproxyRig) -> N
 
 
 async def test_a_client_stays_with_its_member_on_the_other_host(pair: HaproxyRig) -> None:
-    agent, (first, second) = pair.agent(), pair.boxes
+    agent, (first, second) = pair.owner(), pair.boxes
     await agent.apply(batch(one_pool(session_persistence=sticky("SOURCE_IP"))))
     table = "show table pool-1"
     await eventually(lambda: first.tell("set table pool-1 key ::ffff:192.0.2.1 data.server_id 1"))
@@ -111,7 +111,7 @@ async def test_those_that_hold_different_things_for_longer_are_not_in_step(pair:
     def unchecked(members: int) -> ServiceDefinition:
         return one_pool(members=members, monitor=None)
 
-    agent, (first, second) = pair.agent(), pair.boxes
+    agent, (first, second) = pair.owner(), pair.boxes
     await agent.apply(batch(unchecked(3), service(2), complete=True))
     await second.stop()
     await agent.apply(batch(unchecked(1)))

@@ -94,7 +94,7 @@ async def bodies(rig: HaproxyRig, count: int, *headers: str) -> set[str]:
 
 
 async def applied(rig: HaproxyRig, definition: ServiceDefinition) -> Device:
-    agent = rig.agent()
+    agent = rig.owner()
     outcome = await agent.apply(batch(definition))
     assert not [one.error for one in outcome.outcomes if one.error]
     return agent

@@ -3,7 +3,8 @@
 Promises: TLS is verified unless turned off in so many words; every answer is bounded in size and time; a request
 whose connection was found closed is sent once more, which is harmless because each of them may be repeated. Errors
 are :class:`StaleOwner`, :class:`DeviceUnavailable` (state unknown; :class:`PartitionTrouble` if only one partition's
-is) and :class:`DeviceRejected` (understood and refused). Neither they nor logs hold passwords or what was sent.
+is), :class:`GuardLost` and :class:`DeviceRejected` (understood and refused).
+Neither they nor logs hold passwords or what was sent.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ import msgspec
 import structlog
 from yarl import URL
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, EvenKeelError, StaleOwner
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, EvenKeelError, GuardLost, StaleOwner
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.reach import NoAnswer
 from evenkeel.devices.tls import device_context
@@ -35,6 +36,14 @@ ATTEMPTS_MAX = 2
 
 class PartitionTrouble(DeviceUnavailable):
     """The daemon could not do it for this partition. It is there, and the others have nothing to do with it."""
+
+
+class EpochTooFar(DeviceRejected):
+    """The partition's guard, at ``seen_epoch``, is not raised by so much at once."""
+
+    def __init__(self, device: str, reason: str, seen_epoch: int) -> None:
+        super().__init__(device, reason)
+        self.seen_epoch = seen_epoch
 
 
 class Daemon:
@@ -77,9 +86,9 @@ class Daemon:
 
     # -- what is changed
 
-    async def guard(self, partition: str, epoch: int) -> None:
-        """Move the partition's guard; the partition is made if absent."""
-        await self._write("POST", f"{partition}/guard", wire.Guard(epoch=epoch), wire.Guard, partition)
+    async def guard(self, partition: str, guard: wire.Guard) -> wire.Guard:
+        """Move the partition's guard; the partition is made if absent. Raises :class:`EpochTooFar`."""
+        return await self._write("POST", f"{partition}/guard", guard, wire.Guard, partition)
 
     async def put(self, partition: str, change: wire.Change) -> wire.Receipt:
         """Make the partition hold this and nothing else."""
@@ -214,9 +223,13 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
     reason = refusal.reason[:REASON_CHARACTERS_MAX] or f"answered {status}"
     if refusal.code == "stale_owner":
         return StaleOwner(partition, refusal.epoch)
+    if refusal.code == "not_guarded":
+        return GuardLost(host, partition, refusal.epoch)
+    if refusal.code == "too_far" and refusal.epoch is not None:
+        return EpochTooFar(host, reason, refusal.epoch)
     if refusal.code == "unauthorized":
         return DeviceUnavailable(host, f"it refuses the credentials: user {username} or its password is not accepted")
-    if refusal.code in ("invalid", "too_large", "not_found"):
+    if refusal.code in ("invalid", "too_large", "not_found", "too_far", "other_owner"):
         return DeviceRejected(host, reason)
     if refusal.code == "failed" and partition:
         return PartitionTrouble(host, reason)

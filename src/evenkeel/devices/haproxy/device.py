@@ -5,13 +5,15 @@ from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Seque
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+import msgspec
 import structlog
 
 from evenkeel.core.device import DeviceState, PartitionBatch
+from evenkeel.core.epochs import EPOCH_JUMP_MAX
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.values import Value
 from evenkeel.devices.haproxy.capacity import CapacityReader
-from evenkeel.devices.haproxy.client import Daemon, PartitionTrouble
+from evenkeel.devices.haproxy.client import Daemon, EpochTooFar, PartitionTrouble
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.observation import Reading
 from evenkeel.devices.haproxy.options import HaproxyOptions
@@ -22,6 +24,9 @@ from evenkeel.haproxyd import wire
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
+
+CLIMBS_MAX = 64
+"""Requests for one takeover, each of which raises a guard by no more than the daemon takes at once."""
 
 
 class Done(Value):
@@ -43,7 +48,10 @@ class HaproxyDevice:
         """What the daemon calls itself; empty until it was asked."""
         self.seen_event: int | None = None
         """Number of the newest event that the last observation includes; None if there was none."""
+        self._options = options
         self._capacity = CapacityReader()
+        self._lives: dict[str, str] = {}
+        """By partition that was taken over here: the daemon's life (``state_id``) then."""
 
     async def check(self) -> DeviceState:
         """Does it meet the minimum? Does not raise for the device's sake."""
@@ -60,33 +68,43 @@ class HaproxyDevice:
         async with self._reached():
             about, seen = await self.daemon.about(), await self.daemon.observation()
         self.seen_event = seen.event
-        return Reading(seen=seen, state=self._state(about))
+        state = self._state(about)
+        if self._other_owner(about):  # what it holds is not ours to speak of
+            seen = wire.Observation(event=seen.event, state_id=seen.state_id)
+        return Reading(seen=seen, state=msgspec.structs.replace(state, incarnation=seen.state_id))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """How much of it is used. Raises :class:`DeviceUnavailable`."""
         async with self._reached():
             return self._capacity.read(await self.daemon.observation(), metrics)
 
-    async def take_over(self, partition: str, epoch: int) -> None:
+    async def take_over(self, partition: str, epoch: int, session_id: str) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
+        self._lives.pop(partition, None)
+        wanted = wire.Guard(epoch=epoch, session_id=session_id, owner=self._options.owner)
         async with self._reached():
-            await self.daemon.guard(partition, epoch)
+            self._lives[partition] = (await self._climb(partition, wanted)).state_id
+
+    def forget(self, partition: str) -> None:
+        """It is somebody else's."""
+        self._lives.pop(partition, None)
 
     async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[Rendered]) -> Done:
         """Make this device's partition so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`. In a partition's
         trouble (:class:`PartitionTrouble`) the whole batch waits: no half of it would fare better."""
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
+        change = self._change(partition, batch)
         async with self._reached():
             if batch.complete:
-                return await self._put(partition, batch.epoch, wanted, problems)
+                return await self._put(partition, change, wanted, problems)
             removed = tuple(filter(_nameable, (one.load_balancer_id for one in batch.services if one.deleted)))
-            return await self._patch(partition, batch.epoch, wanted, removed)
+            return await self._patch(partition, change, wanted, removed)
 
-    async def introduce(self, partition: str, epoch: int, peers: tuple[wire.Peer, ...]) -> None:
+    async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.Peer, ...]) -> None:
         """Tell the partition's HAProxy whom it shares stick tables with."""
         async with self._reached():
-            await self.daemon.patch(partition, wire.Change(epoch=epoch, peers=peers))
+            await self.daemon.patch(partition, msgspec.structs.replace(self._change(partition, batch), peers=peers))
 
     async def watched(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work`` on this device, given up if the device is found dead meanwhile."""
@@ -111,7 +129,40 @@ class HaproxyDevice:
 
     def _state(self, about: wire.About) -> DeviceState:
         self.name = about.name
-        return DeviceState(name=self.host, reachable=True, version=about.haproxy_version, problem=about.problem)
+        return DeviceState(
+            name=self.host,
+            reachable=True,
+            version=about.haproxy_version,
+            problem=self._other_owner(about) or about.problem,
+            identity=about.installation_id,
+            incarnation=about.state_id,
+        )
+
+    def _other_owner(self, about: wire.About) -> str:
+        """Why it cannot be ours; empty when it can."""
+        owner, ours = about.owners.get(self._options.prefix, ""), self._options.owner
+        if owner in ("", ours):
+            return ""
+        return f"its partitions of the prefix {self._options.prefix} belong to {owner}; this is {ours}"
+
+    async def _climb(self, partition: str, wanted: wire.Guard) -> wire.Guard:
+        """Move the guard, in steps where the daemon has not seen the partition's owners for very long."""
+        step = wanted
+        for _ in range(CLIMBS_MAX):
+            try:
+                moved = await self.daemon.guard(partition, step)
+                if moved.epoch >= wanted.epoch:
+                    return moved
+                seen_epoch = moved.epoch
+            except EpochTooFar as error:
+                seen_epoch = error.seen_epoch
+            step = msgspec.structs.replace(wanted, epoch=min(wanted.epoch, seen_epoch + EPOCH_JUMP_MAX))
+        raise DeviceRejected(self.host, f"partition {partition}: its guard is too far behind epoch {wanted.epoch}")
+
+    def _change(self, partition: str, batch: PartitionBatch) -> wire.Change:
+        """Of nothing, under the batch's guard."""
+        state_id = self._lives.get(partition, "")
+        return wire.Change(epoch=batch.epoch, session_id=batch.session_id, state_id=state_id)
 
     @asynccontextmanager
     async def _reached(self) -> AsyncIterator[None]:
@@ -126,16 +177,16 @@ class HaproxyDevice:
             raise
 
     async def _patch(
-        self, partition: str, epoch: int, wanted: Sequence[wire.LoadBalancer], removed: Sequence[str]
+        self, partition: str, change: wire.Change, wanted: Sequence[wire.LoadBalancer], removed: Sequence[str]
     ) -> Done:
         """One request; of a batch that is refused as a whole, each half for itself, down to the one that is bad."""
-        change = wire.Change(epoch=epoch, load_balancers=tuple(wanted), removed=tuple(removed))
+        whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
         try:
-            return _done(await self.daemon.patch(partition, change))
+            return _done(await self.daemon.patch(partition, whole))
         except DeviceRejected as error:
             if len(wanted) + len(removed) <= 1:
                 return Done(errors=_all_of(wanted, removed, error.reason), wrote=False)
-        first, second = [await self._patch(partition, epoch, *half) for half in _halves(wanted, removed)]
+        first, second = [await self._patch(partition, change, *half) for half in _halves(wanted, removed)]
         return Done(
             errors={**first.errors, **second.errors},
             wrote=first.wrote or second.wrote,
@@ -143,20 +194,21 @@ class HaproxyDevice:
         )
 
     async def _put(
-        self, partition: str, epoch: int, wanted: Sequence[wire.LoadBalancer], problems: Mapping[str, str]
+        self, partition: str, change: wire.Change, wanted: Sequence[wire.LoadBalancer], problems: Mapping[str, str]
     ) -> Done:
         """All of the partition. Of those with problems it goes on holding what it holds."""
         held = await self.daemon.held(partition) if problems else ()
         kept = tuple(one for one in held if one.id in problems)
         try:
-            return _done(await self.daemon.put(partition, wire.Change(epoch=epoch, load_balancers=(*wanted, *kept))))
+            whole = msgspec.structs.replace(change, load_balancers=(*wanted, *kept))
+            return _done(await self.daemon.put(partition, whole))
         except DeviceRejected as error:
             refusal = error.reason
-        found = await self._patch(partition, epoch, wanted, ())
+        found = await self._patch(partition, change, wanted, ())
         if not found.errors:
             return Done(errors=_all_of(wanted, (), refusal), wrote=found.wrote)
         good = tuple(one for one in wanted if one.id not in found.errors)
-        done = await self._put(partition, epoch, good, {**problems, **found.errors})
+        done = await self._put(partition, change, good, {**problems, **found.errors})
         return Done(errors={**found.errors, **done.errors}, wrote=found.wrote or done.wrote, receipt=done.receipt)
 
 

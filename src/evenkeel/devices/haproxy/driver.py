@@ -3,12 +3,14 @@
 Every device of the group gets the same configuration, directly and at the same time; none copies it to another. A
 device that is out of reach is ``lagging``: it gets the whole partition when it is back, and the others do not wait
 for it (see :mod:`evenkeel.devices.reach`). The daemons verify and repair what they hold, so nothing is remembered
-here but which load balancers looked uneven at the last observation.
+here but which load balancers looked uneven at the last observation, and under which life of a daemon each partition
+was taken over: one that began anew is taken over again, and told everything.
 """
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import msgspec
 import structlog
 
 from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
@@ -54,7 +56,7 @@ class HaproxyGroup:
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
         partition = self._names.partition(project_id)
-        await on_all(self._devices, lambda device: device.take_over(partition, epoch))
+        await on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """See :meth:`evenkeel.core.ports.Device.apply`."""
@@ -62,7 +64,7 @@ class HaproxyGroup:
         rendered = tuple(render(service) for service in batch.services)
         done, lost = await on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
         if not lost:
-            await self._introduce(partition, batch.epoch, done)
+            await self._introduce(partition, batch, done)
         return PartitionOutcome(
             outcomes=tuple(_applied(rendered, done.values())),
             lagging=tuple(lost),
@@ -87,13 +89,16 @@ class HaproxyGroup:
         return fullest(done.values())
 
     def forget(self, project_id: str) -> None:
-        """Nothing is remembered of partitions."""
+        """See :meth:`evenkeel.core.ports.Device.forget`."""
+        partition = self._names.partition(project_id)
+        for device in self._devices:
+            device.forget(partition)
 
     async def close(self) -> None:
         """Disconnect from all devices."""
         await asyncio.gather(*(device.close() for device in self._devices))
 
-    async def _introduce(self, partition: str, epoch: int, done: Mapping[str, Done]) -> None:
+    async def _introduce(self, partition: str, batch: PartitionBatch, done: Mapping[str, Done]) -> None:
         """Have the devices' HAProxys know each other where they do not yet: they share their stick tables.
 
         Clients that are sent elsewhere after a fail-over are no reason to refuse a load balancer, so what fails here
@@ -109,7 +114,7 @@ class HaproxyGroup:
         if not strangers:
             return
         try:
-            _, lost = await on_all(strangers, lambda device: device.introduce(partition, epoch, wanted[device.host]))
+            _, lost = await on_all(strangers, lambda device: device.introduce(partition, batch, wanted[device.host]))
             problems: list[DeviceUnavailable | DeviceRejected] = list(lost.values())
         except (DeviceUnavailable, DeviceRejected) as error:
             problems = [error]
@@ -129,7 +134,7 @@ def _told_apart(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable
     for state, name in zip(states, names, strict=True):
         if state.reachable and not state.problem and names.count(name) > 1:
             problem = f"another device of the group calls itself {name!r} too: each daemon needs a name of its own"
-            yield DeviceState(name=state.name, reachable=True, version=state.version, problem=problem)
+            yield msgspec.structs.replace(state, problem=problem)
         else:
             yield state
 

@@ -5,6 +5,7 @@ counts. A device on which a tenant's HAProxy does not run says nothing of the pa
 or ERROR if it runs on no device.
 """
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from evenkeel.core import health
@@ -61,6 +62,8 @@ def merge(
         statuses=tuple(worst.values()),
         statistics=tuple(_statistics(readings.values(), names)),
         devices=(*(one.state for one in readings.values()), *unreachable),
+        configurations=_configurations(readings.values(), names),
+        lacking=_lacking(readings, names),
     )
 
 
@@ -200,6 +203,41 @@ def _out_of_step(uneven: Collection[Absence]) -> Iterator[ObservedStatus]:
         lacking.setdefault(absence.load_balancer_id, set()).add(absence.device)
     for load_balancer_id, devices in lacking.items():
         yield _degraded(load_balancer_id, f"not in step with the other devices: {', '.join(sorted(devices))}")
+
+
+# -- what is held
+
+
+def _configurations(readings: Iterable[Reading], names: Names) -> dict[str, str]:
+    """By load balancer: the digest that all devices have of it, or one of all that there are."""
+    found: dict[str, set[str]] = {}
+    for reading in readings:
+        for load_balancer_id, word in _digests(reading, names):
+            found.setdefault(load_balancer_id, set()).add(word)
+    return {each: _of_all(words) for each, words in found.items()}
+
+
+def _of_all(words: Collection[str]) -> str:
+    if len(words) == 1:
+        return next(iter(words))
+    return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:32]
+
+
+def _lacking(readings: Mapping[str, Reading], names: Names) -> dict[str, str]:
+    """By load balancer that one device holds: those that do not, of the ones that were reached."""
+    held = {host: {each for each, _ in _digests(reading, names)} for host, reading in readings.items()}
+    everything = frozenset[str]().union(*held.values())
+    return {
+        each: ", ".join(sorted(host for host, has in held.items() if each not in has))
+        for each in everything
+        if any(each not in has for has in held.values())
+    }
+
+
+def _digests(reading: Reading, names: Names) -> Iterator[tuple[str, str]]:
+    for partition in own_partitions(reading.seen, names):
+        for each in partition.load_balancer_ids:
+            yield each, partition.digests.get(each, "")
 
 
 # -- statistics

@@ -31,6 +31,11 @@ class HaproxyOptions(Value):
     request_timeout_seconds: float = 60.0
     """A change may have to wait for the reload of another one and for its own."""
 
+    @property
+    def owner(self) -> str:
+        """Whose a daemon's partitions are, as the daemon keeps it."""
+        return f"{self.environment}/{self.group_number}"
+
 
 OPTIONS = (
     "haproxyd_url",

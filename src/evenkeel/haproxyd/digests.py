@@ -1,0 +1,32 @@
+"""A short word for all that is held of a load balancer, so that many can be compared at little cost."""
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from evenkeel.haproxyd import wire
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+class Digests:
+    """Of what one partition holds; each is computed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[wire.LoadBalancer, str]] = {}
+
+    def of(self, held: Mapping[str, wire.LoadBalancer]) -> dict[str, str]:
+        """By id."""
+        for name, one in held.items():
+            known = self._known.get(name)
+            if known is None or known[0] is not one:
+                self._known[name] = (one, digest(one))
+        for name in self._known.keys() - held.keys():
+            del self._known[name]
+        return {name: word for name, (_, word) in self._known.items()}
+
+
+def digest(one: wire.LoadBalancer) -> str:
+    """Equal for equal load balancers."""
+    return hashlib.sha256(_ENCODER.encode(one)).hexdigest()[:32]
