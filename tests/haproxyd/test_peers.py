@@ -149,7 +149,7 @@ async def answer(peer: wire.Peer, tls: ssl.SSLContext | None) -> bytes:
 
 
 async def introduce(site: World, partition: str, *peers: wire.Peer) -> wire.Receipt:
-    return await site.partitions.change(partition, wire.Change(epoch=1, peers=peers), complete=False)
+    return await site.change(partition, complete=False, peers=peers)
 
 
 async def test_peers_of_one_partition_believe_only_each_other(tmp_path):

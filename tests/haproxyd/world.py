@@ -247,14 +247,14 @@ class World:
         return await self.partitions.guard(name, wanted)
 
     async def put(self, name: str, *load_balancers: wire.LoadBalancer, epoch: int = 1) -> wire.Receipt:
-        return await self._change(name, complete=True, epoch=epoch, load_balancers=load_balancers)
+        return await self.change(name, complete=True, epoch=epoch, load_balancers=load_balancers)
 
     async def patch(
         self, name: str, *load_balancers: wire.LoadBalancer, epoch: int = 1, removed: tuple[str, ...] = ()
     ) -> wire.Receipt:
-        return await self._change(name, complete=False, epoch=epoch, load_balancers=load_balancers, removed=removed)
+        return await self.change(name, complete=False, epoch=epoch, load_balancers=load_balancers, removed=removed)
 
-    async def _change(self, name: str, *, complete: bool, epoch: int, **fields) -> wire.Receipt:
+    async def change(self, name: str, *, complete: bool, epoch: int = 1, **fields) -> wire.Receipt:
         """As an owner does, who takes over if the guard is not its own."""
         state_id = self.partitions.identity.state_id
         change = wire.Change(epoch=epoch, session_id=session_of(epoch), state_id=state_id, **fields)
