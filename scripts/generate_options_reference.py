@@ -6,6 +6,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 from evenkeel.cmd import identity_options, options
+from evenkeel.cmd.address_options import ADDRESSES
 from evenkeel.cmd.haproxyd_options import HAPROXYD
 from evenkeel.cmd.identity_options import IDENTITY
 from evenkeel.cmd.network_options import NETWORK, NEUTRON
@@ -21,7 +22,7 @@ SECTIONS = [
     ("Every process, `[DEFAULT]`", options.COMMON),
     ("Controller, `[DEFAULT]`", options.CONTROLLER),
     ("Controller, `[database]`", options.DATABASE),
-    ("Controller, `[api]`", options.API + identity_options.API),
+    ("Controller, `[api]`", options.API + identity_options.API + ADDRESSES),
     ("Controller, `[identity]` (and oslo.policy's and Keystone's: see how-to/authentication.md)", IDENTITY),
     ("Controller, `[quotas]`", QUOTAS),
     ("Controller, `[network]`", NETWORK),

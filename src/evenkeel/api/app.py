@@ -33,6 +33,8 @@ from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.ports import ChangeSink
 from evenkeel.api.rate import UNLIMITED, RateLimit
 from evenkeel.api.routing import Operation, RouteMap
+from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
+from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.ports import Network, Store
 
@@ -103,13 +105,15 @@ def create_app(
     identity: Identity | None = None,
     policy: Policy | None = None,
     rate_limit: RateLimit = UNLIMITED,
+    addresses: AddressRules = STRICT_ADDRESSES,
     new_id: Callable[[], str] | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
 
     ``default_provider``: the environment of load balancers that name none; empty: they must. ``capabilities``: what
     each device driver can do; one that is not there is taken to do everything. ``identity`` tells who calls;
-    the default lets everybody do everything. ``policy`` tells who may do what; the default has no files. Raises
+    the default lets everybody do everything. ``policy`` tells who may do what; the default has no files.
+    ``addresses``: which ones tenants may name. Raises
     :class:`ValueError` for a route that no rule guards.
     """
     services = Services(
@@ -119,6 +123,7 @@ def create_app(
         default_provider=default_provider,
         capabilities=capabilities or {},
         limits=Limits(body_bytes=max_body_bytes, page_items=max_page_items),
+        addresses=addresses,
         new_id=new_id,
     )
     routes = (*ROUTES, document_routes(ROUTES))

@@ -11,6 +11,7 @@ from evenkeel.api.identity.caller import Headers, checked_project
 from evenkeel.api.policy.policy import Admitted
 from evenkeel.api.ports import ChangeSink
 from evenkeel.api.serving import Serving
+from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change
 from evenkeel.core.ports import Network, Store
@@ -46,12 +47,14 @@ class Services:
         default_provider: str,
         limits: Limits,
         capabilities: Mapping[str, Capabilities],
+        addresses: AddressRules = STRICT,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         self.store = store
         self.network = network
         self.default_provider = default_provider
         self.limits = limits
+        self.addresses = addresses
         self.serving = Serving(store, capabilities)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver

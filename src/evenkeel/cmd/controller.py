@@ -14,6 +14,7 @@ from sqlalchemy.engine import make_url
 from evenkeel.api.app import create_app
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import identity_options, network_options, options, quota_options
+from evenkeel.cmd.address_options import ADDRESSES, address_rules
 from evenkeel.cmd.admission import Admission, check_exposure, open_admission
 from evenkeel.cmd.capabilities import load_capabilities
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
@@ -29,6 +30,7 @@ from evenkeel.cmd.runtime import (
 from evenkeel.cmd.serving import run_serving, server_of
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.addresses import AddressRules
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
@@ -48,7 +50,7 @@ def main() -> int:
             groups={
                 None: options.COMMON + options.CONTROLLER,
                 "database": options.DATABASE,
-                "api": options.API + identity_options.API,
+                "api": options.API + identity_options.API + ADDRESSES,
                 "identity": identity_options.IDENTITY,
                 "network": network_options.NETWORK,
                 "neutron": network_options.NEUTRON,
@@ -71,6 +73,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     """Wire everything, serve until told to stop."""
     environments = [parse_environment(item) for item in conf.environments]
     admission = open_admission(conf)
+    addresses = address_rules(conf.api, "api")
     listening = listen(conf)
     stop = asyncio.Event()
     on_stop_signal(stop.set)
@@ -82,7 +85,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     store = open_store(conf.database.connection, stored)
     network = open_network(conf, store)
     bus = open_bus(conf.transport_url, name=f"controller-{new_id()[:8]}", max_message_bytes=conf.max_message_bytes)
-    serving = asyncio.create_task(serve(conf, store, bus, network, environments, admission, listening))
+    serving = asyncio.create_task(serve(conf, store, bus, network, environments, admission, addresses, listening))
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -104,6 +107,7 @@ async def serve(
     network: OpenedNetwork,
     environments: list[Environment],
     admission: Admission,
+    addresses: AddressRules,
     listening: socket.socket,
 ) -> None:
     """Start store and bus as soon as they answer, then serve until cancelled."""
@@ -128,6 +132,7 @@ async def serve(
         identity=admission.identity,
         policy=admission.policy,
         rate_limit=admission.rate_limit,
+        addresses=addresses,
     )
     tune_collector()
     server = server_of(app, conf)

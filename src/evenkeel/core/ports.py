@@ -222,9 +222,11 @@ class Network(Protocol):
         marked: VipPort | None = None,
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
+        any_address: bool = False,
     ) -> VipPlan:
         """How the VIP is to be taken. ``marked``: what a port made for it says; None: what Octavia's say.
-        ``additional``: more addresses for the same port, of other subnets of the same network.
+        ``additional``: more addresses for the same port, of other subnets of the same network. ``any_address``: an
+        operator asks, who may have an address outside the subnet's allocation range, where that is ours to say.
 
         Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
         :class:`NetworkUnavailable`. Whatever it raises, nothing stays taken.

@@ -120,7 +120,11 @@ class Cluster:
                     "default_provider": self.environment,
                 },
                 "database": {"connection": self.database},
-                "api": {"bind_port": known.rpartition(":")[2] or 0, "endpoint_file": file},
+                "api": {
+                    "bind_port": known.rpartition(":")[2] or 0,
+                    "endpoint_file": file,
+                    "allow_loopback_addresses": True,  # everything is on this machine
+                },
             },
             self._controller_options,
         )

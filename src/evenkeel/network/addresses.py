@@ -107,6 +107,19 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
     raise Invalid(f"Invalid input for field/attribute {field}. Value: '{wanted}'. The address {problem}.", code=code)
 
 
+def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
+    """Raises :class:`Invalid` for an address that the subnet gives to nobody who does not ask for it: outside its
+    allocation range are the hosts that are there already."""
+    first, last = ip_address(subnet.allocation_start), ip_address(subnet.allocation_end)
+    if int(first) <= int(wanted) <= int(last):
+        return
+    raise Invalid(
+        f"Invalid input for field/attribute {field}. Value: '{wanted}'. The address is outside the allocation range of "
+        f"subnet {subnet.id}; allowed are {first} to {last}.",
+        code="address_not_usable",
+    )
+
+
 def reserved_addresses(network: Net) -> tuple[Address, ...]:
     """Addresses of the network that no host may have: all-zeros, and for IPv4 the broadcast address."""
     if network.version == 4:

@@ -18,7 +18,7 @@ from evenkeel.core.errors import Invalid, NotFound, Unsupported
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import NO_OPTIONS, PortOptions, Segment, VipClaim, VipPort, WantedVip
 from evenkeel.core.ports import LookUp
-from evenkeel.network.addresses import Address, check_address, check_subnets, choose_subnet, parsed_address
+from evenkeel.network.addresses import Address, check_address, check_range, check_subnets, choose_subnet, parsed_address
 
 PORT_NAMESPACE = uuid.UUID("5c8b6f9e-2d5c-4c39-9a55-1f7b3a4f0c11")
 """Port ids are derived from load balancer ids: a repeated plan names the same port."""
@@ -67,6 +67,7 @@ class BuiltinNetwork:
         marked: VipPort | None = None,
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
+        any_address: bool = False,
     ) -> VipPlan:
         """How the VIP is to be taken. Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming
         the field."""
@@ -75,13 +76,13 @@ class BuiltinNetwork:
         wanted = None if address is None else parsed_address(address)
         subnet = await self._find(project_id, subnet_id, network_id, wanted)
         if wanted is not None:
-            check_address(wanted, subnet)
+            _check(wanted, subnet, "vip_address", any_address=any_address)
         port = str(uuid.uuid5(PORT_NAMESPACE, load_balancer_id))
-        more = await self._find_more(project_id, subnet, additional)
+        more = await self._find_more(project_id, subnet, additional, any_address)
         return replace(_plan(subnet, wanted, port), additional=tuple(_plan(*each, port) for each in more))
 
     async def _find_more(
-        self, project_id: str, first: Subnet, additional: Sequence[WantedVip]
+        self, project_id: str, first: Subnet, additional: Sequence[WantedVip], any_address: bool
     ) -> list[tuple[Subnet, Address | None]]:
         """The subnets and addresses of additional VIPs. Raises :class:`Invalid`, :class:`NotFound`."""
         found: list[tuple[Subnet, Address | None]] = []
@@ -91,7 +92,7 @@ class BuiltinNetwork:
         check_subnets([first, *(subnet for subnet, _ in found)])
         for subnet, wanted in found:
             if wanted is not None:
-                check_address(wanted, subnet, "additional_vips.ip_address")
+                _check(wanted, subnet, "additional_vips.ip_address", any_address=any_address)
         return found
 
     async def abandon_vip(self, plan: VipPlan) -> None:
@@ -140,6 +141,12 @@ class BuiltinNetwork:
         self._known = await self._store.subnets()
         self._read_at_seconds = self._monotonic()
         return choose_subnet(self._known, project_id, subnet_id, network_id, wanted)
+
+
+def _check(wanted: Address, subnet: Subnet, field: str, *, any_address: bool) -> None:
+    check_address(wanted, subnet, field)
+    if not any_address:
+        check_range(wanted, subnet, field)
 
 
 def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:

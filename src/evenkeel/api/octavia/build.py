@@ -116,14 +116,16 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
         pool_id=pool_id,
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
-        address=member_address("address", body.address),
+        address=member_address("address", body.address, place.addresses),
         protocol_port=body.protocol_port,
         name=body.name or "",
         admin_state_up=is_up(body.admin_state_up),
         weight=1 if body.weight is None else body.weight,
         backup=body.backup or False,
         subnet_id=body.subnet_id,
-        monitor_address=None if monitored_at is None else member_address("monitor_address", monitored_at),
+        monitor_address=(
+            None if monitored_at is None else member_address("monitor_address", monitored_at, place.addresses)
+        ),
         monitor_port=body.monitor_port,
         vnic_type=vnic_type_of(body.request_sriov),
         tags=tags_of(body.tags),

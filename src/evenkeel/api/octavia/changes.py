@@ -17,6 +17,7 @@ from evenkeel.api.octavia.rules import (
     member_address,
 )
 from evenkeel.api.octavia.tls_rules import LISTENER_TLS, POOL_TLS
+from evenkeel.core.addresses import AddressRules
 from evenkeel.core.model import HealthMonitor, Member
 from evenkeel.core.statuses import OperatingStatus
 
@@ -110,11 +111,13 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
     return changes
 
 
-def member_changes(body: change_requests.MemberChange | change_requests.MemberBatchItem) -> Changes:
+def member_changes(
+    body: change_requests.MemberChange | change_requests.MemberBatchItem, addresses: AddressRules
+) -> Changes:
     """What is to change of a member."""
     changes = given(body, MEMBER_DEFAULTS)
     if changes.get("monitor_address") is not None:
-        changes["monitor_address"] = member_address("monitor_address", changes["monitor_address"])
+        changes["monitor_address"] = member_address("monitor_address", changes["monitor_address"], addresses)
     return changes
 
 
@@ -145,7 +148,7 @@ def batch_rows(
     rows = []
     for item in items:
         check_project(item, place)
-        address = member_address("address", item.address)
+        address = member_address("address", item.address, place.addresses)
         row = here.get((address, item.protocol_port)) or Member(
             id=new_id(),
             pool_id=pool_id,
@@ -156,6 +159,6 @@ def batch_rows(
             vnic_type=vnic_type_of(item.request_sriov is True),
             operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         )
-        rows.append(structs.replace(row, **member_changes(item)))
+        rows.append(structs.replace(row, **member_changes(item, place.addresses)))
     check_members(rows)
     return tuple(rows)

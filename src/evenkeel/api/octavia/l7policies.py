@@ -25,7 +25,7 @@ async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7Po
     scope = call.caller.scope
     listener: Listener = await services.store.get(Listener, wanted.listener_id, project_id=scope)
     served = await services.serving.of(LoadBalancer, listener.load_balancer_id, scope)
-    place = Place(listener.load_balancer_id, listener.project_id)
+    place = Place(listener.load_balancer_id, listener.project_id, services.addresses)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
     accepted = await services.store.add_l7policy(rows.policy, rows.rules, new_pool=new_pool, project_id=scope)
@@ -70,7 +70,7 @@ async def create_rule(services: Services, call: Call, body: l7_requests.L7RuleNe
 async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: l7_requests.L7RuleNew) -> L7Rule:
     """Add a rule to the policy; the rule as it is then."""
     scope = call.caller.scope
-    place = Place(policy.load_balancer_id, policy.project_id)
+    place = Place(policy.load_balancer_id, policy.project_id, services.addresses)
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)
     served = await services.serving.of(LoadBalancer, policy.load_balancer_id, scope)
     served.refuse(l7rule_problems(served.table, asdict(row)))

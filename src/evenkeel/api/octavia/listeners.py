@@ -39,7 +39,7 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
     """Make a listener; the listener as it is then."""
     scope = call.caller.scope
     served = await services.serving.of(LoadBalancer, wanted.loadbalancer_id, scope)
-    place = Place(served.by.load_balancer_id, served.by.project_id)
+    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses)
     new_pools: list[NewPool] = []
     row = listener_row(
         wanted,

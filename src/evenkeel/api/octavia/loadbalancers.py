@@ -35,9 +35,16 @@ async def make_load_balancer(
     choice = await chosen_place(services, wanted)
     provider = choice.provider
     device_driver = await services.serving.device_driver_of(provider)
-    place = Place(services.new_id(), project_id)
+    place = Place(services.new_id(), project_id, services.addresses)
     marked = mark(place.load_balancer_id)
-    vip = await plan_vip(services, wanted, place, marked=marked, vnic_type=choice.vnic_type)
+    vip = await plan_vip(
+        services,
+        wanted,
+        place,
+        marked=marked,
+        vnic_type=choice.vnic_type,
+        any_address=call.caller.scope is None,
+    )
     try:
         tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
         refuse(provider, tree_problems(services.serving.table_of(device_driver), tree))

@@ -27,7 +27,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     """Add a member to the pool; the member as it is then."""
     row = member_row(
         wanted,
-        Place(pool.load_balancer_id, pool.project_id),
+        Place(pool.load_balancer_id, pool.project_id, services.addresses),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
@@ -50,7 +50,7 @@ async def change_member(
     services: Services, call: Call, pool_id: str, member_id: str, body: change_requests.MemberChange
 ) -> Member:
     """Change a member of the pool; the member as it is then."""
-    changes = member_changes(body)
+    changes = member_changes(body, services.addresses)
     if needs_check(changes):
         served = await services.serving.of(Member, member_id, call.caller.scope)
         served.refuse(member_problems(served.table, changes))
@@ -65,7 +65,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     rows = batch_rows(
         body.members,
         await everything(services, MEMBERS, pool.id),
-        Place(pool.load_balancer_id, pool.project_id),
+        Place(pool.load_balancer_id, pool.project_id, services.addresses),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,

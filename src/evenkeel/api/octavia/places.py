@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from msgspec import UnsetType
 
 from evenkeel.api.errors import unknown_input
+from evenkeel.core.addresses import AddressRules
 from evenkeel.core.model import VnicType
 
 NewId = Callable[[], str]
@@ -13,10 +14,11 @@ T = TypeVar("T", bound=str)
 
 
 class Place(NamedTuple):
-    """Where a new object belongs."""
+    """Where a new object belongs, and where its servers may be."""
 
     load_balancer_id: str
     project_id: str
+    addresses: AddressRules
 
 
 class HasProject(Protocol):

@@ -34,7 +34,7 @@ async def create(services: Services, call: Call, body: requests.PoolNewBody) -> 
 async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) -> Pool:
     """Make a pool with what is in it; the pool as it is then."""
     served, listener = await _place_of(services, call, wanted)
-    place = Place(served.by.load_balancer_id, served.by.project_id)
+    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses)
     rows = pool_rows(wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id)
     check_new_pool(served, rows, None if listener is None else listener.protocol)
     accepted = await services.store.add_pool(
@@ -139,7 +139,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     """Make a pool's health monitor; the monitor as it is then."""
     scope = call.caller.scope
     pool: Pool = await services.store.get(Pool, wanted.pool_id, project_id=scope)
-    place = Place(pool.load_balancer_id, pool.project_id)
+    place = Place(pool.load_balancer_id, pool.project_id, services.addresses)
     check_monitored(pool.protocol, wanted.type)
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
     served = await services.serving.of(LoadBalancer, pool.load_balancer_id, scope)

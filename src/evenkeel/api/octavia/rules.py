@@ -10,6 +10,7 @@ from typing import Any
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia.tls_rules import check_listener_tls, check_pool_tls
+from evenkeel.core.addresses import ALLOWED_WORDS, AddressRules
 from evenkeel.core.capabilities import TLS_INSERT_HEADERS
 from evenkeel.core.errors import Conflict, Invalid
 from evenkeel.core.model import (
@@ -49,13 +50,24 @@ def checked_address(field: str, value: str) -> str:
     return normal
 
 
-def member_address(field: str, value: str) -> str:
-    """The address of a server: one that a connection can be made to."""
+def member_address(field: str, value: str, addresses: AddressRules) -> str:
+    """The address of a server: one that a device may make a connection to."""
     normal = checked_address(field, value)
-    address = ip_address(normal)
-    if address.is_unspecified or address.is_multicast:
-        raise unknown_input(field, value, "Value should be a unicast address.")
+    if problem := addresses.member_problem(normal):
+        raise _not_allowed(field, value, problem)
     return normal
+
+
+def wanted_vip(field: str, value: str, addresses: AddressRules) -> str:
+    """An address asked for as a VIP: one that a device may listen at."""
+    normal = checked_address(field, value)
+    if problem := addresses.vip_problem(normal):
+        raise _not_allowed(field, value, problem)
+    return normal
+
+
+def _not_allowed(field: str, value: str, problem: str) -> Invalid:
+    return unknown_input(field, value, f"Value should be {ALLOWED_WORDS}; {problem}.")
 
 
 _CIDR_RULE = "Value should be an IPv4 or IPv6 network as CIDR."

@@ -7,7 +7,8 @@ from evenkeel.api.context import Services
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia.places import Place, each_once
 from evenkeel.api.octavia.requests import AdditionalVip, LoadBalancerNew
-from evenkeel.api.octavia.rules import checked_address
+from evenkeel.api.octavia.rules import wanted_vip
+from evenkeel.core.addresses import AddressRules
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.model import LoadBalancer
@@ -15,9 +16,10 @@ from evenkeel.core.network import NO_OPTIONS, PortOptions, VipPort, WantedVip
 
 
 async def plan_vip(
-    services: Services, wanted: LoadBalancerNew, place: Place, *, marked: VipPort, vnic_type: str
+    services: Services, wanted: LoadBalancerNew, place: Place, *, marked: VipPort, vnic_type: str, any_address: bool
 ) -> VipPlan:
-    """How the VIPs are to be taken. Raises :class:`Invalid`, also for what is not there: a part of the body names it,
+    """How the VIPs are to be taken; ``any_address``: also outside a subnet's allocation range. Raises
+    :class:`Invalid`, also for what is not there: a part of the body names it,
     not the path; and as :meth:`evenkeel.core.ports.Network.plan_vip`."""
     address = wanted.vip_address
     options = PortOptions(
@@ -26,33 +28,48 @@ async def plan_vip(
         vnic_type=vnic_type,
     )
     try:
-        return await services.network.plan_vip(
+        plan = await services.network.plan_vip(
             project_id=place.project_id,
             load_balancer_id=place.load_balancer_id,
             subnet_id=wanted.vip_subnet_id,
             network_id=wanted.vip_network_id,
             port_id=wanted.vip_port_id,
-            address=None if address is None else checked_address("vip_address", address),
+            address=None if address is None else wanted_vip("vip_address", address, services.addresses),
             marked=marked,
-            additional=[_wanted(each, wanted.vip_port_id) for each in wanted.additional_vips or ()],
+            additional=[_wanted(each, wanted.vip_port_id, services.addresses) for each in wanted.additional_vips or ()],
             options=options,
+            any_address=any_address,
         )
     except NotFound as error:
         raise _invalid(error) from error
+    return await checked_plan(services, plan, "vip_address")
+
+
+async def checked_plan(services: Services, plan: VipPlan, field: str) -> VipPlan:
+    """The plan. Raises :class:`Invalid`, and what was taken is given back, if the network service names an address
+    that no device may listen at: a tenant's own port or subnet may have any."""
+    try:
+        for each in (plan, *plan.additional):
+            if each.address is not None:
+                wanted_vip(field, each.address, services.addresses)
+    except Invalid:
+        await services.network.abandon_vip(plan)
+        raise
+    return plan
 
 
 def _invalid(error: NotFound) -> Invalid:
     return Invalid(str(error), code=f"{error.kind.lower().replace(' ', '_')}_not_found")
 
 
-def _wanted(each: AdditionalVip, vip_port_id: str | None) -> WantedVip:
+def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRules) -> WantedVip:
     """Raises :class:`Invalid` for a port of its own: as in Octavia all addresses are on one."""
     if each.port_id is not None and each.port_id != vip_port_id:
         raise unknown_input("additional_vips.port_id", each.port_id, "Value should be vip_port_id, or absent.")
     address = each.ip_address
     return WantedVip(
         subnet_id=each.subnet_id,
-        address=None if address is None else checked_address("additional_vips.ip_address", address),
+        address=None if address is None else wanted_vip("additional_vips.ip_address", address, addresses),
     )
 
 

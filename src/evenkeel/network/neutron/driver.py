@@ -91,6 +91,7 @@ class NeutronNetwork:
         marked: VipPort | None = None,
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
+        any_address: bool = False,
     ) -> VipPlan:
         """Takes the port and with it the addresses; it is made here, before the load balancer is stored."""
         wanted = None if address is None else parsed_address(address)

@@ -10,7 +10,8 @@ from evenkeel.api.neutron.v1.lists import VIPS, one
 from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChangeBody, V1VipNew, V1VipNewBody
 from evenkeel.api.octavia.places import is_up, project_of
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import check_pool, checked_address
+from evenkeel.api.octavia.rules import check_pool, wanted_vip
+from evenkeel.api.octavia.vips import checked_plan
 from evenkeel.api.serving import Served
 from evenkeel.core.capabilities import listener_problems, pair_problems, pool_problems
 from evenkeel.core.control import Change, VipPlan
@@ -81,7 +82,7 @@ async def _stored(
     services: Services, call: Call, wanted: V1VipNew, row: Listener, persistence: SessionPersistence | None
 ) -> Change:
     """The vip as an accepted change; what was taken for it is given back if it is not."""
-    plan = await _planned(services, wanted, row)
+    plan = await _planned(services, call, wanted, row)
     try:
         return await services.store.add_vip(row, plan, persistence, project_id=call.caller.scope)
     except Exception:
@@ -89,20 +90,22 @@ async def _stored(
         raise
 
 
-async def _planned(services: Services, wanted: V1VipNew, row: Listener) -> VipPlan:
+async def _planned(services: Services, call: Call, wanted: V1VipNew, row: Listener) -> VipPlan:
     address = wanted.address or None
     try:
-        return await services.network.plan_vip(
+        plan = await services.network.plan_vip(
             project_id=row.project_id,
             load_balancer_id=row.id,  # the VIP is held under the vip's id, as a load balancer may have several in turn
             subnet_id=wanted.subnet_id,
             network_id=None,
             port_id=None,
-            address=None if address is None else checked_address("address", address),
+            address=None if address is None else wanted_vip("address", address, services.addresses),
             marked=lbaas_v1_port(row.id),
+            any_address=call.caller.scope is None,
         )
     except NotFound as error:
         raise Invalid(str(error), code="subnet_not_found") from error
+    return await checked_plan(services, plan, "address")
 
 
 async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answer:

@@ -1,0 +1,37 @@
+"""Which addresses tenants may name: the same options for the APIs, the daemon beside HAProxy and the agents of
+BIG-IPs, each of which asks for itself."""
+
+from typing import Any
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.core.addresses import AddressRules, parsed_networks
+
+log = structlog.get_logger(__name__)
+
+ADDRESSES = [
+    cfg.BoolOpt(
+        "allow_loopback_addresses",
+        default=False,
+        help="Let members, monitors and VIPs be loopback addresses. For demonstrations only: tenants reach whatever "
+        "listens on the loopback of the devices' hosts.",
+    ),
+    cfg.ListOpt(
+        "denied_member_networks",
+        default=[],
+        help="Networks (CIDR) that members and monitors may not be in, such as the management network and a cloud's "
+        "metadata addresses.",
+    ),
+]
+
+
+def address_rules(section: Any, name: str) -> AddressRules:
+    """The rules of a section called ``name``. Raises :class:`ValueError` naming the option."""
+    if section.allow_loopback_addresses:
+        log.warning("tenants may use loopback addresses; not for production", option=f"{name}.allow_loopback_addresses")
+    try:
+        denied = parsed_networks(section.denied_member_networks)
+    except ValueError as error:
+        raise ValueError(f"{name}.denied_member_networks: {error}") from None
+    return AddressRules(allow_loopback=section.allow_loopback_addresses, denied_networks=denied)

@@ -1,0 +1,132 @@
+"""Which addresses a tenant may name: those a device connects to (members, monitors) and those it listens at (VIPs).
+
+A device connects from inside: what it reaches over its loopback or its own link (operators' APIs, its management, a
+cloud's metadata service) may trust it without asking. So those are refused, in whatever form they are written. One
+rule for the APIs, the drivers and HAProxy's daemon, none of which trusts another to have asked. Pure; what only a
+host knows about itself (its own addresses) its daemon adds.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from evenkeel.core.values import Value
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+ALLOWED_WORDS = "a unicast address that is neither loopback nor link-local"
+
+_NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
+"""RFC 6052 and RFC 8215; the IPv4 address is in the last 32 bits."""
+_COMPATIBLE = IPv6Network("::/96")
+_UNICAST6 = (IPv6Network("2000::/3"), IPv6Network("fc00::/7"))
+"""Global and unique local: all that is routed of IPv6 (RFC 4291, RFC 4193)."""
+_THIS_NETWORK4 = IPv4Network("0.0.0.0/8")
+"""Linux connects to its own host for these."""
+_RESERVED4 = IPv4Network("240.0.0.0/4")
+"""With the broadcast address (RFC 1112, RFC 919)."""
+
+
+class AddressRules(Value):
+    """``allow_loopback``: for demonstrations and tests, whose servers are on the device's own host.
+    ``denied_networks``: where members and monitors may not be besides."""
+
+    allow_loopback: bool = False
+    denied_networks: tuple[Network, ...] = ()
+
+    def member_problem(self, text: str) -> str:
+        """Why no device may connect to that address; empty if it may."""
+        return _member_problem(self, text)
+
+    def vip_problem(self, text: str) -> str:
+        """Why no device may listen at that address; empty if it may."""
+        return _vip_problem(self, text)
+
+
+STRICT = AddressRules()
+"""Where nobody says otherwise."""
+
+
+def parsed_address(text: str) -> Address:
+    """The address. Raises :class:`ValueError`, also for a zone: it means nothing on another host."""
+    if "%" in text:
+        raise ValueError(f"{text[:64]!r} has a zone")
+    return ip_address(text)
+
+
+def parsed_networks(texts: Iterable[str]) -> tuple[Network, ...]:
+    """An operator's list. Raises :class:`ValueError` naming the one that is no network."""
+    return tuple(_network(text.strip()) for text in texts)
+
+
+def _network(text: str) -> Network:
+    try:
+        return ip_network(text)
+    except ValueError:
+        raise ValueError(f"{text!r}: a network like 10.0.0.0/8 or fd00::/8 is allowed, host bits zero") from None
+
+
+@lru_cache(maxsize=8192)
+def _member_problem(rules: AddressRules, text: str) -> str:
+    if problem := _vip_problem(rules, text):
+        return problem
+    address = parsed_address(text)
+    for each in (address, *_embedded(address)):
+        for network in rules.denied_networks:
+            if each in network:
+                return f"it is in {network}, which the operator has closed to members"
+    return ""
+
+
+@lru_cache(maxsize=8192)
+def _vip_problem(rules: AddressRules, text: str) -> str:
+    try:
+        address = parsed_address(text)
+    except ValueError:
+        return "it is no IPv4 or IPv6 address"
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return "it is an IPv4 address in IPv6's form; write the IPv4 address"
+    if kind := _kind(address):
+        return "" if rules.allow_loopback and address.is_loopback else f"it is {kind}"
+    for inner in _embedded(address):
+        if kind := _kind(inner):
+            return f"it holds {inner}, which is {kind}"
+    return ""
+
+
+def _kind(address: Address) -> str:
+    """What the address is, if it is none that is routed to one host; else empty."""
+    for name, is_it in (
+        ("unspecified", address.is_unspecified),
+        ("loopback", address.is_loopback),
+        ("link-local", address.is_link_local),
+        ("multicast", address.is_multicast),
+    ):
+        if is_it:
+            return name
+    return _reserved4(address) if isinstance(address, IPv4Address) else _reserved6(address)
+
+
+def _reserved4(address: IPv4Address) -> str:
+    if address in _THIS_NETWORK4:
+        return "of this host's own network"
+    return "broadcast or reserved" if address in _RESERVED4 else ""
+
+
+def _reserved6(address: IPv6Address) -> str:
+    if address in _COMPATIBLE:
+        return "an IPv4-compatible address"
+    return "" if any(address in network for network in (*_UNICAST6, *_NAT64)) else "reserved"
+
+
+def _embedded(address: Address) -> Iterator[IPv4Address]:
+    """IPv4 addresses that a gateway or tunnel would make of it."""
+    if isinstance(address, IPv4Address):
+        return
+    if address.sixtofour is not None:
+        yield address.sixtofour
+    if address.teredo is not None:
+        yield from address.teredo
+    if any(address in network for network in _NAT64):
+        yield IPv4Address(int(address) & 0xFFFFFFFF)
