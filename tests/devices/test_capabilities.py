@@ -34,7 +34,7 @@ MORE = Vip(address="10.1.0.3", subnet_id="s2", network_id="n", port_id="p")
 
 
 def by_bigip(service: ServiceDefinition) -> str:
-    return render_bigip(service, Names("dev", prefix="dev")).problem
+    return render_bigip(service, Names("dev", prefix="dev", group=1)).problem
 
 
 def by_haproxy(service: ServiceDefinition) -> str:

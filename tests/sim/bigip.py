@@ -150,7 +150,7 @@ class BigIpSite:
         self.boxes = [BigBox(name, emulator, self) for name in names]
         for box in self.boxes:
             box.device.transactions._random = random.Random(rng.random())
-        self._names = Names(environment=ENVIRONMENT, prefix=ENVIRONMENT)
+        self._names = Names(environment=ENVIRONMENT, prefix=ENVIRONMENT, group=1)
 
     def options(self, host: str) -> BigIpOptions:
         return BigIpOptions(
@@ -219,11 +219,16 @@ class BigIpSite:
         status, body, done = box.execute(*request)
         if done and commits:
             self._committed(process, box, commands)
-        elif done and method != "GET" and not headers.get(TRANSACTION_HEADER) and not path.startswith(FREE):
+        elif done and method != "GET" and not headers.get(TRANSACTION_HEADER) and not self._free(path, raw):
             self.watch.violation(f"{box.name}: {process.name} wrote without a guard: {method} {path}")
         if self.effects.fault("device answer lost", self.lose / 4):
             raise Lost
         return status, body
+
+    def _free(self, path: str, raw: bytes) -> bool:
+        """Is it something that may be written without a guard?"""
+        claim = self._names.device_claim
+        return path.startswith(FREE) or (DATA_GROUP in path and (path.endswith(claim) or f'"{claim}"'.encode() in raw))
 
     def _committed(self, process: Process, box: BigBox, commands: Sequence[Any]) -> None:
         guards = [guard for command in commands if (guard := _guard_of(command)) is not None]

@@ -113,9 +113,9 @@ class BigIpRig:
         self.agents.append(open_group(options, environment=environment, group_number=group_number, host=host))
         return self.agents[-1]
 
-    def owner(self, *, environment: str = ENVIRONMENT, **changes: str) -> Owner:
+    def owner(self, *, environment: str = ENVIRONMENT, group_number: int = 1, **changes: str) -> Owner:
         """An agent's driver, as the worker of a shard drives it."""
-        return Owner(self.agent(environment=environment, **changes))
+        return Owner(self.agent(environment=environment, group_number=group_number, **changes))
 
     def counts(self, device: str = "bigip-1") -> dict[str, int]:
         """Requests since the last call: reads (statistics included) and writes."""

@@ -156,7 +156,7 @@ async def test_a_partition_of_another_environment_is_left_alone(rig: BigIpRig) -
     await rig.owner(environment="dev").apply(batch(service()))
     content = await rig.content()
     other = rig.owner(environment="dev_a", prefix="dev")
-    with pytest.raises(DeviceRejected, match="environment dev"):
+    with pytest.raises(DeviceRejected, match="belongs to device group dev/1; this is device group dev_a/1"):
         await other.apply(batch(service(2), epoch=9, complete=True))
     assert await rig.content() == content
 
@@ -195,11 +195,11 @@ async def test_every_batch_names_the_guard_first(rig: BigIpRig) -> None:
     assert {entry["user_agent"] for entry in commits} == {"evenkeel-agent/host-1"}
 
 
-async def test_nothing_else_is_written_outside_transactions_than_the_partition(rig: BigIpRig) -> None:
+async def test_nothing_else_is_written_outside_transactions_than_the_claim_and_the_partition(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(), epoch=3, complete=True))
     direct = [entry["path"] for entry in rig.emulator.write_log.entries(after=0) if entry["event"] == "write"]
-    assert direct == ["/mgmt/tm/auth/partition"]
+    assert direct == ["/mgmt/tm/ltm/data-group/internal", "/mgmt/tm/auth/partition"]
 
 
 async def test_an_object_that_bears_another_environments_mark_is_a_problem_and_stays(rig: BigIpRig) -> None:

@@ -23,7 +23,7 @@ from evenkeel.devices.bigip.plan import Plan, after, node_of, plan
 from evenkeel.devices.bigip.render import render
 from tests.devices.services import gone, listener, member, monitor, pool, service
 
-NAMES = Names(environment="dev", prefix="dev")
+NAMES = Names(environment="dev", prefix="dev", group=1)
 PARTITION = "dev_a3f1c2"
 
 
@@ -253,7 +253,7 @@ def test_an_object_that_lost_its_mark_is_ours_by_its_name_as_long_as_it_is_wante
         key=key, attributes={**observed[key].attributes, "description": ""}, members=observed[key].members
     )
     (only,) = planned(observed, service()).operations
-    assert dict(only.body) == {"description": "evenkeel:dev:pool:lb-1:pool-1"}
+    assert dict(only.body) == {"description": "evenkeel:dev/1:pool:lb-1:pool-1"}
 
 
 def test_a_node_with_a_description_is_somebodys() -> None:

@@ -11,7 +11,7 @@ from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render import render
 from tests.devices.services import gone, listener, member, monitor, pool, service
 
-NAMES = Names(environment="dev", prefix="dev")
+NAMES = Names(environment="dev", prefix="dev", group=1)
 PART = "/dev_a3f1c2"
 
 
@@ -43,20 +43,20 @@ def test_a_usual_http_load_balancer() -> None:
             "timeUntilUp": 5,
             "send": "GET / HTTP/1.0\\r\\n\\r\\n",
             "recv": "HTTP/1\\.[01] (200)",
-            "description": "evenkeel:dev:monitor:lb-1:monitor-1",
+            "description": "evenkeel:dev/1:monitor:lb-1:monitor-1",
         },
         "ltm/virtual-address dev_lb-1": {
             "address": "10.1.0.2",
             "mask": "255.255.255.255",
             "autoDelete": "false",
             "enabled": "yes",
-            "description": "evenkeel:dev:loadbalancer:lb-1:lb-1",
+            "description": "evenkeel:dev/1:loadbalancer:lb-1:lb-1",
         },
         "ltm/pool dev_pool-1": {
             "loadBalancingMode": "round-robin",
             "minActiveMembers": 0,
             "monitor": f"{PART}/dev_monitor-1",
-            "description": "evenkeel:dev:pool:lb-1:pool-1",
+            "description": "evenkeel:dev/1:pool:lb-1:pool-1",
         },
         "ltm/virtual dev_listener-1": {
             "destination": f"{PART}/dev_lb-1:80",
@@ -72,7 +72,7 @@ def test_a_usual_http_load_balancer() -> None:
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": 0,
             "enabled": True,
-            "description": "evenkeel:dev:listener:lb-1:listener-1",
+            "description": "evenkeel:dev/1:listener:lb-1:listener-1",
         },
     }
     (only,) = found["ltm/pool dev_pool-1"].members
@@ -83,7 +83,7 @@ def test_a_usual_http_load_balancer() -> None:
         "priorityGroup": 0,
         "session": "user-enabled",
         "state": "user-up",
-        "description": "evenkeel:dev:member:lb-1:member-1-1",
+        "description": "evenkeel:dev/1:member:lb-1:member-1-1",
     }
 
 

@@ -23,19 +23,33 @@ from evenkeel.devices.bigip.requirements import cluster_problems, module_problem
 
 @given(*(st.text(alphabet="abc-_.1", min_size=1, max_size=10) for _ in range(4)))
 def test_a_mark_is_read_as_it_was_written(environment: str, kind: str, balancer: str, object_id: str) -> None:
-    mark = Mark(environment=environment, kind=kind, load_balancer_id=balancer, object_id=object_id)
-    assert parse_mark(mark.text()) == mark
+    for group in (None, 1, 27):
+        mark = Mark(environment=environment, group=group, kind=kind, load_balancer_id=balancer, object_id=object_id)
+        assert parse_mark(mark.text()) == mark
+
+
+def test_marks_of_other_groups_and_odd_ones_are_not_ours() -> None:
+    names = Names(environment="dev", prefix="dev", group=2)
+    for place, ours in {
+        "dev": True,
+        "dev/2": True,
+        "dev/1": False,
+        "dev/": False,
+        "dev/x": False,
+        "d/2": False,
+    }.items():
+        assert (names.own(f"evenkeel:{place}:pool:lb") is not None) == ours
 
 
 @given(st.none() | st.integers() | st.text())
 def test_any_other_description_is_no_mark_of_ours(description: object) -> None:
-    if not str(description).startswith("evenkeel:dev:"):
-        assert Names(environment="dev", prefix="dev").own(description) is None
+    if not str(description).startswith(("evenkeel:dev:", "evenkeel:dev/1:")):
+        assert Names(environment="dev", prefix="dev", group=1).own(description) is None
 
 
 @given(st.text(max_size=80))
 def test_a_project_id_cannot_leave_its_partitions_name(project: str) -> None:
-    name = Names(environment="dev", prefix="dev").partition(project)
+    name = Names(environment="dev", prefix="dev", group=1).partition(project)
     assert name.startswith("dev_") and name.isascii() and not set(name) & set("/~%?# \\\"'") and len(name) <= 70
 
 
@@ -50,7 +64,7 @@ def test_guards_are_told_by_their_names() -> None:
 def test_environments_that_cannot_be_part_of_a_name_are_refused() -> None:
     for odd in ("", "a b", "a/b", "a:b"):
         with pytest.raises(ValueError, match="environment"):
-            Names(environment=odd, prefix="dev")
+            Names(environment=odd, prefix="dev", group=1)
 
 
 # -- forms
@@ -133,7 +147,7 @@ MINE = guard_of(5, "session-5")
     ],
 )
 def test_a_takeover_is_a_compare_and_set(guards: Guards, expected: list[str]) -> None:
-    commands = takeover_commands(guards, "P", MINE, Names(environment="dev", prefix="dev"), "host")
+    commands = takeover_commands(guards, "P", MINE, Names(environment="dev", prefix="dev", group=1), "host")
     found = [f"{one.method} {one.body.get('name') or one.path.rpartition('~')[2]}" for one in commands]
     assert [text.replace(MINE.name, "MINE") for text in found] == expected
 

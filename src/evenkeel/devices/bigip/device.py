@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.devices.bigip import guard, observation, requirements
+from evenkeel.devices.bigip import claim, guard, observation, requirements
 from evenkeel.devices.bigip.capacity import CapacityReader
 from evenkeel.devices.bigip.icontrol import IControl
 from evenkeel.devices.bigip.naming import Guard, Names, guard_of
@@ -40,13 +41,17 @@ class BigIpDevice:
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
         self._saving: asyncio.Task[None] | None = None
+        self._claim: claim.Claim | None = None
+        self._claim_turn = asyncio.Lock()
+        self._claimed = False
+        """It was ours when we looked last, and was not out of reach since."""
         self._capacity = CapacityReader(self.icontrol)
 
     async def check(self) -> DeviceState:
         """Does it meet the minimum? Does not raise for the device's sake."""
         try:
             await self.reach.confirm()
-            return await self.watched(requirements.look(self.icontrol, self._options.ha_type))
+            return await self.watched(self._checked())
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
 
@@ -54,7 +59,8 @@ class BigIpDevice:
         """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
         try:
             await self.reach.confirm()
-            return await observation.read(self.icontrol)
+            reading = await observation.read(self.icontrol)
+            return replace(reading, state=await self._claimed_state(reading.state))
         except DeviceUnavailable as error:
             self.lost(error)
             raise
@@ -80,6 +86,8 @@ class BigIpDevice:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         mine = guard_of(epoch, session_id)
         async with self._alone(project_id) as partition:
+            if not self._claimed:
+                await self._look_at_claim()
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
 
@@ -110,6 +118,7 @@ class BigIpDevice:
     def lost(self, error: DeviceUnavailable) -> None:
         """It was out of reach: whatever is remembered may have changed."""
         self._views.clear()
+        self._claimed = False
         if self.reach.doubt is None:
             log.warning("device out of reach", device=self.host, reason=str(error))
         self.reach.doubt = error
@@ -123,6 +132,34 @@ class BigIpDevice:
                     await self._save()
         await self.reach.close()
         await self.icontrol.close()
+
+    # -- whose it is
+
+    async def _checked(self) -> DeviceState:
+        state = await requirements.look(self.icontrol, self._options.ha_type)
+        return state if state.problem else await self._claimed_state(state)
+
+    async def _claimed_state(self, state: DeviceState) -> DeviceState:
+        """The state with what the claim tells. Raises :class:`DeviceUnavailable`."""
+        try:
+            found = await self._look_at_claim()
+        except DeviceRejected as error:
+            return replace(state, problem=error.reason)
+        return replace(state, incarnation=found.lineage)
+
+    async def _look_at_claim(self, *, saved: bool = False) -> claim.Claim:
+        """Raises :class:`DeviceRejected` if the device is somebody else's, :class:`DeviceUnavailable`."""
+        async with self._claim_turn:
+            self._claimed = False
+            before = self._claim
+            self._claim = found = await claim.look(self.icontrol, self._names, before)
+            self._claimed = True
+            if saved:
+                self._claim = found = await claim.count_save(self.icontrol, self._names, found)
+        if before is not None and before.lineage != found.lineage:
+            log.warning("device may have lost what it was told: it restarted or was restored", device=self.host)
+            self._views.clear()
+        return found
 
     # -- how
 
@@ -166,7 +203,7 @@ class BigIpDevice:
         Raises :class:`DeviceRejected`: nobody would ever remove what is in the old one.
         """
         former = self._names.former_partition(project_id)
-        if former and (await read_guards(self.icontrol, former)).environment == self._names.environment:
+        if former and any(map(self._names.owns, (await read_guards(self.icontrol, former)).marks)):
             reason = f"an earlier version made partition {former} for this tenant, whose partition is now {partition}"
             raise DeviceRejected(self.host, f"{reason}; remove {former} from the device, and it is built anew")
 
@@ -196,3 +233,5 @@ class BigIpDevice:
             timeout_seconds=self._options.commit_timeout_seconds,
         )
         log.info("configuration saved", device=self.host)
+        with contextlib.suppress(DeviceUnavailable, DeviceRejected):  # the next save counts too
+            await self._look_at_claim(saved=True)

@@ -33,7 +33,9 @@ class BigIpGroup:
 
     def __init__(self, options: BigIpOptions) -> None:
         self._options = options
-        self._names = Names(environment=options.environment, prefix=options.prefix or options.environment)
+        self._names = Names(
+            environment=options.environment, prefix=options.prefix or options.environment, group=options.group_number
+        )
         tls = client_context(options)
         self._devices = tuple(BigIpDevice(host, options, self._names, tls) for host in options.hosts)
         self._uneven: frozenset[observation.Absence] = frozenset()

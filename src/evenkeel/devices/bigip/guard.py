@@ -55,7 +55,8 @@ async def take_over(
     """Make ``mine`` the only guard. True: the partition is new, so there is nothing in it.
 
     Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch,
-    :class:`DeviceRejected` if the partition belongs to another environment, :class:`DeviceUnavailable`.
+    :class:`DeviceRejected` if the partition belongs to another environment or device group,
+    :class:`DeviceUnavailable`.
     """
     # A shard at its first epoch most likely has no partition yet, and making one tells as much as reading.
     new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
@@ -91,8 +92,8 @@ async def take_over(
 
 def check(guards: Guards, partition: str, mine: Guard, names: Names, host: str) -> None:
     """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may rule the partition."""
-    if guards.environment not in ("", names.environment):
-        raise DeviceRejected(host, f"partition {partition} belongs to environment {guards.environment}")
+    if strangers := [mark for mark in guards.marks if not names.owns(mark)]:
+        raise DeviceRejected(host, f"partition {partition} belongs to {strangers[0].owner}; this is {names.place}")
     rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)
     if (guards.newest or 0) > mine.epoch or any(guard != mine for guard in rivals):
         raise StaleOwner(partition, guards.newest)
@@ -104,6 +105,10 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: Names,
     if not guards.held and guards.sentinel:
         old.append(GUARD)
     commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
+    if guards.held and guards.former_sentinel:
+        # It tells agents of earlier versions, which do not know the guards of today, that it is not theirs.
+        body = {"description": names.mark("guard")}
+        commands.append(Command(method="PATCH", path=_item(partition, GUARD), body=body))
     if mine in guards.held:
         return [touch(partition, mine, owner), *commands]
     commands.append(_create(partition, mine.name, names, records(mine.epoch, owner)))

@@ -1,7 +1,9 @@
 """What our objects are called and how we know them again.
 
-A name says which object it is, the *mark* in ``description`` says whose. Ownership is decided by the whole mark
-and never by the beginning of a name, so that an environment ``dev`` cannot touch what belongs to ``dev_a``.
+A name says which object it is, the *mark* in ``description`` says whose: of which device group of which environment.
+Ownership is decided by the whole mark and never by the beginning of a name, so that an environment ``dev`` cannot touch
+what belongs to ``dev_a``, nor device group 2 of ``dev`` what belongs to group 1. Marks of earlier versions name no
+group; they are of whichever group of the environment the device and the partition are.
 Nothing here does I/O.
 """
 
@@ -13,25 +15,36 @@ from evenkeel.core.values import Value
 
 GUARD = "evenkeel_guard"
 """Name of the sentinel; a guard is called ``evenkeel_guard_<epoch>_<digest of the owner's session>``."""
+CLAIM = "evenkeel_owner"
 COMMON = "Common"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 _PLAIN_BEFORE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_GROUP = re.compile(r"[0-9]{1,9}")
 _GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?")
 
 
 class Mark(Value):
-    """Who owns an object: environment, kind and load balancer; ``object_id`` is the id of what it stands for."""
+    """Who owns an object: device group, kind and load balancer; ``object_id`` is the id of what it stands for."""
 
     environment: str
     kind: str
     load_balancer_id: str = ""
     object_id: str = ""
+    group: int | None = None
+    """None: written by a version that did not tell the groups of an environment apart."""
+
+    @property
+    def owner(self) -> str:
+        """Whose it is, for people."""
+        if self.group is None:
+            return f"environment {self.environment}"
+        return f"device group {self.environment}/{self.group}"
 
     def text(self) -> str:
         """The mark as kept in ``description``."""
-        fields = (self.environment, self.kind, self.load_balancer_id, self.object_id)
-        return ":".join(("evenkeel", *fields)).rstrip(":")
+        place = self.environment if self.group is None else f"{self.environment}/{self.group}"
+        return ":".join(("evenkeel", place, self.kind, self.load_balancer_id, self.object_id)).rstrip(":")
 
 
 def parse_mark(description: object) -> Mark | None:
@@ -40,14 +53,22 @@ def parse_mark(description: object) -> Mark | None:
     if not 3 <= len(fields) <= 5 or fields[0] != "evenkeel" or not fields[1] or not fields[2]:
         return None
     fields += [""] * (5 - len(fields))
-    return Mark(environment=fields[1], kind=fields[2], load_balancer_id=fields[3], object_id=fields[4])
+    environment, group = _place(fields[1])
+    return Mark(environment=environment, group=group, kind=fields[2], load_balancer_id=fields[3], object_id=fields[4])
+
+
+def _place(text: str) -> tuple[str, int | None]:
+    """Environment and group; what is not of this form is an environment that is nobody's here."""
+    environment, _, group = text.partition("/")
+    return (environment, int(group)) if _GROUP.fullmatch(group) else (text, None)
 
 
 class Names(Value):
-    """How one environment names things. Raises :class:`ValueError` where the environment cannot be part of a name."""
+    """How one device group names things. Raises :class:`ValueError` where its environment cannot be part of a name."""
 
     environment: str
     prefix: str
+    group: int
 
     def __post_init__(self) -> None:
         for what, text in (("environment", self.environment), ("prefix", self.prefix)):
@@ -78,13 +99,31 @@ class Names(Value):
     def mark(self, kind: str, load_balancer_id: str = "", object_id: str = "") -> str:
         """The description of an object of ours."""
         return Mark(
-            environment=self.environment, kind=kind, load_balancer_id=load_balancer_id, object_id=object_id
+            environment=self.environment,
+            group=self.group,
+            kind=kind,
+            load_balancer_id=load_balancer_id,
+            object_id=object_id,
         ).text()
 
+    @property
+    def place(self) -> str:
+        """The device group, for people."""
+        return f"device group {self.environment}/{self.group}"
+
+    @property
+    def device_claim(self) -> str:
+        """The name of the data group in /Common that says whose the device is."""
+        return f"{CLAIM}_{self.environment}"
+
+    def owns(self, mark: Mark | None) -> bool:
+        """Is it this device group's?"""
+        return mark is not None and mark.environment == self.environment and mark.group in (None, self.group)
+
     def own(self, description: object) -> Mark | None:
-        """The mark, if it is this environment's."""
+        """The mark, if it is this device group's."""
         mark = parse_mark(description)
-        return mark if mark is not None and mark.environment == self.environment else None
+        return mark if self.owns(mark) else None
 
 
 def plain(text: str) -> str:

@@ -15,7 +15,7 @@ from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.naming import Mark, Names, parse_mark
+from evenkeel.devices.bigip.naming import Mark, Names
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import subcollection
 from evenkeel.devices.bigip.requirements import device_state
@@ -200,7 +200,7 @@ def connections(reading: Reading, names: Names) -> dict[str, ListenerStatistics]
     owners = {
         scalar(item.get("fullPath")): mark.object_id
         for item in reading.virtuals
-        if (mark := parse_mark(item.get("description"))) and mark.environment == names.environment
+        if (mark := names.own(item.get("description")))
     }
     found = {}
     for address, entry in reading.statistics.items():

@@ -31,8 +31,10 @@ class Guards(Value):
 
     held: tuple[Guard, ...] = ()
     sentinel: bool = False
-    environment: str = ""
-    """The environment in a guard's mark; empty if there is none."""
+    marks: tuple[Mark, ...] = ()
+    """Whose they are, sentinel included, as far as they bear marks."""
+    former_sentinel: bool = False
+    """The sentinel was made by a version that did not tell groups apart."""
 
     @property
     def believed(self) -> tuple[Guard, ...]:
@@ -60,13 +62,15 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     groups = {
         str(item.get("name")): item for item in items if item.get("partition") == partition and not item.get("subPath")
     }
-    guards = [guard for name in groups if (guard := parse_guard(name)) is not None]
-    names = (*(guard.name for guard in guards), GUARD)
-    marks = [parse_mark(groups[name].get("description")) for name in names if name in groups]
+    found = (guard for name in groups if (guard := parse_guard(name)) is not None)
+    guards = sorted(found, key=lambda guard: (guard.epoch, guard.session))
+    names = (*(guard.name for guard in guards if plausible(guard.epoch)), GUARD)
+    marks = {name: mark for name in names if name in groups and (mark := mark_of(groups[name])) is not None}
     return Guards(
-        held=tuple(sorted(guards, key=lambda guard: (guard.epoch, guard.session))),
+        held=tuple(guards),
         sentinel=GUARD in groups,
-        environment=next((mark.environment for mark in marks if mark), ""),
+        marks=tuple(marks.values()),
+        former_sentinel=GUARD in marks and marks[GUARD].group is None,
     )
 
 

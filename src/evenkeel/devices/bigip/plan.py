@@ -2,7 +2,7 @@
 
 Only attributes that we set are compared, in canonical form, so a plan for what is already so is empty. An object
 is changed because its name is one we want, and removed only for our mark. Objects of one load balancer are never
-left half planned: if one of them belongs to another environment, all of it is a problem.
+left half planned: if one of them belongs to somebody else, all of it is a problem.
 
 Nodes carry no mark: the device makes them for members, which saves a request each. One is removed with the last
 member that used it, if it looks exactly as the device makes them.
@@ -81,15 +81,15 @@ def plan(observed: Observed, rendered: Iterable[Rendered], *, partition: str, na
 def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str, names: Names) -> str:
     for item in objects:
         seen = observed.get(item.key)
-        if seen and seen.mark and seen.mark.environment != names.environment:
-            return f"/{partition}/{item.key.name} belongs to environment {seen.mark.environment}"
+        if seen and seen.mark and not names.owns(seen.mark):
+            return f"/{partition}/{item.key.name} belongs to {seen.mark.owner}"
     return ""
 
 
 def _own(seen: ObservedObject, names: Names) -> str:
     """The load balancer that an object of ours belongs to."""
     mark = seen.mark
-    return mark.load_balancer_id if mark and mark.environment == names.environment else ""
+    return mark.load_balancer_id if mark and names.owns(mark) else ""
 
 
 def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[Operation]:

@@ -45,6 +45,7 @@ async def look(device: IControl, ha_type: HaType) -> DeviceState:
         version=state.version,
         failover_state=state.failover_state,
         problem="; ".join(problems),
+        identity=state.identity,
     )
 
 
@@ -56,7 +57,14 @@ def device_state(host: str, devices: Iterable[Item]) -> DeviceState:
         reachable=True,
         version=str(own.get("version", "")),
         failover_state=str(own.get("failoverState", "")),
+        identity=_identity(own),
     )
+
+
+def _identity(own: Item) -> str:
+    """The chassis' serial number and the first hardware address: guests of one chassis share the former."""
+    parts = [str(own.get(name, "")).strip() for name in ("chassisId", "baseMac")]
+    return "/".join(parts) if parts[0] else ""
 
 
 def version_of(text: str) -> tuple[int, ...]:
