@@ -37,6 +37,8 @@ class Steering(Protocol):
 
     def restore(self, device: str, name: str) -> None: ...
 
+    def wipe(self, device: str) -> None: ...
+
 
 class ControlServer:
     def __init__(self, emulator: Steering) -> None:
@@ -74,6 +76,7 @@ class ControlServer:
             ("POST", "/members", self._member),
             ("POST", "/snapshot", self._snapshot),
             ("POST", "/restore", self._restore),
+            ("POST", "/wipe", self._wipe),
         ]
 
     async def _status(self, request: web.Request) -> Any:
@@ -140,6 +143,10 @@ class ControlServer:
     async def _restore(self, request: web.Request) -> Any:
         body = await _body(request)
         self._emulator.restore(body["device"], body["name"])
+        return {}
+
+    async def _wipe(self, request: web.Request) -> Any:
+        self._emulator.wipe((await _body(request))["device"])
         return {}
 
 

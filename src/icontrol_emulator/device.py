@@ -44,8 +44,10 @@ class Device:
     def __init__(
         self, name: str, registry: Registry, clock: Callable[[], float], status: StatusSource,
         peers: list[str], users: Mapping[str, str], open_transactions_max: int,
+        serial_of: Callable[[str], str] = "emulated-{}".format,
     ) -> None:  # fmt: skip
         self.name = name
+        self.serial = serial_of(name)
         self.url = ""
         self.clock = clock
         self.failover_state = ACTIVE
@@ -53,11 +55,12 @@ class Device:
         self.boots = 0
         self.changed_listeners: list[Callable[[ChangeSet], None]] = []
         self.engine = Engine(registry, clock, status, self._changed)
-        install(self.engine, name, peers, users)
+        install(self.engine, name, peers, users, serial_of)
         self.renderer = Renderer(self.engine)
         self.tokens = TokenBook(clock)
         self.transactions = TransactionBook(clock, open_transactions_max)
-        self.saved: Snapshot = self.engine.store.snapshot()
+        self.factory: Snapshot = self.engine.store.snapshot()
+        self.saved: Snapshot = self.factory
         self.snapshots: dict[str, Snapshot] = {}
         self.files: dict[str, bytearray] = {}
         self.tasks: dict[int, Task] = {}
@@ -84,6 +87,11 @@ class Device:
         store.restore(snapshot)
         store.next_generation()
         self._changed(store.commit())
+
+    def replace(self, snapshot: Snapshot) -> None:
+        """As loading an archive does: what it boots from becomes the snapshot too."""
+        self.saved = snapshot
+        self.load(snapshot)
 
     def keep_file(self, name: str, data: bytes, offset: int) -> bytearray:
         """Store a chunk of an upload; the oldest files make room."""

@@ -7,6 +7,7 @@ import contextlib
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -74,7 +75,9 @@ class Emulator:
         planes = DataPlane.family(names, carry=data_plane, monitor_scale=monitor_scale, clock=clock)
         for name in names:
             peers = [other for other in names if other != name] if ha == "pair" else []
-            device = Device(name, registry, clock, planes[name].status, peers, users, open_transactions_max)
+            device = Device(
+                name, registry, clock, planes[name].status, peers, users, open_transactions_max, self._serial
+            )
             planes[name].attach(device)
             built.append(device)
         self._planes = planes
@@ -209,7 +212,17 @@ class Emulator:
 
     def restore(self, device: str, name: str) -> None:
         target = self.devices[device]
-        target.load(target.snapshots[name])
+        target.replace(target.snapshots[name])
+
+    def wipe(self, device: str) -> None:
+        """As a device that was replaced, or reset to what it left the factory with."""
+        target = self.devices[device]
+        target.forget_sessions()
+        target.replace(target.factory)
+
+    def _serial(self, device: str) -> str:
+        """One for each device, also of other emulators; it stays with the state directory."""
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._state_dir}/{device}"))
 
     def _roles_changed(self, was_active: str | None) -> None:
         """Listening sockets go straight from the old active device to the new one."""

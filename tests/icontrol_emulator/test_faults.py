@@ -139,6 +139,31 @@ async def test_old_backup_is_restored(device: Client, emulator: Emulator) -> Non
     assert (await control(emulator, "POST", "/restore", {"device": "bigip-1", "name": "none"}))[0] == 404
 
 
+async def test_a_restored_or_wiped_device_boots_as_such(device: Client, emulator: Emulator) -> None:
+    await device.post("ltm/pool", {"name": "old", "partition": "P"})
+    await control(emulator, "POST", "/snapshot", {"device": "bigip-1", "name": "old"})
+    await device.post("ltm/pool", {"name": "new", "partition": "P"})
+    await device.post("sys/config", {"command": "save"})
+    for way, left in ((("/restore", {"name": "old"}), ["/P/old"]), (("/wipe", {}), [])):
+        path, body = way
+        assert (await control(emulator, "POST", path, {"device": "bigip-1", **body}))[0] == 200
+        assert emulator.devices["bigip-1"].objects("ltm/pool", "P") == left
+        await emulator.reboot("bigip-1", seconds=0)
+        await eventually(lambda: emulator.devices["bigip-1"].failover_state == "active")
+        assert emulator.devices["bigip-1"].objects("ltm/pool", "P") == left
+    assert (await control(emulator, "POST", "/wipe", {"device": "none"}))[0] == 404
+
+
+async def test_each_device_has_a_serial_number_of_its_own() -> None:
+    def serials(emulator: Emulator) -> set[str]:
+        return {device.serial for device in emulator.devices.values()}
+
+    first, second = (Emulator(["a", "b"], data_plane=False) for _ in range(2))
+    assert len(serials(first) | serials(second)) == 4
+    again = [Emulator(["a"], data_plane=False, state_dir="/nonexistent") for _ in range(2)]
+    assert len(serials(again[0]) | serials(again[1])) == 1
+
+
 async def test_control_api_for_faults(emulator: Emulator, device: Client) -> None:
     status, added = await control(emulator, "POST", "/faults", {"kind": "busy", "method": "POST"})
     assert status == 200

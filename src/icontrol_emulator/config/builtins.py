@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from icontrol_emulator.config import references
@@ -53,18 +53,20 @@ class Installer:
         return draft.key
 
 
-def install(engine: Engine, device: str, peers: list[str], users: Mapping[str, str]) -> None:
-    """Fill an empty store; `peers` are the other devices of the pair."""
+def install(
+    engine: Engine, device: str, peers: list[str], users: Mapping[str, str], serial_of: Callable[[str], str]
+) -> None:
+    """Fill an empty store; `peers` are the other devices of the pair, `serial_of` tells a device's serial number."""
     engine.store.begin()
     installer = Installer(engine)
-    _install_cluster(installer, device, peers)
+    _install_cluster(installer, device, peers, serial_of)
     _install_system(installer, engine, device, users)
     _install_ltm(installer, engine)
     _install_net(installer)
     engine.store.commit()
 
 
-def _install_cluster(put: Installer, device: str, peers: list[str]) -> None:
+def _install_cluster(put: Installer, device: str, peers: list[str], serial_of: Callable[[str], str]) -> None:
     everyone = sorted([device, *peers])
     put.put("sys/folder", "/", {"deviceGroup": "none"})
     put.put("sys/folder", "/Common", {"description": "Common folder"})
@@ -75,7 +77,7 @@ def _install_cluster(put: Installer, device: str, peers: list[str]) -> None:
         props = {
             "hostname": f"{name}.localdomain", "managementIp": f"192.0.2.{index + 11}",
             "baseMac": f"fa:16:3e:00:00:{index + 1:02x}",
-            "chassisId": f"emulated-{name}", "selfDevice": "true" if name == device else "false",
+            "chassisId": serial_of(name), "selfDevice": "true" if name == device else "false",
         }  # fmt: skip
         put.put("cm/device", f"/Common/{name}", props)
     trust = put.put("cm/device-group", "/Common/device_trust_group", {"autoSync": "enabled", "type": "sync-only"})

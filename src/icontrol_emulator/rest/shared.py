@@ -93,7 +93,7 @@ def _upload(device: Device, call: Call, name: str) -> Reply:
 
 def _device_info(device: Device) -> dict[str, Any]:
     return {
-        "hostname": f"{device.name}.localdomain", "machineId": f"emulated-{device.name}", "product": "BIG-IP",
+        "hostname": f"{device.name}.localdomain", "machineId": device.serial, "product": "BIG-IP",
         "version": device.renderer.version, "build": "0.0.18", "edition": "Point Release 2",
         "platformMarketingName": "BIG-IP Virtual Edition", "managementAddress": "127.0.0.1",
         "kind": "shared:resolver:device-groups:deviceinfostate",

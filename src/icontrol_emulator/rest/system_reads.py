@@ -69,7 +69,7 @@ def _license(device: Device, cluster: Cluster) -> Entries:
 
 
 def _hardware(device: Device, cluster: Cluster) -> Entries:
-    versions = {"bigipChassisSerialNum": f"emulated-{device.name}", "platform": "Z100", "name": "cpus"}
+    versions = {"bigipChassisSerialNum": device.serial, "platform": "Z100", "name": "cpus"}
     return {
         f"{BASE}/sys/hardware/platform": {"nestedStats": {"entries": {f"{BASE}/sys/hardware/platform/0": nested(
             {"baseMac": "fa:16:3e:00:00:01", "biosRev": "", "marketingName": "BIG-IP Virtual Edition"})}}},
