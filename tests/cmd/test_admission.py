@@ -1,37 +1,19 @@
 """Who is let in by configuration, and a real server with TLS that tells who is at the other end."""
 
-import asyncio
-import contextlib
 import ssl
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
-import trustme
 from structlog.testing import capture_logs
 
-from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.identity.none import NoIdentity
 from evenkeel.api.identity.password_file import PasswordFile
-from evenkeel.cmd import identity_options, options
 from evenkeel.cmd.admission import check_exposure, open_admission
-from evenkeel.cmd.serving import server_of
-from evenkeel.network.builtin import BuiltinNetwork
-from evenkeel.store.sql_store import open_store
-from tests.api.client import Sink
-from tests.waiting import eventually
+from tests.cmd.apiserver import Certificates, load, serving
 
 ALICE = {"X-User-Id": "alice", "X-Project-Id": "p1", "X-Roles": "member"}
-
-
-def load(folder: Path, text: str) -> Any:
-    file = folder / "controller.ini"
-    file.write_text(text)
-    groups = {"api": options.API + identity_options.API, "identity": identity_options.IDENTITY}
-    return options.load("controller", ["--config-file", str(file)], groups=groups)
 
 
 def test_the_kind_of_identity_is_configured(tmp_path: Path) -> None:
@@ -92,54 +74,6 @@ def test_passwords_in_clear_are_warned_of(tmp_path: Path) -> None:
 # -- a real server
 
 
-class Certificates:
-    """An authority, a server's certificate and clients'."""
-
-    def __init__(self, folder: Path) -> None:
-        self._ca, self._other = trustme.CA(), trustme.CA()
-        self.ca, self.cert, self.key = (folder / name for name in ("ca.pem", "cert.pem", "key.pem"))
-        leaf = self._ca.issue_cert("127.0.0.1")
-        self._ca.cert_pem.write_to_path(self.ca)
-        leaf.private_key_pem.write_to_path(self.key)
-        leaf.cert_chain_pems[0].write_to_path(self.cert)
-
-    def client(self, name: str | None, *, known: bool = True) -> ssl.SSLContext:
-        """A client's side, with a certificate for ``name``, by a known authority or another."""
-        context = ssl.create_default_context()
-        self._ca.configure_trust(context)
-        if name is not None:
-            (self._ca if known else self._other).issue_cert(name).configure_cert(context)
-        return context
-
-
-@contextlib.asynccontextmanager
-async def serving(folder: Path, text: str) -> AsyncIterator[str]:
-    """A server as configured; its host and port."""
-    conf = load(folder, text)
-    store = open_store(f"sqlite:///{folder / 'api.db'}")
-    await store.start()
-    admission = open_admission(conf)
-    app = create_app(
-        store=store,
-        network=BuiltinNetwork(store),
-        driver=Sink(),
-        default_provider="dev",
-        identity=admission.identity,
-        policy=admission.policy,
-    )
-    server = server_of(app, conf)
-    server.config.port = 0
-    task = asyncio.create_task(server.serve())
-    try:
-        await eventually(lambda: server.started or task.done())
-        host, port = server.servers[0].sockets[0].getsockname()[:2]
-        yield f"{host}:{port}"
-    finally:
-        server.should_exit = True
-        await task
-        await store.close()
-
-
 async def status(url: str, headers: dict[str, str], context: ssl.SSLContext | bool = True) -> int:
     async with aiohttp.ClientSession() as session, session.get(url, headers=headers, ssl=context) as answer:
         return answer.status
@@ -153,7 +87,7 @@ async def test_with_mutual_tls_only_the_gateway_speaks_for_others(tmp_path: Path
     text = (
         f"{GATEWAY}[api]\nssl_cert_file = {files.cert}\nssl_key_file = {files.key}\nssl_client_ca_file = {files.ca}\n"
     )
-    async with serving(tmp_path, text) as address:
+    async with serving(tmp_path, text) as (address, _):
         url = f"https://{address}/v2/lbaas/pools"
         assert await status(url, ALICE, files.client("gateway.example")) == 200
         assert await status(url, {}, files.client("gateway.example")) == 401
@@ -165,7 +99,7 @@ async def test_with_mutual_tls_only_the_gateway_speaks_for_others(tmp_path: Path
 
 
 async def test_what_proxies_say_of_the_client_makes_nobody_trusted_or_distrusted(tmp_path: Path) -> None:
-    async with serving(tmp_path, "[identity]\nkind = trusted_headers\n") as address:
+    async with serving(tmp_path, "[identity]\nkind = trusted_headers\n") as (address, _):
         url = f"http://{address}/v2/lbaas/pools"
         assert await status(url, ALICE) == 200
         assert await status(url, {**ALICE, "X-Forwarded-For": "192.0.2.7"}) == 200
@@ -174,5 +108,5 @@ async def test_what_proxies_say_of_the_client_makes_nobody_trusted_or_distrusted
 async def test_https_is_served_without_client_certificates(tmp_path: Path) -> None:
     files = Certificates(tmp_path)
     text = f"[api]\nssl_cert_file = {files.cert}\nssl_key_file = {files.key}\n"
-    async with serving(tmp_path, text) as address:
+    async with serving(tmp_path, text) as (address, _):
         assert await status(f"https://{address}/v2/lbaas/pools", {}, files.client(None)) == 200

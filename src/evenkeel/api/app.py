@@ -31,6 +31,7 @@ from evenkeel.api.operators.routes import OPERATOR_ROUTES
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.ports import ChangeSink
+from evenkeel.api.protocol import CONNECTION
 from evenkeel.api.rate import UNLIMITED, RateLimit
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
@@ -69,6 +70,9 @@ class Door:
     async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
         """The caller, let in. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
         caller = await self._identity.identify(headers, scope)
+        connection = scope["state"].get(CONNECTION)
+        if connection is not None:
+            connection.known()
         self._rate_limit.take(caller.project_id)
         return self._policy.admit(rule, caller)
 

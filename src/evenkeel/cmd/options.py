@@ -65,6 +65,34 @@ API = [
         help="Refuse writes to a load balancer that is not ACTIVE, and to all of it, with 409, as Octavia does.",
     ),
     cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest request body taken, bytes."),
+    cfg.IntOpt(
+        "max_header_bytes", default=64 * 1024, min=4096, help="Largest request header taken, bytes; at most 100 lines."
+    ),
+    cfg.FloatOpt(
+        "header_seconds",
+        default=10.0,
+        min=0.1,
+        help="Seconds for a TLS handshake, and again for the header of a request, to arrive as a whole.",
+    ),
+    cfg.IntOpt(
+        "connections_max",
+        default=1000,
+        min=16,
+        help="Connections held at once; at most what the limit of open files allows, less 192. A new one closes the "
+        "oldest on which nobody has logged in.",
+    ),
+    cfg.IntOpt(
+        "connections_per_address_max",
+        default=100,
+        min=0,
+        help="Of those, from one address (of IPv6: one /64 network), unless it is one of proxies; 0: no limit.",
+    ),
+    cfg.ListOpt(
+        "proxies",
+        default=["127.0.0.0/8", "::1"],
+        help="Addresses and networks of load balancers in front of the API: without a limit of connections of their "
+        "own, and believed what X-Forwarded-For and X-Forwarded-Proto say.",
+    ),
 ]
 
 AGENT = [

@@ -1,7 +1,9 @@
-"""The HTTP server: uvicorn, with TLS if asked for, which tells the API who is at the other end of the connection."""
+"""The HTTP server: uvicorn with our accepting and our limits, with TLS if asked for."""
 
 import asyncio
 import contextlib
+import resource
+import socket
 import ssl
 from collections.abc import Coroutine, Iterator
 from typing import Any
@@ -9,13 +11,20 @@ from typing import Any
 import uvicorn
 import uvloop
 from oslo_config import cfg
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from evenkeel.api.identity.caller import PEER, Peer
+from evenkeel.api.protocol import BoundedProtocol, HttpLimits
+from evenkeel.serving.accepting import Acceptor, fitting
+from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
+from evenkeel.serving.peers import networks
+from evenkeel.serving.tally import Tally
 
 KEEP_ALIVE_SECONDS = 75
 """An idle connection is kept for so long: longer than gateways and clients keep theirs, which would else send on one
 that is just being closed."""
+
+STOP_SECONDS = 5
+"""For requests under way when the process stops."""
+OPEN_FILES_WANTED = 65_536
 
 
 def run_serving(main: Coroutine[Any, Any, None]) -> None:
@@ -24,62 +33,82 @@ def run_serving(main: Coroutine[Any, Any, None]) -> None:
         runner.run(main)
 
 
-class PeerProtocol(HttpToolsProtocol):
-    """Leaves the peer in each request's state: the scope's ``client`` is what proxies' headers say it is."""
-
-    _peer = Peer()
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See who it is."""
-        super().connection_made(transport)
-        self._peer = peer_of(transport)
-
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        super().on_message_begin()
-        self.scope["state"][PEER] = self._peer
-
-
-def peer_of(transport: asyncio.BaseTransport) -> Peer:
-    """The other end of a connection. ``peercert`` is empty unless the certificate was verified."""
-    address = transport.get_extra_info("peername")
-    certificate = transport.get_extra_info("peercert")
-    return Peer(
-        host=str(address[0]) if isinstance(address, tuple) and address else "",
-        certificate_names=tuple(names_of(certificate)) if certificate else None,
-    )
-
-
-def names_of(certificate: dict[str, Any]) -> Iterator[str]:
-    """The host names in a certificate; its common name only if there are none, as RFC 6125 has it."""
-    found = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
-    if not found:
-        found = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
-    yield from found
-
-
 class Server(uvicorn.Server):
-    """uvicorn without its own signal handling: the process decides when to stop."""
+    """uvicorn without its own signal handling, because the process decides when to stop, and with our own accepting."""
+
+    def __init__(self, config: uvicorn.Config, connections: Connections, limits: HttpLimits, tally: Tally) -> None:
+        super().__init__(config)
+        self._connections = connections
+        self._limits = limits
+        self._tally = tally
+        self._acceptor: Acceptor | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave the signals alone."""
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take connections from the one socket there is."""
+        await self.lifespan.startup()
+        self.servers = []
+        assert sockets
+        (listening,) = sockets
+        self._acceptor = Acceptor(
+            listening,
+            self._connections,
+            self._protocol,
+            tls=self.config.ssl,
+            handshake_seconds=self._limits.header_seconds,
+        )
+        self._acceptor.start()
+        self.started = True
+
+    def _protocol(self, connection: Connection) -> BoundedProtocol:
+        protocol = BoundedProtocol(self.config, self.server_state, self.lifespan.state)
+        protocol.limits, protocol.connection, protocol.tally = self._limits, connection, self._tally
+        return protocol
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more; end what is under way if that is soon."""
+        if self._acceptor is not None:
+            self._acceptor.close()
+        await super().shutdown(sockets)
+
 
 def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
-    """The server that ``[api]`` describes."""
+    """The server that ``[api]`` describes. Raises :class:`ValueError`."""
+    shared = networks(conf.api.proxies, "api.proxies")
     config = uvicorn.Config(
         app,
         access_log=False,
         log_level="warning",
         lifespan="off",
-        http=PeerProtocol,
+        http=BoundedProtocol,
         ws="none",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        forwarded_allow_ips=[str(network) for network in shared],
         **_tls(conf),
     )
-    return Server(config)
+    tally = Tally("api")
+    limits = ConnectionLimits(
+        connections_max=fitting(conf.api.connections_max, open_files_max()),
+        per_address_max=conf.api.connections_per_address_max,
+        shared=shared,
+    )
+    http = HttpLimits(header_bytes_max=conf.api.max_header_bytes, header_seconds=conf.api.header_seconds)
+    return Server(config, Connections(limits, tally.add), http, tally)
+
+
+def open_files_max() -> int:
+    """How many files this process may open: as many as the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES_WANTED)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return OPEN_FILES_WANTED if soft == resource.RLIM_INFINITY else soft
 
 
 def check_tls(conf: cfg.ConfigOpts) -> None:

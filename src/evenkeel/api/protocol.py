@@ -1,0 +1,255 @@
+"""uvicorn's HTTP protocol, with the limits that it has none for.
+
+uvicorn (0.54, over httptools) bounds neither a request's header nor the time that it may take, keeps what is half sent
+for ever, queues pipelined requests without end, and waits for ever for clients that do not read. All this costs nobody
+a login, so it is bounded here, before anything of the request is looked into. The body is bounded by
+:mod:`evenkeel.api.bodies`, whose reader asks for it; what nobody asked for is bounded here too.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from evenkeel.api.answers import fault
+from evenkeel.api.identity.caller import PEER, Peer
+from evenkeel.core.values import Value
+from evenkeel.serving.connections import Connection
+from evenkeel.serving.tally import Tally
+
+CONNECTION = "connection"
+"""Where the :class:`Connection` of a request is in the scope's ``state``."""
+FEED_BYTES = 16 * 1024
+"""What the parser gets at once: so much more than its limit a header may be before it is noticed."""
+PIPELINED_MAX = 16
+"""Requests on a connection that wait for the answer to the one before."""
+
+
+class HttpLimits(Value):
+    """How much a request may be, and how long it may take."""
+
+    target_bytes_max: int = 16 * 1024
+    """Path and query."""
+    header_bytes_max: int = 64 * 1024
+    """Names and values, with the request line."""
+    headers_max: int = 100
+    header_seconds: float = 10.0
+    """From the beginning of a connection, or of a further request on it, to the end of the request's header."""
+    unread_bytes_max: int = 1024 * 1024
+    unread_seconds: float = 5.0
+    """What is still taken of a body after the answer to it: who closes at once takes the answer back."""
+    write_seconds: float = 30.0
+    """For the client to take some of an answer."""
+
+
+class _TooMuch(Exception):
+    """The request is over a limit; the connection has been told."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """A connection to the API. Set :attr:`limits`, :attr:`connection` and :attr:`tally` before it is made."""
+
+    limits = HttpLimits()
+    connection: Connection
+    tally: Tally
+
+    _peer = Peer()
+    _in_header = False
+    """A request's header has begun, and not ended."""
+    _in_body = False
+    """The header has ended, the body has not."""
+    _refusal: tuple[int, str] | None = None
+    _header_bytes = 0
+    _fed_bytes = 0
+    _unread_left: int | None = None
+    """After an answer that did not wait for its request's end."""
+    _header_timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+
+    # -- the connection
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin: see who it is, and wait for a request."""
+        super().connection_made(transport)
+        self._peer = peer_of(transport)
+        self.connection.close = transport.abort
+        self._expect_header()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self.connection.release()
+        self._unset_keepalive_if_required()
+        self._stop(self._header_timer, self._unread_timer, self._write_timer)
+        super().connection_lost(exc)
+
+    def _stop(self, *timers: asyncio.TimerHandle | None) -> None:
+        for timer in timers:
+            if timer is not None:
+                timer.cancel()
+
+    # -- reading
+
+    def data_received(self, data: bytes) -> None:
+        """Parse some more, unless it is over a limit."""
+        for begin in range(0, len(data), FEED_BYTES):
+            if self.transport.is_closing() or self.parser is None:
+                return
+            self._feed(data[begin : begin + FEED_BYTES] if len(data) > FEED_BYTES else data)
+
+    def _feed(self, data: bytes) -> None:
+        if self._unread_left is not None:
+            self._unread_left -= len(data)
+            if self._unread_left < 0:
+                self.transport.close()
+                return
+        self._fed_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # nothing is upgraded here: the request is answered as if it had not been asked for
+        except httptools.HttpParserError:
+            self._refuse(*(self._refusal or (400, "Invalid HTTP request.")))
+            return
+        if self._in_header:
+            self._unset_keepalive_if_required()
+            if self._fed_bytes > self.limits.header_bytes_max + FEED_BYTES:
+                self._refuse(431, self._header_too_large())
+            elif self._header_timer is None:
+                self._expect_header()
+        elif self._in_body:
+            self._unset_keepalive_if_required()
+
+    def _expect_header(self) -> None:
+        self._header_timer = self.loop.call_later(self.limits.header_seconds, self._header_is_late)
+
+    def _header_is_late(self) -> None:
+        self._refuse(408, f"The request's header did not arrive within {self.limits.header_seconds:g} seconds.")
+
+    def _refuse(self, status: int, text: str) -> None:
+        """Answer, unless an answer is under way, and close."""
+        self.tally.add(f"{status} {text}", self.connection.address)
+        if self.transport.is_closing():
+            return
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.transport.abort()
+            return
+        body = fault(status, text).body or b""
+        head = (b"content-type: application/json", b"content-length: %d" % len(body), b"connection: close", b"", body)
+        self.transport.write(STATUS_LINE[status] + b"\r\n".join(head))
+        self.transport.close()
+
+    def _header_too_large(self) -> str:
+        return f"The request's header is larger than the limit of {self.limits.header_bytes_max} bytes."
+
+    # -- what the parser finds
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        state = self.scope["state"]
+        state[PEER] = self._peer
+        state[CONNECTION] = self.connection
+        self._in_header = True
+        self._header_bytes = self._fed_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        """Some of the request's target."""
+        super().on_url(url)
+        limit = self.limits.target_bytes_max
+        if len(self.url) > limit:
+            self._too_much(414, f"The request's path and query are longer than the limit of {limit} bytes.")
+        self._count(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A line of the header."""
+        super().on_header(name, value)
+        limit = self.limits.headers_max
+        if len(self.headers) > limit:
+            self._too_much(431, f"The request's header has more than the limit of {limit} lines.")
+        self._count(len(name) + len(value) + 4)
+
+    def _count(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > self.limits.header_bytes_max:
+            self._too_much(431, self._header_too_large())
+
+    def _too_much(self, status: int, text: str) -> None:
+        self._refusal = (status, text)
+        raise _TooMuch
+
+    def on_headers_complete(self) -> None:
+        """The header is there."""
+        if len(self.pipeline) >= PIPELINED_MAX:
+            self._too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
+        self._in_header = False
+        self._in_body = True
+        self._stop(self._header_timer)
+        self._header_timer = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The request has arrived as a whole."""
+        self._in_body = False
+        self._unread_left = None
+        self._stop(self._unread_timer)
+        super().on_message_complete()
+
+    # -- answering
+
+    def on_response_complete(self) -> None:
+        """An answer was given."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_writing()
+            return
+        if self._in_body and self.cycle.response_complete:
+            self._stop_reading_soon()
+        self._watch_writing()
+
+    def _stop_reading_soon(self) -> None:
+        """The answer did not wait for the body."""
+        if self.cycle.waiting_for_100_continue:
+            self.transport.close()  # it may be another request that comes next, and nobody can tell
+            return
+        self._unread_left = self.limits.unread_bytes_max
+        self._unread_timer = self.loop.call_later(self.limits.unread_seconds, self.transport.close)
+
+    def pause_writing(self) -> None:
+        """The client does not take as much as there is."""
+        super().pause_writing()
+        self._watch_writing()
+
+    def _watch_writing(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left and self._write_timer is None:
+            self._write_timer = self.loop.call_later(self.limits.write_seconds, self._look_at_writing, left)
+
+    def _look_at_writing(self, before: int) -> None:
+        self._write_timer = None
+        left = self.transport.get_write_buffer_size()
+        if left >= before:
+            self.tally.add("the client does not take its answer", self.connection.address)
+            self.transport.abort()
+            return
+        self._watch_writing()
+
+
+def peer_of(transport: asyncio.BaseTransport) -> Peer:
+    """The other end of a connection. ``peercert`` is empty unless the certificate was verified."""
+    address = transport.get_extra_info("peername")
+    certificate = transport.get_extra_info("peercert")
+    return Peer(
+        host=str(address[0]) if isinstance(address, tuple) and address else "",
+        certificate_names=tuple(names_of(certificate)) if certificate else None,
+    )
+
+
+def names_of(certificate: dict[str, Any]) -> Iterator[str]:
+    """The host names in a certificate; its common name only if there are none, as RFC 6125 has it."""
+    found = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
+    if not found:
+        found = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
+    yield from found

@@ -1,0 +1,147 @@
+"""How many connections a server holds, and whose: so that strangers cannot keep out those who have business with it.
+
+A connection is a stranger's until something on it has shown who it is (:meth:`Connection.known`). When an address, or
+all together, would hold too many, the stranger who came first is closed in favour of the newcomer: who is slow to say
+anything goes, and who has logged in stays. Addresses that logged in lately are not closed for those that never did.
+Only where all that are left are known is the newcomer refused.
+"""
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+
+from evenkeel.core.values import Value
+from evenkeel.serving.peers import Network, host_of, is_in
+
+HOSTS_REMEMBERED = 10_000
+"""Addresses that have logged in; the one that did so longest ago is forgotten."""
+
+
+class ConnectionLimits(Value):
+    """How many there may be. 0: as many as there may be in all."""
+
+    connections_max: int
+    per_address_max: int = 0
+    shared: Sequence[Network] = ()
+    """Addresses that many people come from (proxies): without a limit of their own."""
+
+
+class Connection:
+    """A connection in the table. ``close`` is called when it has to go, and must close it at once."""
+
+    __slots__ = ("_table", "address", "close", "expected", "host", "is_known")
+
+    def __init__(self, table: "Connections", address: str, host: str, *, expected: bool) -> None:
+        self._table = table
+        self.address = address
+        self.host = host
+        self.close: Callable[[], object] = lambda: None
+        self.expected = expected
+        """Its address has logged in before."""
+        self.is_known = False
+
+    def known(self) -> None:
+        """It has shown who it is: it is not closed for others any more."""
+        if not self.is_known:
+            self._table.note_known(self)
+
+    def release(self) -> None:
+        """It is closed."""
+        self._table.release(self)
+
+
+_Queue = OrderedDict[Connection, None]
+
+
+class Connections:
+    """The table of a server."""
+
+    def __init__(
+        self, limits: ConnectionLimits, refused: Callable[[str, str], None] = lambda reason, peer: None
+    ) -> None:
+        """``refused`` is told why a connection was closed or not taken, and whose it was."""
+        self._limits = limits
+        self._refused = refused
+        self._counts: Counter[str] = Counter()
+        self._held: set[Connection] = set()
+        self._strangers: dict[bool, _Queue] = {False: OrderedDict(), True: OrderedDict()}
+        self._strangers_of: dict[str, _Queue] = {}
+        self._hosts: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def admit(self, address: str) -> Connection | None:
+        """Take a new connection, closing another one if need be; None: it is not taken."""
+        host = host_of(address)
+        if not self._make_room(address, host):
+            return None
+        connection = Connection(self, address, host, expected=host in self._hosts)
+        self._held.add(connection)
+        self._counts[host] += 1
+        self._strangers[connection.expected][connection] = None
+        self._strangers_of.setdefault(host, OrderedDict())[connection] = None
+        return connection
+
+    def _make_room(self, address: str, host: str) -> bool:
+        limits = self._limits
+        if (
+            limits.per_address_max
+            and self._counts[host] >= limits.per_address_max
+            and not is_in(address, limits.shared)
+        ):
+            if not self._close_first(self._strangers_of.get(host, {}), "an address has too many connections"):
+                self._refused("an address has too many connections that are logged in", address)
+                return False
+            return True
+        return len(self._held) < limits.connections_max or self.close_one(expected=host in self._hosts, address=address)
+
+    def close_one(self, *, expected: bool = True, address: str = "") -> bool:
+        """Close the stranger that has been here longest; was there one? Those of addresses that have logged in count
+        only if ``expected``."""
+        queues = (self._strangers[False], self._strangers[True]) if expected else (self._strangers[False],)
+        if any(self._close_first(queue, "there are too many connections") for queue in queues):
+            return True
+        self._refused("there are too many connections that are logged in", address)
+        return False
+
+    def _close_first(self, queue: "_Queue | dict[Connection, None]", reason: str) -> bool:
+        connection = next(iter(queue), None)
+        if connection is None:
+            return False
+        self._refused(reason, connection.address)
+        self.release(connection)
+        connection.close()
+        return True
+
+    def note_known(self, connection: Connection) -> None:
+        """See :meth:`Connection.known`."""
+        connection.is_known = True
+        self._forget_stranger(connection)
+        self._hosts[connection.host] = None
+        self._hosts.move_to_end(connection.host)
+        if len(self._hosts) > HOSTS_REMEMBERED:
+            self._hosts.popitem(last=False)
+
+    def release(self, connection: Connection) -> None:
+        """See :meth:`Connection.release`."""
+        if connection not in self._held:
+            return
+        self._held.discard(connection)
+        self._forget_stranger(connection)
+        self._counts[connection.host] -= 1
+        if not self._counts[connection.host]:
+            del self._counts[connection.host]
+
+    def _forget_stranger(self, connection: Connection) -> None:
+        self._strangers[connection.expected].pop(connection, None)
+        of_host = self._strangers_of.get(connection.host)
+        if of_host is not None:
+            of_host.pop(connection, None)
+            if not of_host:
+                del self._strangers_of[connection.host]
+
+    def close_all(self) -> None:
+        """The server ends."""
+        for connection in tuple(self._held):
+            self.release(connection)
+            connection.close()

@@ -1,0 +1,44 @@
+"""Who counts as the same stranger."""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+IPV6_PREFIX = 64
+"""What one host may choose of its address makes no other host of it."""
+
+Network = IPv4Network | IPv6Network
+
+
+def host_of(address: str) -> str:
+    """Who an address is counted as: an IPv4 address also if it is mapped, an IPv6 one with all of its network; what is
+    no address as it is."""
+    found = _parsed(address)
+    if found is None:
+        return address
+    if isinstance(found, IPv6Address):
+        return str(ip_network((int(found), IPV6_PREFIX), strict=False))
+    return str(found)
+
+
+def networks(texts: Iterable[str], option: str) -> tuple[Network, ...]:
+    """Addresses and networks of an option. Raises :class:`ValueError` naming option and value."""
+    try:
+        return tuple(ip_network(text.strip()) for text in texts)
+    except ValueError as error:
+        raise ValueError(
+            f"{option}: {error}; allowed are addresses and networks, as 192.0.2.1 or 2001:db8::/64"
+        ) from error
+
+
+def is_in(address: str, among: Iterable[Network]) -> bool:
+    """Is it one of theirs?"""
+    found = _parsed(address)
+    return found is not None and any(found in network for network in among)
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address | None:
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
