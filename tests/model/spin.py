@@ -33,13 +33,13 @@ def missing() -> str:
     return ""
 
 
-def search(directory: Path, defined: Sequence[str], *, liveness: bool) -> Search:
+def search(directory: Path, defined: Sequence[str], *, liveness: bool, model: Path = MODEL) -> Search:
     """All states of the model with these names defined: assertions, and its LTL formula if ``liveness``."""
-    _run(directory, "spin", "-a", *(f"-D{name}" for name in defined), str(MODEL))
+    _run(directory, "spin", "-a", *(f"-D{name}" for name in defined), str(model))
     kind = () if liveness else ("-DSAFETY", "-DNOCLAIM")
     _run(directory, "cc", "-O1", *kind, f"-DMEMLIM={MEMORY_MIB_MAX}", "-o", "pan", "pan.c")
     flags = ("-a",) if liveness else ()
-    return _read(_run(directory, "./pan", f"-m{DEPTH_MAX}", "-w22", *flags))
+    return _read(_run(directory, "./pan", f"-m{DEPTH_MAX}", "-w22", *flags), model)
 
 
 def _run(directory: Path, *command: str) -> str:
@@ -48,7 +48,7 @@ def _run(directory: Path, *command: str) -> str:
     return done.stdout + done.stderr
 
 
-def _read(text: str) -> Search:
+def _read(text: str, model: Path) -> Search:
     counts = re.search(r"errors: (\d+)\s+([\d.e+]+) states, stored", text)
     assert counts is not None, text
     incomplete = ("Search not completed", "max search depth too small", "out of memory", "hash-compact")
@@ -57,6 +57,6 @@ def _read(text: str) -> Search:
         errors=int(counts[1]),
         states=int(float(counts[2])),
         complete=not any(sign in text for sign in incomplete),
-        unreached=tuple(re.findall(rf"{MODEL.name}:\d+, state \d+, \"(.*)\"", of_the_model)),
+        unreached=tuple(re.findall(rf"{model.name}:\d+, state \d+, \"(.*)\"", of_the_model)),
         text=text,
     )
