@@ -9,7 +9,7 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.control import ShardOwner
-from evenkeel.core.errors import CallRefused, SessionLost, StoreUnavailable
+from evenkeel.core.errors import CallRefused, Invalid, SessionLost, StoreUnavailable
 from evenkeel.core.model import Vip
 from evenkeel.core.portions import encoded_bytes
 from evenkeel.core.service import ServiceDefinition, ServiceMember, ServicePool
@@ -113,3 +113,24 @@ async def test_the_next_owner_is_told_when_a_shard_is_released() -> None:
     assert await Callbacks(store, hints, ControllerSettings()).handle(call) == m.Done()
     await hints._flush()
     assert bus.sent == [("evenkeel-process-on-agent_demo.1.host-2", m.AssignmentsHint())]
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (m.GetServices(agent_id="a", session_id="s", shard_id="x", epoch=2**63), "epoch"),
+        (m.RaiseEpoch(agent_id="a", session_id="s", shard_id="x", epoch=1, seen_epoch=2**63 - 1), "seen_epoch"),
+        (m.ReleaseShards(agent_id="a", session_id="s", shards=(m.ShardEpoch(shard_id="x", epoch=-1),)), "shards"),
+        (m.ReportApplied(agent_id="a", shard_id="x", epoch=2**53 + 1, outcomes=()), "epoch"),
+        (m.ReportStatus(agent_id="a", shard_id="x", epoch=2**70), "epoch"),
+    ],
+)
+async def test_an_epoch_that_can_be_nobodys_is_refused_before_anything_is_asked(call: m.Call, field: str) -> None:
+    reply = await callbacks(StoreUnavailable("asked")).handle(call)
+    assert isinstance(reply, m.Refused) and reply.code == "implausible_epoch"
+    assert reply.reason.startswith(field) and "9007199254740992" in reply.reason
+
+
+async def test_what_no_database_could_store_is_refused_and_not_delivered_again() -> None:
+    reply = await callbacks(Invalid("a text holds a character that cannot be stored")).handle(KEEPALIVE)
+    assert isinstance(reply, m.Refused) and reply.code == "invalid"

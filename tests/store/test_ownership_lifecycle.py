@@ -26,7 +26,7 @@ async def reconcile(store: SqlStore) -> list[str]:
     done: list[str] = []
     for shard in (await store.assignments("a1", "s1", work_limit=100)).shards:
         answer = await store.services(
-            "a1", shard.shard_id, shard.epoch, load_balancer_ids=shard.work, after_id="", limit=100
+            "a1", "s1", shard.shard_id, shard.epoch, load_balancer_ids=shard.work, after_id="", limit=100
         )
         assert answer.missing == ()
         outcomes = tuple(applied(each.load_balancer_id, each.revision) for each in answer.services)

@@ -99,7 +99,7 @@ async def test_released_shard_is_free(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
     before = await world.assignments_revision("a1")
-    assert await world.store.release("a1", owner.shard_id, 1) is None
+    assert await world.store.release("a1", "session-of-a1", owner.shard_id, 1) is None
     row = await world.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == (None, 1)
     assert await world.assignments_revision("a1") == before + 1
@@ -112,8 +112,8 @@ async def test_late_release_changes_nothing(world: World) -> None:
     owner = await world.tenant()
     await world.expire("a1")
     await assign_one(world.store, owner.shard_id, 1, "a2")
-    assert await world.store.release("a1", owner.shard_id, 1) is None
-    assert await world.store.release("a1", owner.shard_id, 2) is None
+    assert await world.store.release("a1", "session-of-a1", owner.shard_id, 1) is None
+    assert await world.store.release("a1", "session-of-a1", owner.shard_id, 2) is None
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a2"
     assert await world.events("shard_released") == []
 
@@ -135,7 +135,7 @@ async def test_owner_is_told_of_the_handover_and_its_release_passes_the_shard_on
     shard_id = await handover_to_a1(world)
     assert (await assignment(world, shard_id, "a2")).handover
     before = {agent_id: await world.assignments_revision(agent_id) for agent_id in ("a1", "a2")}
-    given = await world.store.release("a2", shard_id, 2)
+    given = await world.store.release("a2", "session-of-a2", shard_id, 2)
     assert given == ShardOwner(shard_id=shard_id, environment="east", group_number=1, host="host-of-a1")
     row = await world.shard(shard_id)
     assert (row.acting_agent_id, row.epoch, row.handover_to) == ("a1", 3, None)
@@ -152,15 +152,15 @@ async def test_shard_is_free_when_its_receiver_is_not_fit_any_more(world: World,
         await world.expire("a1")
     else:
         await world.change(schema.agent, "a1", admin_state_up=False)
-    assert await world.store.release("a2", shard_id, 2) is None
+    assert await world.store.release("a2", "session-of-a2", shard_id, 2) is None
     row = await world.shard(shard_id)
     assert (row.acting_agent_id, row.epoch, row.handover_to) == (None, 2, None)
 
 
 async def test_repeated_release_after_a_handover_is_harmless(world: World) -> None:
     shard_id = await handover_to_a1(world)
-    await world.store.release("a2", shard_id, 2)
-    assert await world.store.release("a2", shard_id, 2) is None
+    await world.store.release("a2", "session-of-a2", shard_id, 2)
+    assert await world.store.release("a2", "session-of-a2", shard_id, 2) is None
     assert (await world.shard(shard_id)).acting_agent_id == "a1"
 
 
@@ -170,7 +170,7 @@ async def test_repeated_release_after_a_handover_is_harmless(world: World) -> No
 async def test_epoch_is_lifted_above_the_guard(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
-    assert await world.store.raise_epoch("a1", owner.shard_id, 1, 41)
+    assert await world.store.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
     row = await world.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == ("a1", 42)
     assert len(await world.events("epoch_raised")) == 1
@@ -180,7 +180,7 @@ async def test_epoch_is_not_lifted_for_one_that_lost_the_shard(world: World) -> 
     await world.agent("a1")
     await world.agent("a2")
     owner = await world.tenant()
-    assert not await world.store.raise_epoch("a2", owner.shard_id, 1, 41)
-    assert await world.store.raise_epoch("a1", owner.shard_id, 1, 41)
-    assert not await world.store.raise_epoch("a1", owner.shard_id, 1, 41)
+    assert not await world.store.raise_epoch("a2", "session-of-a2", owner.shard_id, 1, 41)
+    assert await world.store.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
+    assert not await world.store.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
     assert (await world.shard(owner.shard_id)).epoch == 42

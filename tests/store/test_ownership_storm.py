@@ -76,13 +76,19 @@ class Storm:
         agent_id = self.rng.choice(AGENTS)
         for each in (await store.assignments(agent_id, self.sessions[agent_id], work_limit=5)).shards:
             if each.handover or self.rng.random() < 0.2:
-                await store.release(agent_id, each.shard_id, each.epoch)
+                await store.release(agent_id, self.sessions[agent_id], each.shard_id, each.epoch)
 
     async def report(self, store: OwnershipPart) -> None:
         agent_id = self.rng.choice(AGENTS)
         for each in (await store.assignments(agent_id, self.sessions[agent_id], work_limit=5)).shards:
             answer = await store.services(
-                agent_id, each.shard_id, each.epoch, load_balancer_ids=None, after_id="", limit=9
+                agent_id,
+                self.sessions[agent_id],
+                each.shard_id,
+                each.epoch,
+                load_balancer_ids=None,
+                after_id="",
+                limit=9,
             )
             outcomes = tuple(
                 applied(one.load_balancer_id, one.revision, self.rng.choice(["", "", "refused"]))

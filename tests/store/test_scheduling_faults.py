@@ -189,7 +189,7 @@ async def test_a_home_that_has_just_seen_its_devices_again_has_to_settle(world: 
     controller = scheduler(world)
     await controller.tick()
     shard = await world.shard(owner.shard_id)
-    await world.store.release("a1", shard.id, shard.epoch)
+    await world.store.release("a1", "session-of-a1", shard.id, shard.epoch)
     await world.store.record_state(state("a1", 2))
     await controller.tick()
     assert (await world.shard(owner.shard_id)).handover_to is None

@@ -2,13 +2,18 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core import messages as m
+from evenkeel.store.sql_store import SqlStore
 from tests.bus.recorded.neighbour import NeighbourBus
 from tests.system.world import ENVIRONMENT, WatchedBus, World
 from tests.waiting import eventually
+
+Report = TypeVar("Report", m.ReportApplied, m.ReportStatus)
 
 
 class MixedWorld(World):
@@ -25,6 +30,29 @@ class MixedWorld(World):
         await bus.start()
         self._buses[name] = bus
         return bus
+
+    def _store_of(self, name: str) -> Any:
+        return UncheckedStore(self.store) if name in self._old else self.store
+
+
+class UncheckedStore:
+    """The store of a controller of version 1, which asks nobody for a session in reports."""
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def record_applied(self, report: m.ReportApplied) -> m.ReportReceipt:
+        return await self._store.record_applied(await self._named(report))
+
+    async def record_observed(self, report: m.ReportStatus) -> m.ReportReceipt:
+        return await self._store.record_observed(await self._named(report))
+
+    async def _named(self, report: Report) -> Report:
+        session_id = (await self._store.agent(report.agent_id)).session_id
+        return replace(report, session_id=session_id or "")
 
 
 OLD = {

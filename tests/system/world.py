@@ -111,10 +111,14 @@ class World:
         self._buses[name] = bus
         return bus
 
+    def _store_of(self, name: str) -> SqlStore:
+        """The store as that controller sees it."""
+        return self.store
+
     async def start_controller(self, name: str) -> None:
         """A controller without its API."""
         controller = self.controllers[name] = Controller(
-            store=self.store,
+            store=self._store_of(name),
             bus=await self._bus(name),
             clock=SystemClock(),
             settings=self.controller_settings,

@@ -82,6 +82,7 @@ class Session:
             reschedule=facts.reschedule,
             endpoints=facts.endpoints,
             capacity=self._capacity,
+            names_session=True,
         )
 
     async def renew(self) -> None:

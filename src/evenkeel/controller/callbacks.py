@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
-from evenkeel.core.errors import CallRefused, SessionLost
+from evenkeel.core.epochs import EPOCH_MAX, plausible
+from evenkeel.core.errors import CallRefused, RequestError, SessionLost
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES
 from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
 from evenkeel.core.ports import OwnershipStore
@@ -47,8 +48,11 @@ class Callbacks:
             return m.Refused(code=m.SESSION_LOST, reason=str(error))
         except CallRefused as error:
             return m.Refused(code=error.code, reason=str(error), retry_after_seconds=error.retry_after_seconds)
+        except RequestError as error:  # what no database could store
+            return m.Refused(code=error.code, reason=str(error))
 
     async def _answer(self, message: m.AnyMessage) -> m.AnyReply | None:
+        check_epochs(message)
         store, ttl = self._store, self._settings.session_ttl_seconds
         match message:
             case m.Keepalive():
@@ -86,6 +90,7 @@ class Callbacks:
     async def _services(self, call: m.GetServices) -> m.Services:
         found = await self._store.services(
             call.agent_id,
+            call.session_id,
             call.shard_id,
             call.epoch,
             load_balancer_ids=call.load_balancer_ids,
@@ -108,14 +113,17 @@ class Callbacks:
 
     async def _release(self, call: m.ReleaseShards) -> None:
         for shard in call.shards:
-            owner = await self._store.release(call.agent_id, shard.shard_id, shard.epoch)
+            owner = await self._store.release(call.agent_id, call.session_id, shard.shard_id, shard.epoch)
             if owner is not None:
                 self._hints.assignments(owner)
             else:
                 self._on_unserved()
 
     async def _raise_epoch(self, call: m.RaiseEpoch) -> m.AnyReply:
-        if await self._store.raise_epoch(call.agent_id, call.shard_id, call.epoch, call.seen_epoch):
+        owned = await self._store.raise_epoch(
+            call.agent_id, call.session_id, call.shard_id, call.epoch, call.seen_epoch
+        )
+        if owned:
             return m.Done()
         return m.Refused(code=m.SESSION_LOST, reason=f"shard {call.shard_id} is not owned at epoch {call.epoch}")
 
@@ -127,3 +135,12 @@ def transportable(service: ServiceDefinition, largest_bytes: int) -> ServiceDefi
         return service
     log.error("load balancer is too large", load_balancer=service.load_balancer_id, size_bytes=size)
     return stand_in(service, f"its definition has {size} bytes; what its agent takes is {largest_bytes}")
+
+
+def check_epochs(message: m.AnyMessage) -> None:
+    """Raises :class:`CallRefused` for an epoch that can be nobody's: what is compared and stored is in bounds."""
+    shards = message.shards if isinstance(message, m.ReleaseShards) else ()
+    named = {"epoch": getattr(message, "epoch", 0), "seen_epoch": getattr(message, "seen_epoch", 0)}
+    for name, epoch in (*named.items(), *(("shards.epoch", shard.epoch) for shard in shards)):
+        if not plausible(epoch):
+            raise CallRefused(m.IMPLAUSIBLE_EPOCH, f"{name}: {epoch} is no epoch; allowed are 0 to {EPOCH_MAX}")

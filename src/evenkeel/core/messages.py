@@ -20,6 +20,11 @@ it: a process of the version before must understand what this one sends."""
 SESSION_LOST = "session_lost"
 """The ``Refused`` code that ends a session: the agent owns nothing any more."""
 
+IMPLAUSIBLE_EPOCH = "implausible_epoch"
+"""The ``Refused`` code of a call with an epoch that can be nobody's: see :mod:`evenkeel.core.epochs`."""
+EPOCHS_USED_UP = "epochs_used_up"
+"""The ``Refused`` code where there is no higher epoch any more."""
+
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 """Of an answer that travels in parts, all together: what a caller is ready to hold."""
@@ -49,6 +54,8 @@ class Register(Message, tag="register"):
     """:attr:`DeviceState.identity` by endpoint, so that no two groups drive one device."""
     capacity: dict[str, "CapacityFigure"] = {}
     """As in :class:`ReportState`, so that a new group is never without its limits."""
+    names_session: bool = False
+    """The process names its session in every call and report: what comes in its name without is not from it."""
 
 
 class Keepalive(Message, tag="keepalive"):

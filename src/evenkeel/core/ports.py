@@ -554,6 +554,7 @@ class OwnershipStore(Protocol):
     async def services(
         self,
         agent_id: str,
+        session_id: str,
         shard_id: str,
         epoch: int,
         *,
@@ -561,29 +562,31 @@ class OwnershipStore(Protocol):
         after_id: str,
         limit: int,
     ) -> Services:
-        """Definitions of a shard. Raises :class:`SessionLost` if the agent does not own it at that epoch."""
+        """Definitions of a shard. Raises :class:`SessionLost` if the agent does not own it at that epoch, or the
+        session is not the agent's."""
         ...
 
-    async def release(self, agent_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+    async def release(self, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
         """Free a shard, or pass it to ``handover_to`` with the next epoch; that agent is returned. None if nothing
-        changed
-        hands. Harmless if the epoch is old."""
+        changed hands. Harmless if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's."""
         ...
 
-    async def raise_epoch(self, agent_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
-        """Lift the shard's epoch above ``seen_epoch``, still owned by the agent. False if it no longer owns it at
-        ``epoch``."""
+    async def raise_epoch(self, agent_id: str, session_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
+        """Lift the shard's epoch above ``seen_epoch``, by at most one jump, still owned by the agent. False if it no
+        longer owns it at ``epoch`` in that session. Raises :class:`CallRefused` if there is no higher one."""
         ...
 
     async def record_applied(self, report: ReportApplied) -> ReportReceipt:
         """Outcomes: confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and
         confirmed deletes
-        remove rows; errors become ERROR with the reason if the revision is still the newest. Old epochs are
-        ignored, ``stale``. A revision never goes backwards. An event is recorded only when the status changes."""
+        remove rows; errors become ERROR with the reason if the revision is still the newest. Old epochs, and sessions
+        that are not the agent's, are ignored, ``stale``.
+        A revision never goes backwards. An event is recorded only when the status changes."""
         ...
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
-        """Operating statuses and statistics, a constant number of statements. Old epochs are ignored."""
+        """Operating statuses and statistics, a constant number of statements. Old epochs, and sessions that are not the
+        agent's, are ignored, ``stale``."""
         ...
 
     # scheduler

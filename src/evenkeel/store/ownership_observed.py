@@ -13,7 +13,7 @@ from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportRec
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.store import schema
 from evenkeel.store.among import among
-from evenkeel.store.ownership_sql import batches, upsert
+from evenkeel.store.ownership_sql import batches, reports, upsert
 from evenkeel.store.part import Part
 
 _shard = schema.shard
@@ -47,6 +47,7 @@ def _record_observed(connection: Connection, report: ReportStatus) -> ReportRece
             _shard.c.project_id == COMMON_PROJECT,
             _shard.c.acting_agent_id == report.agent_id,
             _shard.c.epoch == report.epoch,
+            reports(report.agent_id, report.session_id),
         )
         .with_for_update(read=True)
     ).first()

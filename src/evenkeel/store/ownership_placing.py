@@ -13,10 +13,13 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import structlog
 from sqlalchemy import Connection, bindparam, exists, false, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import ShardOwner
+from evenkeel.core.epochs import plausible
+from evenkeel.core.errors import Invalid
 from evenkeel.core.placement import Assign
 from evenkeel.store import schema
 from evenkeel.store.among import among
@@ -32,10 +35,13 @@ from evenkeel.store.ownership_sql import (
     hosts_locked,
     insert_if_absent,
     owner_of,
+    record_used_up,
     shard_title,
     tell_agents,
 )
 from evenkeel.store.part import Part
+
+log = structlog.get_logger(__name__)
 
 _agent = schema.agent
 _environment = schema.environment
@@ -71,8 +77,16 @@ class PlacingPart(Part):
             return None
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.assign`."""
-        return await self._db.write(lambda connection: _assign_all(connection, steps))
+        """See :meth:`evenkeel.core.ports.OwnershipStore.assign`. What fails at one shard does not keep the others: each
+        half is tried by itself, down to the one that is in trouble."""
+        try:
+            return await self._db.write(lambda connection: _assign_all(connection, steps))
+        except (Invalid, IntegrityError) as error:
+            if len(steps) > 1:
+                half = len(steps) // 2
+                return (*await self.assign(steps[:half]), *await self.assign(steps[half:]))
+            log.error("shard not assigned", shard=steps[0].shard_id, agent=steps[0].agent_id, exc_info=error)
+            return ()
 
     async def start_handover(
         self, shard_id: str, seen_epoch: int, agent_id: str, *, rebind: bool = False
@@ -162,6 +176,9 @@ def _assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardO
         select(_shard).where(among(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
     ).all()
     seen = [(by_shard[shard.id], shard) for shard in locked if shard.epoch == by_shard[shard.id].seen_epoch]
+    if used_up := [shard for _, shard in seen if not plausible(shard.epoch + 1)]:
+        record_used_up(connection, used_up)
+        seen = [(step, shard) for step, shard in seen if plausible(shard.epoch + 1)]
     if not seen:
         return ()
     hosts = hosts_locked(connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)})

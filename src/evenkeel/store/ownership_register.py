@@ -244,6 +244,7 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         "ha_type": call.ha_type.value,
         "endpoints": json_text(call.endpoints),
         "session_id": call.session_id,
+        "names_session": call.names_session,
         "session_started_at": db_now(),
         "session_expires_at": db_now() + float(ttl_seconds),
         "session_ttl_seconds": float(ttl_seconds),

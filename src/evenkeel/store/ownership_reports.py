@@ -36,7 +36,7 @@ from evenkeel.store.among import among
 from evenkeel.store.events import EventRow, event_row, record_events
 from evenkeel.store.ownership_capacity import confirm, is_limited
 from evenkeel.store.ownership_outcomes import Settlement, Standing, settle
-from evenkeel.store.ownership_sql import batches
+from evenkeel.store.ownership_sql import batches, reports
 from evenkeel.store.part import Part
 from evenkeel.store.vip_leaving import free_vips
 
@@ -74,6 +74,7 @@ def _record_applied(connection: Connection, report: ReportApplied) -> ReportRece
             _shard.c.id == report.shard_id,
             _shard.c.acting_agent_id == report.agent_id,
             _shard.c.epoch == report.epoch,
+            reports(report.agent_id, report.session_id),
         )
         .with_for_update(read=True)
     ).first()

@@ -10,7 +10,7 @@ from evenkeel.core.service import definition_of
 from evenkeel.store import schema
 from evenkeel.store.among import among
 from evenkeel.store.loading import load_trees
-from evenkeel.store.ownership_sql import batches
+from evenkeel.store.ownership_sql import batches, is_of
 from evenkeel.store.part import Part
 
 MAX_SERVICES_PER_PAGE = 1_000
@@ -28,6 +28,7 @@ class ServicesPart(Part):
     async def services(
         self,
         agent_id: str,
+        session_id: str,
         shard_id: str,
         epoch: int,
         *,
@@ -39,7 +40,7 @@ class ServicesPart(Part):
         size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
 
         def read(connection: Connection) -> Services:
-            _check_owner(connection, agent_id, shard_id, epoch)
+            _check_owner(connection, agent_id, session_id, shard_id, epoch)
             if load_balancer_ids is None:
                 return _page(connection, _following(connection, shard_id, after_id, size + 1), size)
             found = _those_of(connection, shard_id, load_balancer_ids)
@@ -49,12 +50,15 @@ class ServicesPart(Part):
         return await self._db.read(read)
 
 
-def _check_owner(connection: Connection, agent_id: str, shard_id: str, epoch: int) -> None:
+def _check_owner(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> None:
     statement = select(_shard.c.id).where(
-        _shard.c.id == shard_id, _shard.c.acting_agent_id == agent_id, _shard.c.epoch == epoch
+        _shard.c.id == shard_id,
+        _shard.c.acting_agent_id == agent_id,
+        _shard.c.epoch == epoch,
+        is_of(agent_id, session_id),
     )
     if connection.execute(statement).first() is None:
-        raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch}")
+        raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
 
 
 def _following(connection: Connection, shard_id: str, after_id: str, limit: int) -> list[str]:

@@ -8,12 +8,23 @@ from typing import Any
 from sqlalchemy import Connection, case, func, select, update
 
 from evenkeel.core.control import ShardOwner
-from evenkeel.core.messages import Assignment, Assignments
+from evenkeel.core.epochs import next_epoch, plausible
+from evenkeel.core.errors import CallRefused
+from evenkeel.core.messages import EPOCHS_USED_UP, Assignment, Assignments
 from evenkeel.core.statuses import PENDING, ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.events import record_event
 from evenkeel.store.ownership_sessions import session_lost
-from evenkeel.store.ownership_sql import FREED, eligible_ids, hosts_locked, owner_of, shard_title, tell_agents
+from evenkeel.store.ownership_sql import (
+    FREED,
+    eligible_ids,
+    hosts_locked,
+    is_of,
+    owner_of,
+    record_used_up,
+    shard_title,
+    tell_agents,
+)
 from evenkeel.store.part import Part
 
 _agent = schema.agent
@@ -31,13 +42,18 @@ class ShardsPart(Part):
         """See :meth:`evenkeel.core.ports.OwnershipStore.assignments`."""
         return await self._db.read(lambda connection: _assignments(connection, agent_id, session_id, work_limit))
 
-    async def release(self, agent_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+    async def release(self, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.release`."""
-        return await self._db.write(lambda connection: _release(connection, agent_id, shard_id, epoch))
+        return await self._db.write(lambda connection: _release(connection, agent_id, session_id, shard_id, epoch))
 
-    async def raise_epoch(self, agent_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
+    async def raise_epoch(self, agent_id: str, session_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
         """See :meth:`evenkeel.core.ports.OwnershipStore.raise_epoch`."""
-        return await self._db.write(lambda connection: _raise_epoch(connection, agent_id, shard_id, epoch, seen_epoch))
+        raised = await self._db.write(
+            lambda connection: _raise_epoch(connection, agent_id, session_id, shard_id, epoch, seen_epoch)
+        )
+        if raised is None:
+            raise CallRefused(EPOCHS_USED_UP, f"shard {shard_id} has no epoch above {epoch}")
+        return raised
 
 
 def _assignments(connection: Connection, agent_id: str, session_id: str, work_limit: int) -> Assignments:
@@ -93,18 +109,25 @@ def _work(connection: Connection, agent_id: str, work_limit: int) -> dict[str, l
     return work
 
 
-def owned(connection: Connection, agent_id: str, shard_id: str, epoch: int) -> Any:
-    """The shard's row, locked, if the agent acts for it at that epoch; else None."""
+def owned(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> Any:
+    """The shard's row, locked, if the agent acts for it at that epoch in that session; else None."""
     return connection.execute(
         select(_shard)
-        .where(_shard.c.id == shard_id, _shard.c.acting_agent_id == agent_id, _shard.c.epoch == epoch)
+        .where(
+            _shard.c.id == shard_id,
+            _shard.c.acting_agent_id == agent_id,
+            _shard.c.epoch == epoch,
+            is_of(agent_id, session_id),
+        )
         .with_for_update()
     ).first()
 
 
-def _release(connection: Connection, agent_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
-    shard = owned(connection, agent_id, shard_id, epoch)
+def _release(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+    shard = owned(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
+        if not connection.scalar(select(is_of(agent_id, session_id))):
+            raise session_lost(agent_id)
         return None
     hosts = hosts_locked(connection, [agent_id, shard.handover_to])
     handed_over = _hand_over(connection, shard)
@@ -122,8 +145,8 @@ def _release(connection: Connection, agent_id: str, shard_id: str, epoch: int) -
 
 
 def _hand_over(connection: Connection, shard: Any) -> bool:
-    """Pass the locked shard on, if the receiver is still fit to take it."""
-    if shard.handover_to is None:
+    """Pass the locked shard on, if the receiver is still fit to take it, and there is an epoch for it."""
+    if shard.handover_to is None or not plausible(shard.epoch + 1):
         return False
     passed = connection.execute(
         update(_shard)
@@ -133,11 +156,17 @@ def _hand_over(connection: Connection, shard: Any) -> bool:
     return passed.rowcount == 1
 
 
-def _raise_epoch(connection: Connection, agent_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
-    shard = owned(connection, agent_id, shard_id, epoch)
+def _raise_epoch(
+    connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int, seen_epoch: int
+) -> bool | None:
+    """None: there is no higher one."""
+    shard = owned(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         return False
-    new_epoch = max(epoch, seen_epoch) + 1
+    new_epoch = next_epoch(epoch, seen_epoch)
+    if not plausible(new_epoch):
+        record_used_up(connection, [shard])
+        return None
     connection.execute(update(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == epoch).values(epoch=new_epoch))
     tell_agents(connection, [agent_id])
     text = f"{shard_title(shard.project_id)}: its device is guarded by epoch {seen_epoch}; raised to {new_epoch}"

@@ -20,6 +20,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    exists,
     false,
     func,
     not_,
@@ -34,6 +35,7 @@ from evenkeel.core.control import ShardOwner
 from evenkeel.store import schema
 from evenkeel.store.among import MARIADB, among
 from evenkeel.store.clock import db_now
+from evenkeel.store.events import event_row, record_events
 
 T = TypeVar("T")
 
@@ -43,6 +45,10 @@ MAX_IDS_PER_STATEMENT = 1_000
 
 DUPLICATE_KEY = 1062
 """MariaDB's number for a unique constraint that would break."""
+
+
+EPOCHS_USED_UP = "epochs_used_up"
+"""Kind of an event."""
 
 
 FRESH_SESSIONS = 1.5
@@ -65,6 +71,20 @@ def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
         agent.c.session_expires_at > db_now(),
         agent.c.session_expires_at <= db_now() + 2 * agent.c.session_ttl_seconds,
     )
+
+
+def is_of(agent_id: str, session_id: str) -> ColumnElement[bool]:
+    """The session is the agent's: the one opened last, whether it has expired or not, and not ended."""
+    agent = schema.agent
+    return exists().where(agent.c.id == agent_id, agent.c.session_id == session_id)
+
+
+def reports(agent_id: str, session_id: str) -> ColumnElement[bool]:
+    """As :func:`is_of`; or none is named, and the agent's process is of the version before, which names none."""
+    agent = schema.agent
+    if session_id:
+        return is_of(agent_id, session_id)
+    return exists().where(agent.c.id == agent_id, agent.c.session_id.is_not(None), agent.c.names_session == false())
 
 
 @cache
@@ -163,6 +183,29 @@ def owner_of(shard: Any, host: str) -> ShardOwner:
 def shard_title(project_id: str) -> str:
     """A shard's name in texts for people."""
     return f"shard of project {project_id}" if project_id else "common shard"
+
+
+def record_used_up(connection: Connection, shards: Iterable[Any]) -> None:
+    """Say of these shards that no epoch is left for another owner: once each, however often it is tried."""
+    event, rows = schema.event, list(shards)
+    said = select(event.c.shard_id).where(
+        event.c.kind == EPOCHS_USED_UP, among(event.c.shard_id, [shard.id for shard in rows])
+    )
+    known = set(connection.scalars(said))
+    text = "no epoch is left above {epoch}: it cannot change hands any more, an operator has to set it back"
+    record_events(
+        connection,
+        [
+            event_row(
+                kind=EPOCHS_USED_UP,
+                text=f"{shard_title(shard.project_id)}: {text.format(epoch=shard.epoch)}",
+                environment=shard.environment,
+                shard_id=shard.id,
+            )
+            for shard in rows
+            if shard.id not in known
+        ],
+    )
 
 
 def _insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:

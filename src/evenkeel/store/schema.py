@@ -97,6 +97,10 @@ agent = Table(
     Column("admin_state_up", Boolean, nullable=False, default=True),
     # the session: one life of the agent process. NULL: ended. It is live while expires_at > db_now()
     Column("session_id", ID),
+    # its process names the session in all it says; what comes without is somebody else's
+    Column("names_session", Boolean, nullable=False, default=False, server_default=false()),
+    # raised by each: an agent that was told a higher number proves that commits were lost. See store/histories
+    Column("keepalives", BigInteger, nullable=False, default=0, server_default="0"),
     Column("session_started_at", Double),
     Column("session_expires_at", Double),
     Column("session_ttl_seconds", Double, nullable=False, default=5.0, server_default="5"),
@@ -470,6 +474,14 @@ vip_claim = Table(  # what may have been taken of a network service, written dow
     Column("due_at", Double, nullable=False),  # if nobody holds it
     Column("attempts", Integer, nullable=False),
     Index("ix_vip_claim_held_by_due_at", "held_by", "due_at"),
+)
+
+history = Table(  # one row: see store/histories
+    "history",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("id", ID, nullable=False),  # random; another one after commits were lost
+    Column("begun_at", Double, nullable=False),
 )
 
 event = Table(

@@ -28,7 +28,8 @@ async def test_drain_shows_its_progress_to_the_end(api: Client, store: Store, pa
         assert await store.start_handover(shard.id, shard.epoch, "a-2") is not None
     assert (await api.get(A1))["agent"]["handing_over"] == 2
     for shard in await store.shards(agent_id="a-1"):
-        assert await store.release("a-1", shard.id, shard.epoch) is not None
+        session = (await store.agent("a-1")).session_id or ""
+        assert await store.release("a-1", session, shard.id, shard.epoch) is not None
     shown = (await api.get(A1))["agent"]
     assert (shown["state"], shown["acting_shards"], shown["home_shards"]) == ("drained", 0, 2)
     assert (shown["away_shards"], shown["away_reason"]) == (2, "the agent is drained")
