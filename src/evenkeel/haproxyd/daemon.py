@@ -9,7 +9,7 @@ from typing import IO
 
 import structlog
 
-from evenkeel.haproxyd import wire
+from evenkeel.haproxyd import rundir, wire
 from evenkeel.haproxyd.counters import PartitionCounters
 from evenkeel.haproxyd.credentials import Credentials
 from evenkeel.haproxyd.events import EventRing
@@ -48,7 +48,9 @@ class HaproxyDaemon:
             state_id=lambda: self.partitions.identity.state_id,
             is_pinged=self._pings.is_pinged,
         )
-        self._health_log = HealthLog(settings.health_log_socket, self._heard, user=settings.user)
+        self._health_log = HealthLog(
+            settings.health_log_socket, self._heard, others_write=self.partitions.workers_switch
+        )
         handlers = Handlers(
             self.partitions,
             about=self.about,
@@ -71,6 +73,7 @@ class HaproxyDaemon:
         Answers before that: one tenant's HAProxy that is slow to start keeps no other tenant waiting.
         """
         self._lock = lock(self._settings.state_dir)
+        await asyncio.to_thread(rundir.prepare, self._settings)
         await self._health_log.start()
         url = await self._server.start()
         await self.partitions.start()
@@ -109,6 +112,7 @@ class HaproxyDaemon:
             installation_id=self.partitions.identity.installation_id,
             state_id=self.partitions.identity.state_id,
             owners=dict(self.partitions.owners),
+            note=self.partitions.note,
         )
 
     def _make_counters(self, name: str, directory: Path) -> PartitionCounters:

@@ -1,14 +1,13 @@
 """What the HAProxys say about their servers' health, within a fraction of a second: one datagram socket for all.
 
 A hint, not the truth: datagrams may be lost, and whoever looks at the servers' states finds the same. Tolerant: a
-line that is not understood is left alone. The tag of a line is the partition (``log-tag``). Only HAProxy's workers may
-write to the socket.
+line that is not understood is left alone. The tag of a line is the partition (``log-tag``). Only HAProxy's workers can
+reach the socket.
 """
 
 import asyncio
 import os
 import re
-import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -56,52 +55,36 @@ def parse_health_line(datagram: bytes) -> HealthLine | None:
 
 
 class HealthLog(asyncio.DatagramProtocol):
-    """The listening end. HAProxys run as well without it. ``user``: what they run as; empty: as this process does."""
+    """The listening end, in a folder that is there. HAProxys run as well without it. ``others_write``: workers run as
+    other users; the folder then keeps everybody else out."""
 
-    def __init__(self, path: Path, on_event: Callable[[EventNews], None], *, user: str = "") -> None:
+    def __init__(self, path: Path, on_event: Callable[[EventNews], None], *, others_write: bool = False) -> None:
         self._path = path
-        self._user = user
+        self._others_write = others_write
         self._on_event = on_event
         self._transport: asyncio.BaseTransport | None = None
 
     async def start(self) -> None:
         """Listen; takes the place of a socket that an earlier daemon left."""
-        self._make_folder()
         self._path.unlink(missing_ok=True)
         loop = asyncio.get_running_loop()
         self._transport, _ = await loop.create_datagram_endpoint(lambda: self, sock=self._bound())
 
-    def _make_folder(self) -> None:
-        """For this process alone; workers that run as another user may pass through it, but see nothing."""
-        folder = self._path.parent
-        if not folder.exists():
-            folder.mkdir(parents=True, mode=0o700)
-        mode = folder.stat().st_mode & 0o7777
-        if self._user and mode & 0o011 != 0o011:
-            folder.chmod(mode | 0o011)
-
     def _bound(self) -> socket.socket:
-        """For its owner alone from the first moment, and that is whoever the workers run as."""
+        """For its owner alone from the first moment."""
         bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         umask = os.umask(0o177)
         try:
             bound.setblocking(False)
             bound.bind(str(self._path))
-            if self._user:
-                shutil.chown(self._path, user=self._user)
-        except LookupError:
-            self._deaf(f"no such user: {self._user}")
-        except PermissionError as error:
-            self._deaf(f"{self._user}: {error.strerror}")
+            if self._others_write:
+                self._path.chmod(0o622)
         except OSError:
             bound.close()
             raise
         finally:
             os.umask(umask)
         return bound
-
-    def _deaf(self, reason: str) -> None:
-        log.warning("workers cannot tell of their servers' health at once", reason=reason)
 
     def close(self) -> None:
         """Stop listening."""

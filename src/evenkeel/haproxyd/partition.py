@@ -27,6 +27,7 @@ from evenkeel.haproxyd.runner import Applied, Runner
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import PartitionStorage
 from evenkeel.haproxyd.turns import Busy, Pass
+from evenkeel.haproxyd.workers import PartitionUser, WorkerUsers
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +46,7 @@ class PartitionKeeper:
         storage: PartitionStorage,
         registry: BindRegistry,
         peer_ports: PeerPorts,
+        users: WorkerUsers,
         *,
         state_id: Callable[[], str],
         make_runner: Callable[[Callable[[], None]], Runner],
@@ -58,6 +60,7 @@ class PartitionKeeper:
         self._state_id = state_id
         self._on_event = on_event
         self._guard = PartitionGuard(name, settings, storage, peer_ports)
+        self._user = PartitionUser(name, storage, users)
         self._held: dict[str, wire.LoadBalancer] = {}
         self._digests = Digests()
         self._requests: list[Request] = []
@@ -164,6 +167,7 @@ class PartitionKeeper:
 
     def _read(self) -> None:
         self._storage.prepare()
+        self._user.read()  # also of one that cannot be read: its HAProxy goes on
         self._held = self._storage.ledger.read()
         self._guard.read()
 
@@ -287,6 +291,7 @@ class PartitionKeeper:
         """Let HAProxy do what is wanted, and hold what it does."""
         if merge.wanted:
             await self._guard.have_port()
+            await self._user.have()
         peers = self._guard.peers if merge.peers is None else merge.peers
         verify = self._verify_next or any(request.complete for request in merge.requests)
         applied = await self._runner.become(self._wish(merge.wanted, peers), verify=verify)
@@ -311,6 +316,7 @@ class PartitionKeeper:
             peer=self.peer,
             peer_key=self._guard.peer_key,
             peers=self._guard.peers if peers is None else peers,
+            user=self._user.user,
         )
 
     # -- when HAProxy is in trouble
@@ -376,6 +382,7 @@ class PartitionKeeper:
             with contextlib.suppress(HaproxyDown, OSError):
                 if await self._runner.retire():
                     await self._guard.leave_peers()
+                    await self._user.leave()
         await self._work()
 
     def _cancel_timer(self) -> None:

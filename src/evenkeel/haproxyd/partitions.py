@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from evenkeel.core.errors import EvenKeelError
-from evenkeel.haproxyd import wire
+from evenkeel.haproxyd import rundir, wire
 from evenkeel.haproxyd.binary import Binary, BinaryUnusable, find_binary
 from evenkeel.haproxyd.binds import BindRegistry
 from evenkeel.haproxyd.checks import check_change, check_guard, check_name
@@ -34,6 +34,7 @@ from evenkeel.haproxyd.ports import (
 from evenkeel.haproxyd.runner import Runner
 from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, DaemonSettings
 from evenkeel.haproxyd.storage import PartitionStorage
+from evenkeel.haproxyd.workers import WorkerUsers
 
 log = structlog.get_logger(__name__)
 
@@ -61,6 +62,7 @@ class Partitions:
         self._make_counters = make_counters
         self._registry = BindRegistry()
         self._peer_ports = PeerPorts(settings)
+        self._users = WorkerUsers(settings)
         self.identity = Identity(settings.state_dir)
         self._keepers: dict[str, PartitionKeeper] = {}
         self._owners: dict[str, str] = {}
@@ -76,6 +78,18 @@ class Partitions:
         """Why no HAProxy can be started or reloaded; empty when it can. Those that run go on."""
 
     @property
+    def note(self) -> str:
+        """What an operator should know and need not mend at once; empty if there is nothing."""
+        return (
+            f"HAProxy's workers run as the daemon's user, because it is {self._users.note}" if self._users.note else ""
+        )
+
+    @property
+    def workers_switch(self) -> bool:
+        """Do workers run as other users?"""
+        return self._users.switch
+
+    @property
     def haproxy_version(self) -> str:
         """As HAProxy says it; empty when there is none."""
         return self._binary.version if self._binary else ""
@@ -84,8 +98,10 @@ class Partitions:
 
     async def start(self) -> None:
         """Adopt the HAProxys that run and start those that are missing. Returns when each was tried once."""
-        for folder in (self._settings.partitions_dir, self._settings.run_dir):
-            await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(rundir.prepare, self._settings)
+        if self.note:
+            log.warning("workers share a user", reason=self.note)
         await asyncio.to_thread(self.identity.begin)
         async with self._making:  # whoever asks meanwhile waits, and finds all partitions
             for name in await asyncio.to_thread(_folders, self._settings.partitions_dir):
@@ -157,7 +173,7 @@ class Partitions:
 
         def make_runner(on_exit: Callable[[], None]) -> Runner:
             counters = self._make_counters(name, storage.counters_dir)
-            layout = layout_of(name, storage, self._settings.run_dir)
+            layout = layout_of(name, storage, self._settings)
             return Runner(name, self._settings, self._find_binary, storage, layout, counters, on_exit=on_exit)
 
         return PartitionKeeper(
@@ -166,6 +182,7 @@ class Partitions:
             storage,
             self._registry,
             self._peer_ports,
+            self._users,
             state_id=lambda: self.identity.state_id,
             make_runner=make_runner,
             on_event=self._on_event,
@@ -269,16 +286,16 @@ class Partitions:
             raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")
 
 
-def layout_of(name: str, storage: PartitionStorage, run_dir: Path) -> Layout:
+def layout_of(name: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
     """Where a partition's HAProxy finds things. Sockets' names are short whatever the partition's is."""
     short = hashlib.sha256(name.encode()).hexdigest()[:16]
     return Layout(
         config_dir=storage.config_dir,
         files_dir=storage.files_dir,
         server_states=storage.states,
-        master_socket=run_dir / f"{short}.m",
-        worker_socket=run_dir / f"{short}.w",
-        peer_socket=run_dir / f"{short}.p",
+        master_socket=settings.run_dir / f"{short}.m",
+        worker_socket=settings.run_dir / f"{short}.w",
+        peer_socket=settings.jail_dir / f"{short}.p",
     )
 
 

@@ -51,6 +51,8 @@ def plan(now: Wish, wanted: Wish, binary: Binary, leftovers: frozenset[tuple[str
     try:
         if (now.peer, now.peers) != (wanted.peer, wanted.peers):
             raise NeedsReload("peers")
+        if now.user != wanted.user:
+            raise NeedsReload("user of workers")
         commands: list[Command] = []
         gone: list[tuple[str, str]] = []
         for name in sorted(now.load_balancers.keys() | wanted.load_balancers.keys()):

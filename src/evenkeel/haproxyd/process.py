@@ -15,11 +15,13 @@ from pathlib import Path
 
 import structlog
 
+from evenkeel.haproxyd import rundir
 from evenkeel.haproxyd.binary import FindBinary
 from evenkeel.haproxyd.cli import HaproxyCli, Processes
 from evenkeel.haproxyd.ports import HaproxyDown, HaproxyRefused
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.words import alerts
+from evenkeel.haproxyd.workers import why_not
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +34,7 @@ LOG_TAIL_BYTES = 64 * 1024
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
 """Nothing of the daemon's own: configuration may expand variables."""
 
-_START = 'umask 077; log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
+_START = 'umask 077; ulimit -c 0; log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
 
 
 class HaproxyProcess:
@@ -72,6 +74,14 @@ class HaproxyProcess:
         """Has the master not ended, as far as is known?"""
         return self._pidfd is not None
 
+    @property
+    def may_switch(self) -> bool:
+        """May its workers be of another user than the master, or will those of the one that is started next?"""
+        try:
+            return not self.up or not why_not(self.master_pid)
+        except FileNotFoundError:
+            return True
+
     # -- beginning and end
 
     async def find(self, pid: int, started: int) -> bool:
@@ -105,6 +115,7 @@ class HaproxyProcess:
             self._starting = False
 
     async def _start(self) -> None:
+        await asyncio.to_thread(rundir.prepare, self._settings)
         mark = self._log_mark()
         pid = await self._spawn()
         try:
@@ -125,6 +136,7 @@ class HaproxyProcess:
     async def reload(self) -> None:
         """Returns when a new worker has taken over. Raises :class:`HaproxyRefused` (the old one serves on),
         :class:`HaproxyDown`."""
+        await asyncio.to_thread(rundir.prepare, self._settings)
         mark = self._log_mark()
         binary = await self._binary()
         async with self.cli.alone():
@@ -174,7 +186,7 @@ class HaproxyProcess:
         binary = await self._binary()
         shell = await asyncio.create_subprocess_exec(
             "/bin/sh", "-c", _START, "sh", self._log_path, binary.path, "-W",
-            "-S", f"{self._master_socket},mode,600", "-f", self._config_dir,
+            "-S", f"{self._master_socket},mode,600", "-m", str(self._settings.memory_max_mib), "-f", self._config_dir,
             cwd=self._directory, env=ENVIRONMENT, start_new_session=True,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip

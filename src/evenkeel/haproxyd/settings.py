@@ -20,10 +20,15 @@ class DaemonSettings(Value):
 
     user: str = ""
     group: str = ""
-    """What workers run as; empty: as the daemon does."""
+    """What all workers run as; empty: each partition's as a user of its own, if the daemon may (:mod:`workers`)."""
+    worker_uid_first: int | None = None
+    """First of those users' ids, which are those of their groups too; None: a range that nobody should have."""
+    worker_uid_count: int = 5000
+    memory_max_mib: int = 2048
+    """Address space of one process of HAProxy's."""
     threads: int = 1
     maxconn: int | None = None
-    """Connections that one HAProxy takes at once; None: as many as the limit of open files allows."""
+    """Connections that one HAProxy takes at once; None: as many as memory and the limit of open files allow."""
     hard_stop_after_seconds: int = 600
     """How long connections may go on after the configuration they were made under was replaced."""
     worker_max_reloads: int = 24
@@ -62,7 +67,12 @@ class DaemonSettings(Value):
     @property
     def health_log_socket(self) -> Path:
         """Where every HAProxy says what became of its servers: datagrams, one message each."""
-        return self.run_dir / "health"
+        return self.jail_dir / "health"
+
+    @property
+    def jail_dir(self) -> Path:
+        """What workers of another user see as ``/`` (:mod:`rundir`)."""
+        return self.run_dir / "workers" / "root"
 
     @property
     def partitions_dir(self) -> Path:

@@ -5,6 +5,7 @@
 ``held.json, held.log``   what was accepted, and changes since; the truth after a restart (:mod:`ledger`)
 ``conf/haproxy.cfg``      composed of them; ``conf/local.cfg`` leads to ``local.cfg`` while HAProxy takes that
 ``peer.pem``              what its HAProxy shows its peers (:mod:`peerkeys`)
+``worker.json``           the user that its workers run as (:mod:`workers`)
 ``local.cfg``             the operator's own; never written
 ``files/``                certificates and lists that the configuration names
 ``running.json``          what the process that runs was last told; not synced, because it does not survive either
@@ -47,6 +48,12 @@ class GuardFile(Wire):
     peers: tuple[wire.Peer, ...] = ()
 
 
+class WorkerFile(Wire):
+    """``uid``: what its workers run as; 0: nobody of their own."""
+
+    uid: int = 0
+
+
 class RunningFile(Wire):
     """What runs. ``digest``: of everything it was told (:func:`digest`); ``places``: where it may be listening.
 
@@ -75,6 +82,7 @@ class PartitionStorage:
         self.old_log = directory / "haproxy.log.1"
         self.local = directory / "local.cfg"
         self._peer_key = directory / "peer.pem"
+        self._worker = directory / "worker.json"
         self._guard = directory / "guard.json"
         self._running = directory / "running.json"
 
@@ -102,6 +110,16 @@ class PartitionStorage:
     def write_peer_key(self, key: str) -> None:
         """On disk when this returns."""
         write_file(self._peer_key, key.encode(), sync=True)
+
+    def read_worker_uid(self) -> int:
+        """What its workers run as; 0: that was not decided, or cannot be read."""
+        with contextlib.suppress(StorageBroken):
+            return (read_value(self._worker, WorkerFile) or WorkerFile()).uid
+        return 0
+
+    def write_worker_uid(self, uid: int) -> None:
+        """On disk when this returns."""
+        write_file(self._worker, msgspec.json.encode(WorkerFile(uid=uid)), sync=True)
 
     # -- what HAProxy says
 

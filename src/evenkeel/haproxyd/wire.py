@@ -194,7 +194,8 @@ class Guard(Wire):
 
 
 class About(Wire):
-    """The daemon and its HAProxy. ``problem``: why it cannot serve, for people; empty when it can."""
+    """The daemon and its HAProxy. ``problem``: why it cannot serve, for people; empty when it can. ``note``: what is
+    not as safe as it could be."""
 
     name: str
     daemon_version: str
@@ -207,6 +208,7 @@ class About(Wire):
     directory may be an older copy, and when somebody took the directory away while it ran."""
     owners: dict[str, str] = {}
     """Whose the partitions are, by the part of their names before the last ``_``."""
+    note: str = ""
 
 
 class PartitionSummary(Wire):
