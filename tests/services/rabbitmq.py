@@ -10,6 +10,7 @@ from pathlib import Path
 
 import trustme
 
+from evenkeel.cmd.rabbitmq import agent_user_commands
 from tests.services.process import Server, free_port
 
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
@@ -116,6 +117,11 @@ class RabbitMQ(Server):
     def control(self, *arguments: str) -> str:
         """The output of rabbitmqctl. Takes a second or two."""
         return self._run(CONTROL, "-n", self.node_name, *arguments)
+
+    def add_agent(self, environment: str, group_number: int, host: str, *, password: str) -> None:
+        """The user of an agent, by the commands that operators are told."""
+        for arguments in agent_user_commands(environment, group_number, host, vhost="/"):
+            self.control(*arguments, *((password,) if arguments[0] == "add_user" else ()))
 
     def wipe(self) -> None:
         """Forget all queues and messages. Only while it is stopped."""

@@ -19,6 +19,7 @@ from evenkeel.core.device import DeviceFacts, DeviceState
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.messages import presence_name
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.core.names import derived_agent_id
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.store.part import StoreOptions
@@ -130,7 +131,7 @@ class World:
         """An agent of group 1, and wait until it is alive."""
         self.views[host] = HostView(self.memory, self.reschedule)
         settings = AgentSettings(
-            agent_id=str(uuid.uuid5(uuid.NAMESPACE_URL, host)),
+            agent_id=derived_agent_id(ENVIRONMENT, 1, host),
             environment=ENVIRONMENT,
             group_number=1,
             host=host,

@@ -1,13 +1,22 @@
 """The bus that a ``transport_url`` names."""
 
+from evenkeel.bus.access import AgentAccess, ControllerAccess
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES
 from evenkeel.core.ports import Bus
 
+AMQP = ("amqp", "amqps", "rabbit", "rabbits")
 _SPELLINGS = "memory://name, embedded:///absolute/path/bus.db or amqp://user:password@host:5672,host2:5672/vhost"
 
 
-def open_bus(transport_url: str, *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> Bus:
+def open_bus(
+    transport_url: str,
+    *,
+    name: str,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+    access: AgentAccess | ControllerAccess | None = None,
+) -> Bus:
     """A bus that is not connected yet. ``name`` tells operators whose it is (shown by the broker, and in logs).
+    ``access``: every agent has a user of its own, which needs RabbitMQ.
 
     ``rabbit://`` is the same as ``amqp://``, and ``amqps://`` adds TLS. Raises :class:`ValueError`, whose text never
     holds the URL (it may hold a password).
@@ -15,6 +24,8 @@ def open_bus(transport_url: str, *, name: str, max_message_bytes: int = MAX_MESS
     scheme, separator, rest = transport_url.partition("://")
     if not separator:
         raise ValueError(f"transport_url: not a URL; use {_SPELLINGS}")
+    if access is not None and scheme not in AMQP:
+        raise ValueError("rabbit_agents_authenticated: needs RabbitMQ, and transport_url names another bus")
     if scheme == "memory":
         from evenkeel.bus.memory import MemoryBus, shared_hub
 
@@ -27,8 +38,8 @@ def open_bus(transport_url: str, *, name: str, max_message_bytes: int = MAX_MESS
                 "transport_url: embedded needs an absolute path of a file, embedded:///absolute/path/bus.db"
             )
         return EmbeddedBus(rest, name=name, max_message_bytes=max_message_bytes)
-    if scheme in ("amqp", "amqps", "rabbit", "rabbits"):
+    if scheme in AMQP:
         from evenkeel.bus.amqp import AmqpBus, parse_nodes
 
-        return AmqpBus(parse_nodes(transport_url), name=name, max_message_bytes=max_message_bytes)
+        return AmqpBus(parse_nodes(transport_url), name=name, max_message_bytes=max_message_bytes, access=access)
     raise ValueError(f"transport_url: {scheme!r} is not supported; use {_SPELLINGS}")

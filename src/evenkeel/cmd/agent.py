@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import uuid
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -11,16 +10,16 @@ from oslo_config import cfg
 
 from evenkeel.agent.service import Agent, AgentRefused
 from evenkeel.agent.settings import AgentSettings
+from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import options
 from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, start_bus
 from evenkeel.core.capacity import parse_policy
+from evenkeel.core.names import derived_agent_id
 from evenkeel.core.ports import Bus, Device
 
 log = structlog.get_logger(__name__)
 
-AGENT_IDS = uuid.UUID("6c0f2a5e-5d5b-4f0e-9a57-0e0b5a9d7c11")
-"""Name space of derived agent ids: the id is the same after every restart."""
 PASSWORD_FILE = "_password_file"
 
 
@@ -52,7 +51,12 @@ async def run(conf: cfg.ConfigOpts) -> None:
     settings = agent_settings(conf)
     policy = parse_policy(conf.capacity_policy)
     device = open_device(conf, settings)
-    bus = open_bus(conf.transport_url, name=f"agent-{settings.host}", max_message_bytes=conf.max_message_bytes)
+    bus = open_bus(
+        conf.transport_url,
+        name=f"agent-{settings.host}",
+        max_message_bytes=conf.max_message_bytes,
+        access=AgentAccess(user=settings.agent_id) if conf.rabbit_agents_authenticated else None,
+    )
     agent = Agent(
         bus=bus,
         device=device,
@@ -96,9 +100,11 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
     if not conf.host:
         raise ValueError("host: not set; it must name this host, unique among the agents of the group")
     environment, number = conf.environment_prefix, conf.environment_group_number
-    identity = f"{environment}/{number}/{conf.host}"
+    derived = derived_agent_id(environment, number, conf.host)
+    if conf.rabbit_agents_authenticated and conf.agent_id not in (None, derived):
+        raise ValueError(f"agent_id: with rabbit_agents_authenticated it is {derived}; leave it out")
     return AgentSettings(
-        agent_id=conf.agent_id or str(uuid.uuid5(AGENT_IDS, identity)),
+        agent_id=conf.agent_id or derived,
         environment=environment,
         group_number=number,
         host=conf.host,

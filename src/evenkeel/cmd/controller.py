@@ -12,7 +12,8 @@ from oslo_config import cfg
 from sqlalchemy.engine import make_url
 
 from evenkeel.api.app import create_app
-from evenkeel.bus.factory import open_bus
+from evenkeel.bus.access import ControllerAccess, refusal_of
+from evenkeel.bus.factory import AMQP, open_bus
 from evenkeel.cmd import identity_options, network_options, options, quota_options
 from evenkeel.cmd.address_options import ADDRESSES, address_rules
 from evenkeel.cmd.admission import Admission, check_exposure, open_admission
@@ -84,7 +85,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     )
     store = open_store(conf.database.connection, stored)
     network = open_network(conf, store)
-    bus = open_bus(conf.transport_url, name=f"controller-{new_id()[:8]}", max_message_bytes=conf.max_message_bytes)
+    bus = open_controller_bus(conf)
     serving = asyncio.create_task(serve(conf, store, bus, network, environments, admission, addresses, listening))
     stopped = asyncio.create_task(stop.wait())
     try:
@@ -98,6 +99,21 @@ async def run(conf: cfg.ConfigOpts) -> None:
         network.close()
         await bus.close()
         await store.close()
+
+
+def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
+    """The bus, not connected yet. Raises :class:`ValueError`."""
+    authenticated = conf.rabbit_agents_authenticated
+    if not authenticated and conf.transport_url.startswith(AMQP):
+        log.warning(
+            "agents are not authenticated: who has a RabbitMQ password may speak for any of them; see deploy.md"
+        )
+    return open_bus(
+        conf.transport_url,
+        name=f"controller-{new_id()[:8]}",
+        max_message_bytes=conf.max_message_bytes,
+        access=ControllerAccess(refusal=refusal_of) if authenticated else None,
+    )
 
 
 async def serve(

@@ -17,6 +17,12 @@ COMMON = [
         secret=True,
         help="Message bus: embedded:///absolute/path.db for one machine, or amqp://user:password@host:port[,…]/vhost.",
     ),
+    cfg.BoolOpt(
+        "rabbit_agents_authenticated",
+        default=False,
+        help="Every agent has a RabbitMQ user of its own, called as its id: agents use that, controllers refuse what "
+        "an agent says in another one's name. See how-to/deploy.md.",
+    ),
     cfg.IntOpt("max_message_bytes", default=4 * 1024 * 1024, min=65536, help="Largest message sent or taken, bytes."),
 ]
 

@@ -336,9 +336,17 @@ AnyReply = Done | Refused | Part | SessionState | Assignments | Services | Repor
 AnyMessage = Call | Hint | AnyReply
 
 
+_CALLBACK = "evenkeel-process-on-controller_"
+
+
 def callback_queue(environment: str) -> str:
     """The one queue of an environment that all controllers consume together."""
-    return f"evenkeel-process-on-controller_{environment}"
+    return f"{_CALLBACK}{environment}"
+
+
+def is_callback_queue(queue: str) -> bool:
+    """Does it take calls?"""
+    return queue.startswith(_CALLBACK)
 
 
 def presence_name(session_id: str) -> str:

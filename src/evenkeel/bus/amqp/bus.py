@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import structlog
 from aio_pika.abc import AbstractConnection
 
+from evenkeel.bus.access import AgentAccess, ControllerAccess
 from evenkeel.bus.amqp.consumer import AmqpSubscription
 from evenkeel.bus.amqp.link import Link
 from evenkeel.bus.amqp.nodes import Node
@@ -44,8 +45,20 @@ log = structlog.get_logger(__name__)
 class AmqpBus:
     """A bus over the given nodes of one cluster."""
 
-    def __init__(self, nodes: Sequence[Node], *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        *,
+        name: str,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        access: AgentAccess | ControllerAccess | None = None,
+    ) -> None:
+        """Raises :class:`ValueError` for an agent with another one's user."""
         self._nodes = tuple(nodes)
+        self._access = access
+        for node in self._nodes:
+            if isinstance(access, AgentAccess) and node.user != access.user:
+                raise ValueError(f"transport_url: with rabbit_agents_authenticated this agent's user is {access.user}")
         self._name = name
         self._complaints = Complaints()
         self._max_bytes = max_message_bytes
@@ -125,6 +138,7 @@ class AmqpBus:
             concurrency=concurrency,
             max_reply_bytes=self._max_bytes,
             reply=self._reply,
+            access=self._access,
         )
         self._subscriptions.append(subscription)
         await subscription.start()
@@ -161,7 +175,8 @@ class AmqpBus:
             await link.close()
 
     async def _open(self, connection: AbstractConnection) -> Publisher:
-        return await Publisher.open(connection, self._replied)
+        user = self._access.user if isinstance(self._access, AgentAccess) else None
+        return await Publisher.open(connection, self._replied, user)
 
     def _down(self) -> None:
         self._calls.fail_all("the connection to the message broker was lost")

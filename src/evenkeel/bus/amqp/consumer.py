@@ -7,12 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 import structlog
 from aio_pika.abc import AbstractConnection, AbstractIncomingMessage, AbstractQueue
 
+from evenkeel.bus.access import NOT_AUTHORISED, AgentAccess, ControllerAccess
 from evenkeel.bus.amqp.link import Link, translated
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.refusals import Complaints
-from evenkeel.bus.amqp.topology import declare_queue
+from evenkeel.bus.amqp.topology import declare_calls, declare_own_queue, declare_queue
 from evenkeel.bus.work import Outcome, Workers, work
 from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.messages import AnyMessage, AnyReply, Refused, is_callback_queue
 from evenkeel.core.ports import Handler
 
 FIRST_CONNECT_SECONDS = 10.0
@@ -44,12 +46,14 @@ class AmqpSubscription:
         concurrency: int,
         max_reply_bytes: int,
         reply: Reply,
+        access: AgentAccess | ControllerAccess | None = None,
     ) -> None:
         self._queue = queue
         self._handler = handler
         self._concurrency = concurrency
         self._max_reply_bytes = max_reply_bytes
         self._reply = reply
+        self._access = access
         self._workers = Workers(concurrency)
         self._closing = asyncio.Event()
         self._link: Link[_Consumer] = Link(
@@ -79,7 +83,12 @@ class AmqpSubscription:
 
     async def _open(self, connection: AbstractConnection) -> _Consumer:
         channel = await connection.channel(publisher_confirms=False)
-        queue = await declare_queue(channel, self._queue)
+        if isinstance(self._access, AgentAccess):
+            queue = await declare_own_queue(channel, self._queue)
+        else:
+            queue = await declare_queue(channel, self._queue)
+            if is_callback_queue(self._queue):
+                await declare_calls(channel, queue)
         await channel.set_qos(prefetch_count=self._concurrency)
         # either ends the connection's usefulness: start over, which declares the queue again
         channel.close_callbacks.add(lambda *_: self._restart())
@@ -101,12 +110,26 @@ class AmqpSubscription:
             return
         outcome = await work(
             message.body,
-            self._handler,
+            self._handler_for(message.user_id),
             queue=self._queue,
             deliveries=_deliveries(message),
             max_reply_bytes=self._max_reply_bytes,
         )
         await self._finish(message, outcome)
+
+    def _handler_for(self, user: str | None) -> Handler:
+        """Of a message of this user, for whom the broker vouches."""
+        if not isinstance(self._access, ControllerAccess):
+            return self._handler
+        refusal = self._access.refusal
+
+        async def handle(message: AnyMessage) -> AnyReply | None:
+            if not (reason := refusal(user, message)):
+                return await self._handler(message)
+            log.error("message refused", queue=self._queue, message=type(message).__name__, user=user, reason=reason)
+            return Refused(code=NOT_AUTHORISED, reason=reason)
+
+        return handle
 
     async def _finish(self, message: AbstractIncomingMessage, outcome: Outcome) -> None:
         if outcome.retry_seconds is not None:

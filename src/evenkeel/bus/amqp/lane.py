@@ -40,19 +40,19 @@ class Lane:
         """A lane with its first channel."""
         return cls(connection, await _channel(connection, replies), replies)
 
-    async def publish(self, message: AbstractMessage, routing_key: str, *, mandatory: bool) -> None:
-        """Return when the broker has it. Raises :class:`PublishError` for a queue that is not there,
-        :class:`Refused`, and what the library raises when the connection is lost."""
+    async def publish(self, message: AbstractMessage, routing_key: str, *, mandatory: bool, exchange: str = "") -> None:
+        """Return when the broker has it. ``exchange``: empty for the default one. Raises :class:`PublishError` for a
+        queue that is not there, :class:`Refused`, and what the library raises when the connection is lost."""
         tried = self._channel
         try:
-            await tried.default_exchange.publish(message, routing_key, mandatory=mandatory)
+            await _publish(tried, exchange, message, routing_key, mandatory)
         except PublishError:
             raise
         except DeliveryError:
-            await self._publish_anew(tried, message, routing_key, mandatory)
+            await self._publish_anew(tried, message, routing_key, mandatory, exchange)
 
     async def _publish_anew(
-        self, tried: AbstractChannel, message: AbstractMessage, routing_key: str, mandatory: bool
+        self, tried: AbstractChannel, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str
     ) -> None:
         time = asyncio.get_running_loop().time
         async with self._renewing:
@@ -60,19 +60,20 @@ class Lane:
                 if time() < self._renew_at.get(routing_key, 0.0):
                     raise Refused
                 self._renew_at[routing_key] = time() + RENEW_SECONDS
-                await self._renew(message, routing_key, mandatory)
+                await self._renew(message, routing_key, mandatory, exchange)
                 del self._renew_at[routing_key]
                 return
-        await self.publish(message, routing_key, mandatory=mandatory)  # others have replaced it meanwhile
+        # others have replaced it meanwhile
+        await self.publish(message, routing_key, mandatory=mandatory, exchange=exchange)
 
-    async def _renew(self, message: AbstractMessage, routing_key: str, mandatory: bool) -> None:
+    async def _renew(self, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str) -> None:
         """Publish over a new channel, and keep that if it does better."""
         while len(self._retired) >= MAX_RETIRED:
             await self._retired.popleft().close()
         channel = await _channel(self._connection, self._replies)
         spare = channel
         try:
-            await channel.default_exchange.publish(message, routing_key, mandatory=mandatory)
+            await _publish(channel, exchange, message, routing_key, mandatory)
             spare, self._channel = self._channel, channel
         except PublishError:
             raise
@@ -80,6 +81,13 @@ class Lane:
             raise Refused from error
         finally:
             self._retired.append(spare)
+
+
+async def _publish(
+    channel: AbstractChannel, exchange: str, message: AbstractMessage, routing_key: str, mandatory: bool
+) -> None:
+    through = await channel.get_exchange(exchange, ensure=False) if exchange else channel.default_exchange
+    await through.publish(message, routing_key, mandatory=mandatory)
 
 
 async def _channel(connection: AbstractConnection, replies: _Replies | None) -> AbstractChannel:

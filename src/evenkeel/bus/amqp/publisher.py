@@ -11,7 +11,7 @@ from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, Chann
 from evenkeel.bus.amqp.lane import Lane, Refused
 from evenkeel.bus.amqp.link import translated
 from evenkeel.bus.amqp.presence import Probes
-from evenkeel.bus.amqp.topology import declare_queue
+from evenkeel.bus.amqp.topology import calls_exchange, declare_queue
 from evenkeel.core.errors import BusUnavailable
 
 REPLY_TO = "amq.rabbitmq.reply-to"
@@ -33,23 +33,29 @@ class QueueRefused(BusUnavailable):
 class Publisher:
     """Lives as long as its connection. Every method raises :class:`BusUnavailable` when that is lost."""
 
-    def __init__(self, connection: AbstractConnection, sends: Lane, calls: Lane, probes: Probes) -> None:
+    def __init__(
+        self, connection: AbstractConnection, sends: Lane, calls: Lane, probes: Probes, user: str | None
+    ) -> None:
         self._connection = connection
+        self._user = user
         self._sends = sends
         self._calls = calls
         self.probes = probes
         self._declared: set[str] = set()
 
     @classmethod
-    async def open(cls, connection: AbstractConnection, on_reply: Callable[[bytes], None]) -> "Publisher":
-        """A publisher on a new connection; ``on_reply`` gets the replies to its calls."""
+    async def open(
+        cls, connection: AbstractConnection, on_reply: Callable[[bytes], None], user: str | None = None
+    ) -> "Publisher":
+        """A publisher on a new connection; ``on_reply`` gets the replies to its calls. ``user``: calls name it, for the
+        broker to vouch for, and go through the exchange for calls, for nothing else may be written to."""
 
         async def received(message: AbstractIncomingMessage) -> None:
             on_reply(message.body)
 
         sends = await Lane.open(connection)
         calls = await Lane.open(connection, replies=(REPLY_TO, received))
-        return cls(connection, sends, calls, await Probes.open(connection))
+        return cls(connection, sends, calls, await Probes.open(connection), user)
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
         """Publish durably, and return when the broker has it."""
@@ -60,15 +66,18 @@ class Publisher:
     async def call(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
         """Publish a call, whose reply comes to this connection. It goes if nobody takes it by ``deadline`` (loop
         time)."""
-        await self._ensure(queue)  # first, for a declaration takes its time
+        if self._user is None:
+            await self._ensure(queue)  # first, for a declaration takes its time
         message = Message(
             raw,
             message_id=message_id,
             reply_to=REPLY_TO,
             expiration=max(deadline - asyncio.get_running_loop().time(), 0.001),
             delivery_mode=DeliveryMode.PERSISTENT,
+            user_id=self._user,
         )
-        await self._publish(self._calls, queue, message)
+        exchange = "" if self._user is None else calls_exchange(queue)
+        await self._publish(self._calls, queue, message, exchange)
 
     async def reply(self, address: str, raw: bytes) -> None:
         """Answer a call. Dropped by the broker if the caller is gone."""
@@ -76,10 +85,10 @@ class Publisher:
             message = Message(raw, delivery_mode=DeliveryMode.NOT_PERSISTENT)
             await self._sends.publish(message, address, mandatory=False)
 
-    async def _publish(self, lane: Lane, queue: str, message: Message) -> None:
+    async def _publish(self, lane: Lane, queue: str, message: Message, exchange: str = "") -> None:
         with translated(f"sending to {queue}"):
             try:
-                await lane.publish(message, queue, mandatory=True)
+                await lane.publish(message, queue, mandatory=True, exchange=exchange)
             except PublishError as error:
                 self._declared.discard(queue)
                 raise QueueGone(f"queue {queue} was deleted") from error

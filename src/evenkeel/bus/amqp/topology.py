@@ -12,6 +12,7 @@ from evenkeel.bus.work import MAX_DELIVERIES
 DEAD_QUEUE = "evenkeel-dead"
 """Where messages go that are set aside; the newest ``MAX_DEAD`` are kept for the operator."""
 DEAD_EXCHANGE = "evenkeel-dead"
+CALLS_PREFIX = "evenkeel-calls-to_"
 MAX_DEAD = 10_000
 MAX_MESSAGES = 100_000
 MAX_BYTES = 1024**3
@@ -35,7 +36,24 @@ _DEAD_REASONS = ("rejected", "delivery_limit")
 async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
     """Make a work queue, and where its dead messages go, if they are not there."""
     await _declare_dead(channel)
+    return await declare_own_queue(channel, name)
+
+
+async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
+    """The queue alone: what an agent with a user of its own may declare."""
     return await channel.declare_queue(name, durable=True, arguments=_QUEUE)
+
+
+def calls_exchange(queue: str) -> str:
+    """Through which such agents send to a callback queue. Who may write to the default exchange may send to every
+    queue; who may write to this one only, to this queue only."""
+    return f"{CALLS_PREFIX}{queue}"
+
+
+async def declare_calls(channel: AbstractChannel, queue: AbstractQueue) -> None:
+    """Make the exchange of a callback queue."""
+    exchange = await channel.declare_exchange(calls_exchange(queue.name), "fanout", durable=True)
+    await queue.bind(exchange)
 
 
 async def _declare_dead(channel: AbstractChannel) -> None:

@@ -1,0 +1,71 @@
+"""``evenkeel-rabbitmq``: prints the ``rabbitmqctl`` commands that give an agent a RabbitMQ user of its own.
+
+It changes nothing itself and needs neither the broker nor its management plug-in: whoever may administer the broker
+looks at the lines and runs them. Passwords are in none of them: ``rabbitmqctl`` reads them from its standard input.
+"""
+
+import argparse
+import json
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+
+from evenkeel.bus.amqp.topology import DEAD_EXCHANGE, calls_exchange
+from evenkeel.core.messages import agent_queue, callback_queue, presence_name
+from evenkeel.core.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_environment_name
+
+CONNECTIONS_MAX = 16
+"""An agent has three; more for what the broker has not noticed yet to be gone."""
+CHANNELS_MAX = 64
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point: 0 done, 2 usage."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if not is_environment_name(options.environment):
+        parser.error(f"--environment: {options.environment!r}: {ENVIRONMENT_NAME_RULE} are allowed")
+    for command in agent_user_commands(options.environment, options.group, options.host, vhost=options.vhost):
+        print(shlex.join(("rabbitmqctl", *command)))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="evenkeel-rabbitmq", description="Users of agents on RabbitMQ.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    user = commands.add_parser("agent-user", help="print the commands that make, or put right, the user of one agent")
+    user.add_argument("--environment", required=True, help="the agent's environment_prefix")
+    user.add_argument("--group", type=int, default=1, help="its environment_group_number; default: %(default)s")
+    user.add_argument("--host", required=True, help="its host")
+    user.add_argument("--vhost", default="/", help="RabbitMQ's virtual host; default: %(default)s")
+    return parser
+
+
+def agent_user_commands(environment: str, group_number: int, host: str, *, vhost: str) -> tuple[tuple[str, ...], ...]:
+    """Arguments of ``rabbitmqctl``, command by command."""
+    user = derived_agent_id(environment, group_number, host)
+    limits = {"max-connections": CONNECTIONS_MAX, "max-channels": CHANNELS_MAX}
+    return (
+        ("add_user", user),
+        ("set_user_tags", user),
+        ("set_permissions", "-p", vhost, user, *permissions(environment, group_number, host)),
+        ("set_user_limits", user, json.dumps(limits)),
+    )
+
+
+def permissions(environment: str, group_number: int, host: str) -> tuple[str, str, str]:
+    """What an agent may configure, write and read: nothing but its own queue and the presence of its sessions, and
+    calls to its environment's controllers. Writing to the dead letters' exchange is what RabbitMQ asks of those who
+    declare a queue that has one. Answers come by direct reply-to, which needs no permission and reaches nobody else."""
+    own = (re.escape(agent_queue(environment, group_number, host)), f"{re.escape(presence_name(''))}[0-9a-f-]+")
+    written = (re.escape(calls_exchange(callback_queue(environment))), re.escape(DEAD_EXCHANGE))
+    return _one_of(own), _one_of(written), _one_of(own)
+
+
+def _one_of(patterns: Sequence[str]) -> str:
+    return f"^({'|'.join(patterns)})$"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,237 @@
+"""Agents with users of their own: what the broker lets them do, and whom controllers believe."""
+
+import asyncio
+import shlex
+import uuid
+from collections.abc import AsyncIterator, Callable
+
+import aio_pika
+import pytest
+from aio_pika.abc import AbstractChannel
+from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
+
+from evenkeel.bus.access import AgentAccess, ControllerAccess, refusal_of
+from evenkeel.bus.amqp.topology import DEAD_QUEUE, calls_exchange, declare_own_queue
+from evenkeel.bus.factory import open_bus
+from evenkeel.cmd import rabbitmq as command
+from evenkeel.core import messages as m
+from evenkeel.core.errors import BusUnavailable
+from evenkeel.core.names import derived_agent_id
+from evenkeel.core.ports import Bus
+from evenkeel.core.statuses import HaType
+from tests.services.rabbitmq import RabbitMQ
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.services
+
+ENVIRONMENT = "users"
+CALLBACK = m.callback_queue(ENVIRONMENT)
+HOSTS = ("host.1", "host-2")
+IDS = {host: derived_agent_id(ENVIRONMENT, 1, host) for host in HOSTS}
+
+
+def queue_of(host: str) -> str:
+    return m.agent_queue(ENVIRONMENT, 1, host)
+
+
+@pytest.fixture(scope="module")
+def users(rabbitmq: RabbitMQ) -> RabbitMQ:
+    """The broker, with the users as the command's printed lines make them."""
+    rabbitmq.start()
+    for host in HOSTS:
+        rabbitmq.add_agent(ENVIRONMENT, 1, host, password="s3cret")
+    return rabbitmq
+
+
+def url_of(users: RabbitMQ, host: str) -> str:
+    return users.url.replace("guest:guest", f"{IDS[host]}:s3cret")
+
+
+class Scene:
+    """One controller's bus, and agents'."""
+
+    def __init__(self, users: RabbitMQ) -> None:
+        self.users = users
+        self.heard: list[m.AnyMessage] = []
+        self._buses: list[Bus] = []
+
+    async def controller(self) -> Bus:
+        bus = await self._open(self.users.url, ControllerAccess(refusal=refusal_of))
+        await bus.consume(CALLBACK, self._answer, concurrency=4)
+        return bus
+
+    async def agent(self, host: str) -> Bus:
+        return await self._open(url_of(self.users, host), AgentAccess(user=IDS[host]))
+
+    async def _open(self, url: str, access: AgentAccess | ControllerAccess) -> Bus:
+        bus = open_bus(url, name="test", access=access)
+        self._buses.append(bus)
+        await bus.start()
+        return bus
+
+    async def _answer(self, message: m.AnyMessage) -> m.AnyReply:
+        self.heard.append(message)
+        return m.Done()
+
+    async def close(self) -> None:
+        for bus in self._buses:
+            await bus.close()
+
+
+@pytest.fixture
+async def scene(users: RabbitMQ, patience: None) -> AsyncIterator[Scene]:
+    opened = Scene(users)
+    yield opened
+    await opened.close()
+
+
+def keepalive(host: str) -> m.Keepalive:
+    return m.Keepalive(agent_id=IDS[host], session_id="s")
+
+
+def register(host: str, place: str) -> m.Register:
+    return m.Register(
+        agent_id=IDS[host],
+        session_id="s",
+        environment=ENVIRONMENT,
+        group_number=1,
+        host=place,
+        device_driver="noop",
+        ha_type=HaType.STANDALONE,
+    )
+
+
+async def test_an_agent_with_its_own_user_calls_hears_and_is_seen(scene: Scene) -> None:
+    controller, first, second = await scene.controller(), await scene.agent("host.1"), await scene.agent("host-2")
+    hints: dict[str, list[m.AnyMessage]] = {host: [] for host in HOSTS}
+
+    def hearing(host: str) -> Callable[[m.AnyMessage], object]:
+        async def heard(message: m.AnyMessage) -> None:
+            hints[host].append(message)
+
+        return heard
+
+    for host, bus in zip(HOSTS, (first, second), strict=True):
+        await bus.consume(queue_of(host), hearing(host), concurrency=1)  # type: ignore[arg-type]
+        assert await bus.call(CALLBACK, register(host, host), timeout_seconds=60) == m.Done()
+        await controller.send(queue_of(host), m.WorkHint(shard_id=host, load_balancer_ids=()))
+    await eventually(lambda: all(len(seen) == 1 for seen in hints.values()))
+    assert all(hints[host] == [m.WorkHint(shard_id=host, load_balancer_ids=())] for host in HOSTS)
+
+    name = m.presence_name(str(uuid.uuid4()))
+    announcement = await first.announce(name)
+    await eventually(lambda: controller.present(name))
+    await announcement.close()
+
+    async def gone() -> bool:
+        return await controller.present(name) is False
+
+    await eventually(gone)
+
+
+async def test_nobody_is_believed_who_speaks_for_another_agent_or_place(scene: Scene) -> None:
+    await scene.controller()
+    agent = await scene.agent("host.1")
+    for forged in (keepalive("host-2"), register("host.1", "host-2"), register("host-2", "host-2")):
+        reply = await agent.call(CALLBACK, forged, timeout_seconds=60)
+        assert isinstance(reply, m.Refused)
+        assert reply.code == "not_authorised"
+    nobody = open_bus(scene.users.url, name="test")  # allowed to send to every queue, but vouched for by nobody
+    await nobody.start()
+    try:
+        reply = await nobody.call(CALLBACK, keepalive("host.1"), timeout_seconds=60)
+    finally:
+        await nobody.close()
+    assert isinstance(reply, m.Refused)
+    assert "vouches for no user" in reply.reason
+    assert not scene.heard
+    assert await agent.call(CALLBACK, keepalive("host.1"), timeout_seconds=60) == m.Done()
+
+
+async def test_the_broker_refuses_an_agent_what_is_not_its_own(scene: Scene) -> None:
+    controller, victim = await scene.controller(), await scene.agent("host-2")
+
+    async def nothing(message: m.AnyMessage) -> None: ...
+
+    await victim.consume(queue_of("host-2"), nothing, concurrency=1)
+    presence = m.presence_name(str(uuid.uuid4()))
+    await victim.announce(presence)
+    await controller.send(queue_of("host.1"), m.AssignmentsHint())
+    connection = await aio_pika.connect(url_of(scene.users, "host.1"))
+
+    async def refused(what: Callable[[AbstractChannel], object], kind: type[Exception] = ChannelAccessRefused) -> None:
+        channel = await connection.channel(on_return_raises=True)
+        with pytest.raises(kind):
+            await what(channel)  # type: ignore[misc]
+
+    async def get(channel: AbstractChannel, queue: str) -> None:
+        await (await channel.get_queue(queue, ensure=False)).get(no_ack=True)
+
+    async def publish(channel: AbstractChannel, exchange: str, key: str, user: str | None) -> None:
+        message = aio_pika.Message(b"x", user_id=user)
+        through = await channel.get_exchange(exchange, ensure=False) if exchange else channel.default_exchange
+        await through.publish(message, key)
+
+    try:
+        for queue in (CALLBACK, queue_of("host-2"), DEAD_QUEUE):
+            await refused(lambda channel, queue=queue: get(channel, queue))
+            await refused(lambda channel, queue=queue: declare_own_queue(channel, queue))
+            await refused(lambda channel, queue=queue: publish(channel, "", queue, IDS["host.1"]))
+        await refused(lambda channel: get(channel, presence), ChannelLockedResource)
+        for exchange in ("amq.fanout", calls_exchange(m.callback_queue("other"))):
+            await refused(lambda channel, name=exchange: publish(channel, name, "", IDS["host.1"]))
+        for user in (IDS["host-2"], "guest"):
+            await refused(
+                lambda channel, user=user: publish(channel, calls_exchange(CALLBACK), "", user),
+                ChannelPreconditionFailed,
+            )
+        channel = await connection.channel()
+        own = await declare_own_queue(channel, queue_of("host.1"))
+        assert await own.get(no_ack=True) is not None
+    finally:
+        await connection.close()
+    assert not scene.heard
+
+
+async def test_an_agent_waits_for_the_first_controller(users: RabbitMQ, patience: None) -> None:
+    await asyncio.to_thread(users.control, "eval", _deleted(calls_exchange(CALLBACK)))
+    scene = Scene(users)
+    try:
+        agent = await scene.agent("host.1")
+        with pytest.raises(BusUnavailable):
+            await agent.call(CALLBACK, keepalive("host.1"), timeout_seconds=5)
+        await scene.controller()
+
+        async def answered() -> bool:
+            try:
+                return await agent.call(CALLBACK, keepalive("host.1"), timeout_seconds=60) == m.Done()
+            except BusUnavailable:
+                return False
+
+        await eventually(answered)
+    finally:
+        await scene.close()
+
+
+def _deleted(exchange: str) -> str:
+    name = f'rabbit_misc:r(<<"/">>, exchange, <<"{exchange}">>)'
+    return f'rabbit_exchange:delete({name}, false, <<"test">>).'
+
+
+def test_an_agent_with_another_ones_user_is_told_at_start(users: RabbitMQ) -> None:
+    with pytest.raises(ValueError, match=f"this agent's user is {IDS['host.1']}"):
+        open_bus(users.url, name="test", access=AgentAccess(user=IDS["host.1"]))
+
+
+@pytest.mark.parametrize("url", ["memory://x", "embedded:///tmp/x"])
+def test_only_rabbitmq_has_users(url: str) -> None:
+    with pytest.raises(ValueError, match="needs RabbitMQ"):
+        open_bus(url, name="test", access=ControllerAccess(refusal=refusal_of))
+
+
+def test_the_printed_lines_are_what_is_run_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["agent-user", "--environment", ENVIRONMENT, "--host", "host.1"]) == 0
+    lines = [tuple(shlex.split(line)) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [("rabbitmqctl", *one) for one in command.agent_user_commands(ENVIRONMENT, 1, "host.1", vhost="/")]
+    with pytest.raises(SystemExit):
+        command.main(["agent-user", "--environment", "not one", "--host", "h"])
