@@ -50,6 +50,7 @@ class Daemon:
             "endpoint_file": self.endpoint_file,
             "state_dir": self.state_dir,
             "run_dir": self.folder / "r",
+            "allow_loopback_addresses": True,
             "maxconn": 2000,
             **({"haproxy": configured_binary()} if configured_binary() else {}),
             **options,
@@ -137,12 +138,17 @@ class Client:
         return msgspec.json.decode(content, type=kind)
 
     async def patch(self, partition: str, change: wire.Change) -> wire.Receipt:
+        """All of it is taken."""
+        receipt = await self.sent(partition, change)
+        assert all(not outcome.error for outcome in receipt.outcomes), receipt
+        return receipt
+
+    async def sent(self, partition: str, change: wire.Change) -> wire.Receipt:
         """As an owner does, who takes over first."""
         guard = wire.Guard(epoch=change.epoch, session_id=session_of(change.epoch))
         taken = await self.ask(wire.Guard, "POST", f"/v1/partitions/{partition}/guard", guard)
         owned = msgspec.structs.replace(change, session_id=taken.session_id, state_id=taken.state_id)
-        receipt = await self.ask(wire.Receipt, "PATCH", f"/v1/partitions/{partition}", owned)
-        assert all(not outcome.error for outcome in receipt.outcomes), receipt
+        receipt: wire.Receipt = await self.ask(wire.Receipt, "PATCH", f"/v1/partitions/{partition}", owned)
         return receipt
 
     async def observe(self, partition: str) -> wire.PartitionStatus:

@@ -36,3 +36,72 @@ def test_echoes_may_go_to_any_address(address: str) -> None:
 def test_echoes_go_to_nothing_but_an_address(address: str) -> None:
     problem = problem_of(pinged_at(address), SETTINGS)
     assert "backend b: server s: ping_address: address is" in problem
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0", "255.255.255.255", "224.0.0.1"],
+)
+def test_no_server_leads_a_host_to_itself(address: str) -> None:
+    def problem(**changes: object) -> str:
+        server = wire.Server(**{"name": "s", "address": "192.0.2.1", "port": 80, **changes})
+        return problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
+
+    bracketed = f"[{address}]" if ":" in address else address
+    for said in (
+        problem(address=address),
+        problem(ping_address=address),
+        problem(arguments=("check", "addr", bracketed)),
+        problem(arguments=(f"check addr {bracketed}",)),
+    ):
+        assert f"address is '{address}'" in said and "is allowed" in said
+    frontend = wire.Frontend(name="f", binds=(wire.Bind(address=address, port=80),))
+    assert f"bind: address is '{address}'" in problem_of(balancer(frontends=(frontend,)), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "addr"),
+        ("addr", "localhost"),
+        ("addr", "ipv4@127.0.0.1"),
+        ("addr", "unix@/run/x"),
+        ("agent-check", "agent-addr", "127.0.0.1"),
+        ("source", "0.0.0.0", "usesrc", "clientip"),
+        ("socks4", "127.0.0.1:80"),
+        ("resolvers", "x", "init-addr", "127.0.0.1"),
+        ('a"dd"r', "127.0.0.1"),
+        ("ad${X}dr", "127.0.0.1"),
+        ("ad\\dr", "127.0.0.1"),
+    ],
+)
+def test_a_servers_arguments_hide_no_address(arguments: tuple[str, ...]) -> None:
+    server = wire.Server(name="s", address="192.0.2.1", port=80, arguments=arguments)
+    assert problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "option transparent",
+        "option 'transparent'",
+        "option http_proxy",
+        "http-request set-dst ipv4(127.0.0.1)",
+        'http-request set"-"dst ipv4(127.0.0.1)',
+        'http-request "set${NONE}-dst" ipv4(127.0.0.1)',
+        "http-request  set-dst-port int(9876)",
+        "http-request do-resolve(txn.a,r) str(localhost)",
+        "tcp-request content set-dst ipv4(127.0.0.1)",
+        "tcp-request session attach-srv b/s",
+        "tcp-check connect addr 127.0.0.1 port 9876",
+        "http-check connect addr 127.0.0.1",
+    ],
+)
+def test_no_line_sends_a_connection_elsewhere(line: str) -> None:
+    backend = wire.Backend(name="b", lines=(line,))
+    assert "servers alone say where" in problem_of(balancer(backends=(backend,)), SETTINGS)
+
+
+def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
+    backend = wire.Backend(name="b", lines=("http-request deny if { path -m beg /set-dst transparent }",))
+    assert problem_of(balancer(backends=(backend,)), SETTINGS) == ""

@@ -20,13 +20,15 @@ CHANGER = """
 import asyncio, sys
 import msgspec
 from pathlib import Path
+from evenkeel.core.addresses import AddressRules
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.partitions import Partitions
 from evenkeel.haproxyd.settings import DaemonSettings
 
 async def main():
     settings = DaemonSettings(name="host-1", state_dir=Path(sys.argv[1]), run_dir=Path(sys.argv[2]),
-                              haproxy=Path(sys.argv[3]) if sys.argv[3] else None)
+                              haproxy=Path(sys.argv[3]) if sys.argv[3] else None,
+                              addresses=AddressRules(allow_loopback=True))
     partitions = Partitions(settings)
     await partitions.start()
     wishes = msgspec.json.decode(sys.argv[4], type=list[wire.LoadBalancer])

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from evenkeel.core.addresses import AddressRules
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.guarding import NotGuarded
 from evenkeel.haproxyd.partitions import Partitions
@@ -214,6 +215,7 @@ class World:
             "state_dir": directory / "state",
             "run_dir": directory / "run",
             "haproxy": configured_binary(),
+            "addresses": AddressRules(allow_loopback=True),
             # so long that no machine stands still for it
             **dict.fromkeys(("start_timeout_seconds", "reload_timeout_seconds", "check_timeout_seconds"), 120.0),
             **dict.fromkeys(("command_timeout_seconds", "guard_timeout_seconds"), 60.0),
@@ -256,8 +258,8 @@ class World:
 
     async def change(self, name: str, *, complete: bool, epoch: int = 1, **fields) -> wire.Receipt:
         """As an owner does, who takes over if the guard is not its own."""
-        own = {"session_id": session_of(epoch), "state_id": self.partitions.identity.state_id}
-        change = wire.Change(epoch=epoch, **{**own, **fields})
+        state_id = self.partitions.identity.state_id
+        change = wire.Change(epoch=epoch, session_id=session_of(epoch), state_id=state_id, **fields)
         try:
             return await self.partitions.change(name, change, complete=complete)
         except NotGuarded:

@@ -13,7 +13,7 @@ import structlog
 from oslo_config import cfg
 
 from evenkeel.cmd import options
-from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_settings, http_settings
+from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.runtime import on_stop_signal, set_up_logs
 from evenkeel.haproxyd.credentials import add_agent
 from evenkeel.haproxyd.daemon import HaproxyDaemon, lock
@@ -49,7 +49,7 @@ def main() -> int:
         print(f"{NAME}: refused: {error}", file=sys.stderr)
         return 2
     os.umask(0o077)  # keys, epochs and sockets are nobody else's, whatever starts it
-    set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_settings(conf).name}")
+    set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_name(conf)}")
     try:
         asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf))
     except ValueError as error:

@@ -1,10 +1,13 @@
 """The options of ``evenkeel-haproxyd``, section ``[haproxyd]``."""
 
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from oslo_config import cfg
 
+from evenkeel.cmd.address_options import ADDRESSES, address_rules
+from evenkeel.core.addresses import parsed_address
 from evenkeel.haproxyd.httpsettings import HttpSettings
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -71,15 +74,26 @@ HAPROXYD = [
         help="Address of this host for the HAProxys of the other hosts of the group, to share stick tables.",
     ),
     cfg.PortOpt("peers_port_first", default=10300, help="First port for that; each partition takes one."),
+    cfg.ListOpt(
+        "management_addresses",
+        default=[],
+        help="More addresses of this host that no load balancer may listen at, beside bind_host and peers_address.",
+    ),
+    *ADDRESSES,
     cfg.PortOpt("peers_port_last", default=12299, help="Last port for that."),
 ]
 
 
+def daemon_name(conf: cfg.ConfigOpts) -> str:
+    """What this daemon is called."""
+    return str(conf.haproxyd.name or socket.gethostname())
+
+
 def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
-    """What is run and where."""
+    """What is run and where. Raises :class:`ValueError` naming the option."""
     section = conf.haproxyd
     return DaemonSettings(
-        name=section.name or socket.gethostname(),
+        name=daemon_name(conf),
         state_dir=Path(section.state_dir),
         run_dir=Path(section.run_dir),
         haproxy=Path(section.haproxy) if section.haproxy else None,
@@ -95,7 +109,17 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         peers_address=section.peers_address,
         peers_port_first=section.peers_port_first,
         peers_port_last=section.peers_port_last,
+        addresses=address_rules(section, "haproxyd"),
+        management_addresses=_addresses("haproxyd.management_addresses", section.management_addresses),
     )
+
+
+def _addresses(name: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """Raises :class:`ValueError` naming the option."""
+    try:
+        return tuple(str(parsed_address(text.strip())) for text in texts)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}; IPv4 and IPv6 addresses are allowed") from None
 
 
 def http_settings(conf: cfg.ConfigOpts) -> HttpSettings:

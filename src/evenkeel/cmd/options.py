@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from oslo_config import cfg
 
+from evenkeel.cmd.address_options import ADDRESSES
 from evenkeel.core.capacity import Metric
 
 COMMON = [
@@ -136,6 +137,7 @@ BIGIP = [
     cfg.StrOpt("ca_file", help="PEM file of authorities that signed the devices' certificates; else the system's."),
     cfg.BoolOpt("verify_tls", default=True, help="Verify the devices' certificates. Turning it off is logged loudly."),
     cfg.FloatOpt("request_timeout", default=30.0, min=1.0, help="Seconds one request to a device may take."),
+    *ADDRESSES,
 ]
 
 HAPROXY = [

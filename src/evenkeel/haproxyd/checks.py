@@ -9,8 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from evenkeel.core.addresses import ALLOWED_WORDS
 from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.destinations import destinations, words_of
 from evenkeel.haproxyd.peerkeys import certificate_problem
 from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -53,6 +55,27 @@ KEYWORDS = {
                           "load-server-state-from-file", "retry-on", "stick", "tcp-check", "use-server")),
 }  # fmt: skip
 """First words of lines. What opens another section, listens, names servers or runs programs is not among them."""
+
+_UNQUOTED = re.compile(r"[\"'\\]|\$\{[^}]*\}?|\$\w*")
+"""What HAProxy takes out of words: quotes, escapes, variables."""
+_SPLIT = re.compile(r"[\s()]+")
+_SET = frozenset(("attach-srv", "do-resolve", "set-dst", "set-dst-port"))
+_ELSEWHERE = {
+    "http-check": frozenset(("connect",)),
+    "http-request": _SET,
+    "http-response": _SET,
+    "option": frozenset(("http_proxy", "transparent")),
+    "tcp-check": frozenset(("connect",)),
+    "tcp-request": _SET,
+    "tcp-response": _SET,
+}
+"""What has HAProxy connect to something else than a server as it is named, by the line's first word."""
+_VERBS_MAX = 3
+"""How many words of a line at most say what it does: ``tcp-request content set-dst``."""
+_HIDDEN = frozenset(
+    ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
+)
+"""Arguments of servers that name another address, or have somebody else name it."""
 
 
 def check_change(change: wire.Change, *, complete: bool, settings: DaemonSettings) -> None:
@@ -112,6 +135,10 @@ def _problems(one: wire.LoadBalancer, settings: DaemonSettings) -> Iterator[str]
         yield from _frontend_problems(frontend, settings)
     for backend in one.backends:
         yield from _backend_problems(backend, settings)
+    for what, address, port in destinations(one):
+        yield _address_problem(what, address, port)
+        if problem := settings.addresses.member_problem(address):
+            yield f"{what}: address is {address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
     if len(one.note) > wire.NOTE_CHARS_MAX:
         yield f"note: {len(one.note)} characters given; at most {wire.NOTE_CHARS_MAX} are allowed"
     if len(one.files) > settings.files_max:
@@ -143,6 +170,8 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings) -> Ite
         yield f"{what}: binds is empty; a frontend listens somewhere"
     for bind in frontend.binds:
         yield _address_problem(f"{what}: bind", bind.address, bind.port)
+        if problem := settings.addresses.vip_problem(bind.address):
+            yield f"{what}: bind: address is {bind.address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
     if frontend.maxconn is not None and not 1 <= frontend.maxconn <= MAXCONN_MAX:
         yield f"{what}: maxconn is {frontend.maxconn}; 1 to {MAXCONN_MAX} is allowed"
     yield from _text_problems(f"{what}: bind_arguments", frontend.bind_arguments, settings)
@@ -157,12 +186,10 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings) -> Iterat
     yield from _name_problems(f"{what}: server", tuple(server.name for server in backend.servers))
     for server in backend.servers:
         where = f"{what}: server {server.name}"
-        yield _address_problem(where, server.address, server.port)
-        if server.ping_address is not None:
-            yield _address_problem(f"{where}: ping_address", server.ping_address, server.port)
         if not 0 <= server.weight <= WEIGHT_MAX:
             yield f"{where}: weight is {server.weight}; 0 to {WEIGHT_MAX} is allowed"
         yield from _text_problems(f"{where}: arguments", server.arguments, settings)
+        yield from _argument_problems(f"{where}: arguments", server)
 
 
 def _line_problems(
@@ -175,6 +202,23 @@ def _line_problems(
         first = _WORDS.match(line)
         if first is None or first[0] not in keywords:
             yield f"{what}: a line begins with {line.split(' ')[0][:60]!r}; allowed: {', '.join(sorted(keywords))}"
+        elif elsewhere := _elsewhere(line):
+            yield f"{what}: a line has {elsewhere!r}; servers alone say where a connection goes to"
+
+
+def _elsewhere(line: str) -> str:
+    """The word by which a line sends connections elsewhere; empty if it does not."""
+    words = _SPLIT.split(_UNQUOTED.sub("", line))[:_VERBS_MAX]
+    return min(_ELSEWHERE.get(words[0], frozenset()) & set(words[1:]), default="")
+
+
+def _argument_problems(what: str, server: wire.Server) -> Iterator[str]:
+    """Addresses stand where they can be seen; quotes, which could hide a word, have no use here."""
+    for word in words_of(server):
+        if _UNQUOTED.search(word):
+            yield f"{what}: {word[:60]!r} has quotes, a backslash or a variable; none is allowed"
+        if word in _HIDDEN:
+            yield f"{what}: {word!r} is not allowed; address, ping_address and addr alone say where a server is"
 
 
 def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) -> Iterator[str]:

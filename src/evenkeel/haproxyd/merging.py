@@ -9,6 +9,7 @@ from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binds import BindRegistry, in_the_way, places
 from evenkeel.haproxyd.checks import problem_of
+from evenkeel.haproxyd.offlimits import OffLimits
 from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.runner import Applied
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -55,11 +56,16 @@ class Merge:
         *,
         settings: DaemonSettings,
         registry: BindRegistry,
+        off_limits: OffLimits,
+        peers: tuple[wire.Peer, ...],
         partition: str,
     ) -> None:
+        """``peers``: as they are."""
         self._before = held
         self._settings = settings
         self._registry = registry
+        self._off_limits = off_limits
+        self._peers_before = peers
         self._partition = partition
         self.requests = requests
         self.wanted: dict[str, wire.LoadBalancer] = dict(held)
@@ -114,6 +120,10 @@ class Merge:
                 self._put_back(name, problem)
             changed = [one for one in changed if one.id not in problems] if problems else []
 
+    def _problem(self, one: wire.LoadBalancer) -> str:
+        peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
+        return problem_of(one, self._settings) or self._off_limits.problem_of(one, peers)
+
     def _stays(self, one: wire.LoadBalancer) -> bool:
         """Has it the names and places already that it wants?"""
         before = self._before.get(one.id)
@@ -129,10 +139,10 @@ class Merge:
     def _problems(self, changed: list[wire.LoadBalancer]) -> dict[str, str]:
         """Those that stay as they are have the older right to names and places."""
         if not self.moved:  # most changes are of this kind, and need no look at everybody else
-            return {one.id: problem for one in changed if (problem := problem_of(one, self._settings))}
+            return {one.id: problem for one in changed if (problem := self._problem(one))}
         ids = {one.id for one in changed}
         still = [one for name, one in self.wanted.items() if name not in ids]
-        problems = {one.id: problem for one in changed if (problem := problem_of(one, self._settings))}
+        problems = {one.id: problem for one in changed if (problem := self._problem(one))}
         fit = [one for one in changed if one.id not in problems]
         problems |= in_the_way(still, fit)
         taken = {key: one.id for one in still for key in _names(one)}

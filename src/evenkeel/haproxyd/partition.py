@@ -20,6 +20,7 @@ from evenkeel.haproxyd.compose import Wish
 from evenkeel.haproxyd.digests import Digests
 from evenkeel.haproxyd.guarding import PartitionGuard
 from evenkeel.haproxyd.merging import Merge, Request
+from evenkeel.haproxyd.offlimits import OffLimits
 from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.ports import EventNews, HaproxyDown, PartitionFailed, WorkerCli
 from evenkeel.haproxyd.restarts import Restarts
@@ -47,6 +48,7 @@ class PartitionKeeper:
         registry: BindRegistry,
         peer_ports: PeerPorts,
         users: WorkerUsers,
+        off_limits: OffLimits,
         *,
         state_id: Callable[[], str],
         make_runner: Callable[[Callable[[], None]], Runner],
@@ -57,6 +59,7 @@ class PartitionKeeper:
         self._settings = settings
         self._storage = storage
         self._registry = registry
+        self._off_limits = off_limits
         self._state_id = state_id
         self._on_event = on_event
         self._guard = PartitionGuard(name, settings, storage, peer_ports)
@@ -68,8 +71,6 @@ class PartitionKeeper:
         self._timer: asyncio.TimerHandle | None = None
         self._attention = False
         """Is a pass due without anybody's request?"""
-        self._incomplete = False
-        """Did somebody take away what is on disk?"""
         self._verify_next = True
         """A daemon before us may have ended in the middle of something."""
         self._started = False
@@ -214,29 +215,6 @@ class PartitionKeeper:
         """HAProxy's own words take no more than a certain space. Raises :class:`OSError`."""
         await asyncio.to_thread(self._storage.trim_log)
 
-    # -- when somebody takes away what it needs
-
-    def damage(self) -> str:
-        """What somebody took away of its files or of what HAProxy needs to be reloaded; empty: nothing. Blocks
-        shortly."""
-        return self._storage.taken_away() or self._runner.process.adrift()
-
-    def mend(self, damage: str) -> None:
-        """Put it back: what is held is known without the disk."""
-        if self._closing or not self._started:
-            return
-        self._log.error("put right what was taken away", what=damage)
-        self._incomplete = self._verify_next = self._attention = True
-        self._kick()
-
-    async def _complete_files(self) -> None:
-        """Raises :class:`OSError`."""
-        await asyncio.to_thread(self._storage.prepare)
-        await self._guard.write_again()
-        await self._user.write_again()
-        await asyncio.to_thread(self._storage.ledger.write, self._held.values())
-        self._incomplete = False
-
     # -- changes
 
     async def guard(self, wanted: wire.Guard) -> wire.Guard:
@@ -294,9 +272,15 @@ class PartitionKeeper:
         return failure
 
     async def _pass(self, requests: list[Request]) -> None:
-        if self._incomplete:
-            await self._complete_files()
-        merge = Merge(self._held, requests, settings=self._settings, registry=self._registry, partition=self.name)
+        merge = Merge(
+            self._held,
+            requests,
+            settings=self._settings,
+            registry=self._registry,
+            off_limits=self._off_limits,
+            peers=self._guard.peers,
+            partition=self.name,
+        )
         merge.refuse_unguarded(self.admit)
         self._passing = Pass(merge.requests)
         try:

@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,7 @@ from evenkeel.haproxyd.checks import check_change, check_guard, check_name
 from evenkeel.haproxyd.compose import Layout
 from evenkeel.haproxyd.guarding import NotGuarded, OtherOwner
 from evenkeel.haproxyd.identity import Identity
+from evenkeel.haproxyd.offlimits import OffLimits
 from evenkeel.haproxyd.partition import PartitionKeeper
 from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.ports import (
@@ -63,6 +64,7 @@ class Partitions:
         self._registry = BindRegistry()
         self._peer_ports = PeerPorts(settings)
         self._users = WorkerUsers(settings)
+        self.off_limits = OffLimits(settings)
         self.identity = Identity(settings.state_dir)
         self._keepers: dict[str, PartitionKeeper] = {}
         self._owners: dict[str, str] = {}
@@ -129,21 +131,6 @@ class Partitions:
             except OSError as error:
                 log.warning("log not trimmed", partition=keeper.name, reason=error.strerror)
 
-    async def mend(self) -> None:
-        """To be called every few seconds: puts back what somebody took away under the running daemon. If that was the
-        whole state directory, agents are to look at everything again. Raises :class:`OSError`."""
-        gone = not await asyncio.to_thread(self.identity.intact)
-        await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
-        await asyncio.to_thread(rundir.prepare, self._settings)
-        if gone:
-            log.error("the state directory was removed or replaced", path=str(self._settings.state_dir))
-            await asyncio.to_thread(self.identity.renew)
-        keepers = [keeper for keeper in self._keepers.values() if keeper.name not in self._broken]
-        for keeper, damage in await asyncio.to_thread(_damages, keepers):
-            if gone or damage:
-                keeper.mend(damage or "the state directory")
-                self._on_event(EventNews(partition=keeper.name, text="something was taken away, and is put back"))
-
     async def _look_for_binary(self) -> None:
         with contextlib.suppress(HaproxyDown):
             await self._find_binary()
@@ -198,6 +185,7 @@ class Partitions:
             self._registry,
             self._peer_ports,
             self._users,
+            self.off_limits,
             state_id=lambda: self.identity.state_id,
             make_runner=make_runner,
             on_event=self._on_event,
@@ -330,10 +318,6 @@ def _check_settings(settings: DaemonSettings) -> None:
         check_name("name", settings.name)
     except InvalidChange as error:
         raise ValueError(error.reason) from None
-
-
-def _damages(keepers: Iterable[PartitionKeeper]) -> list[tuple[PartitionKeeper, str]]:
-    return [(keeper, keeper.damage()) for keeper in keepers]
 
 
 def _folders(directory: Path) -> list[str]:

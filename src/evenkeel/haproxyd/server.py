@@ -68,6 +68,13 @@ class HttpsServer:
         shown = f"[{taken[0]}]" if ":" in taken[0] else taken[0]
         return f"https://{shown}:{taken[1]}"
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Address and port, once it listens."""
+        address: str = self._runner.addresses[0][0]
+        port: int = self._runner.addresses[0][1]
+        return address, port
+
     async def stop(self) -> None:
         """Answer what is under way, then close."""
         await self._runner.cleanup()

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.values import Value
 
 
@@ -38,6 +39,11 @@ class DaemonSettings(Value):
     """Where other hosts' HAProxys reach those of this one, to share stick tables; empty: they don't."""
     peers_port_first: int = 10300
     peers_port_last: int = 12299
+
+    addresses: AddressRules = STRICT
+    """Which ones tenants' load balancers may send to and listen at."""
+    management_addresses: tuple[str, ...] = ()
+    """More addresses of this host that no load balancer may listen at; the API's and the peers' never are."""
 
     start_timeout_seconds: float = 30.0
     reload_timeout_seconds: float = 60.0

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from evenkeel.core.addresses import AddressRules, parsed_networks
 from evenkeel.core.model import SessionPersistence, Vip
 from evenkeel.core.service import ServiceDefinition, ServiceMember
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.bigip.options import parse_options
 from evenkeel.devices.bigip.render import render
 from tests.devices.services import gone, listener, member, monitor, pool, service
 
@@ -238,6 +240,35 @@ def test_members_cannot_be_checked_elsewhere_nor_be_twice() -> None:
         ((member(monitor_port=1),), "monitor_port 1"),
         ((member(monitor_address="10.0.0.1"),), "monitor_address 10.0.0.1"),
         ((member(place=1), member(place=1, id="other")), "two members at 10.2.1.1:8080"),
-        ((member(address="not-an-address"),), "no IP address"),
+        ((member(address="not-an-address"),), "no IPv4 or IPv6 address"),
     ):
         assert words in render(service(pools=(pool(members=members),)), NAMES).problem
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0"])
+def test_no_device_is_sent_to_itself_or_told_to_listen_there(address: str) -> None:
+    sent = service(pools=(pool(members=(member(address=address),)),))
+    listening = service(vip=Vip(address=address, subnet_id="s", network_id="n", port_id="p"))
+    for definition, words in ((sent, f"address {address!r}"), (listening, f"vip_address {address!r}")):
+        rendered = render(definition, NAMES)
+        assert words in rendered.problem and "is allowed" in rendered.problem and not rendered.objects
+
+
+def test_an_operators_rules_are_heeded() -> None:
+    definition = service(pools=(pool(members=(member(address="127.0.0.1"),)),))
+    assert render(definition, NAMES, AddressRules(allow_loopback=True)).objects
+    closed = AddressRules(denied_networks=parsed_networks(["10.2.0.0/16"]))
+    assert "closed to members" in render(service(pools=(pool(members=(member(place=1),)),)), NAMES, closed).problem
+
+
+def test_the_rules_are_options_of_the_driver() -> None:
+    given = {"icontrol_hostname": "a", "icontrol_username": "u", "icontrol_password": "p", "f5_ha_type": "standalone"}
+
+    def parsed(**more: str) -> AddressRules:
+        return parse_options({**given, **more}, environment="dev", group_number=1, host="h").addresses
+
+    assert parsed() == AddressRules()
+    made = parsed(allow_loopback_addresses="true", denied_member_networks="10.0.0.0/8, fd00::/8")
+    assert made.allow_loopback and made.member_problem("10.1.1.1") and made.member_problem("fd00::1")
+    with pytest.raises(ValueError, match=r"denied_member_networks: '10\.0\.0\.1/8'"):
+        parsed(denied_member_networks="10.0.0.1/8")

@@ -67,7 +67,7 @@ FEATURES: dict[str, ServiceDefinition] = {
         listeners=(listener(allowed_cidrs=("2001:db8::/32", "::1/128")),),
         pools=(
             pool(
-                members=members({"address": "2001:db8::a"}, {"address": "2001:db8::b", "monitor_address": "fe80::1"}),
+                members=members({"address": "2001:db8::a"}, {"address": "2001:db8::b", "monitor_address": "fd00::c"}),
                 monitor=monitor(http_version=1.1),
             ),
         ),

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from evenkeel.core.addresses import AddressRules
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.client import Daemon
@@ -52,6 +53,7 @@ class Box:
             state_dir=folder / "state",
             run_dir=folder / "r",
             haproxy=configured_binary(),
+            addresses=AddressRules(allow_loopback=True),
             maxconn=2000,
             start_timeout_seconds=120.0,
             reload_timeout_seconds=120.0,

@@ -77,6 +77,7 @@ class BigipSide:
                 "icontrol_password_file": self._password_file,
                 "f5_ha_type": self._ha_type,
                 "ca_file": self.emulator.ca_file,
+                "allow_loopback_addresses": True,  # everything is on this machine
             }
         }
 

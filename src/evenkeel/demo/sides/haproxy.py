@@ -111,6 +111,7 @@ class HaproxySide:
                 "tls_key": self._certificates.key,
                 "credentials_file": self._credentials,
                 "endpoint_file": endpoint_file,
+                "allow_loopback_addresses": True,  # everything is on this machine
             }
         }
 

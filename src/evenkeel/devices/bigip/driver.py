@@ -9,6 +9,8 @@ refused it.
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
 
+import structlog
+
 from evenkeel.core.device import (
     Applied,
     DeviceFacts,
@@ -27,12 +29,16 @@ from evenkeel.devices.bigip.render import render
 from evenkeel.devices.bigip.tls import client_context
 from evenkeel.devices.group import fullest, on_all
 
+log = structlog.get_logger(__name__)
+
 
 class BigIpGroup:
     """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
 
     def __init__(self, options: BigIpOptions) -> None:
         self._options = options
+        if options.addresses.allow_loopback:
+            log.warning("tenants may use loopback addresses; not for production", option="allow_loopback_addresses")
         self._names = Names(
             environment=options.environment, prefix=options.prefix or options.environment, group=options.group_number
         )
@@ -60,7 +66,7 @@ class BigIpGroup:
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """See :meth:`evenkeel.core.ports.Device.apply`."""
-        rendered = tuple(render(service, self._names) for service in batch.services)
+        rendered = tuple(render(service, self._names, self._options.addresses) for service in batch.services)
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
         outcomes = tuple(_applied(batch, done.values()))
         return PartitionOutcome(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from evenkeel.core.addresses import STRICT, AddressRules, parsed_networks
 from evenkeel.core.statuses import HaType
 from evenkeel.core.values import Value
 from evenkeel.devices.settings import choice, filled, known, number
@@ -34,6 +35,8 @@ class BigIpOptions(Value):
     """All attributes of a partition are read again when the last time was longer ago."""
     save_delay_seconds: float = 30.0
     """The running configuration is saved this long after a change; 0: never."""
+    addresses: AddressRules = STRICT
+    """Which ones load balancers may have and send to; asked for again here, whoever has asked before."""
     commands_max: int = 200
     """Commands of one transaction; what needs more is applied in several, whole load balancers at a time."""
 
@@ -53,6 +56,8 @@ OPTIONS = (
     "full_read_interval",
     "save_delay",
     "commands_max",
+    "allow_loopback_addresses",
+    "denied_member_networks",
 )
 
 
@@ -77,8 +82,18 @@ def parse_options(options: Mapping[str, str], *, environment: str, group_number:
         retry_seconds=number(options, "retry_time", 5.0, float, 0, 600),
         full_read_interval_seconds=number(options, "full_read_interval", 300.0, float, 0, 86_400),
         save_delay_seconds=number(options, "save_delay", 30.0, float, 0, 86_400),
+        addresses=_addresses(options),
         commands_max=number(options, "commands_max", 200, int, 10, 10_000),
     )
+
+
+def _addresses(options: Mapping[str, str]) -> AddressRules:
+    allowed = choice(options, "allow_loopback_addresses", "false", ("true", "false")) == "true"
+    texts = [text for text in options.get("denied_member_networks", "").split(",") if text.strip()]
+    try:
+        return AddressRules(allow_loopback=allowed, denied_networks=parsed_networks(texts))
+    except ValueError as error:
+        raise ValueError(f"denied_member_networks: {error}") from None
 
 
 def _hosts(text: str, ha_type: HaType) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ What a BIG-IP cannot do as asked is a ``problem`` that names field and value: no
 equal definitions render to equal objects. Names given by users are not put on the device.
 """
 
+from evenkeel.core.addresses import ALLOWED_WORDS, STRICT, AddressRules
 from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.devices.bigip import render_pool
@@ -29,7 +30,7 @@ IPV4_MASK = "255.255.255.255"
 IPV6_MASK = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
 
 
-def render(service: ServiceDefinition, names: Names) -> Rendered:
+def render(service: ServiceDefinition, names: Names, addresses: AddressRules = STRICT) -> Rendered:
     """All objects of one load balancer, or why there can be none. A deleted one comes to nothing."""
     if service.deleted or service.problem:
         return Rendered(service=service, problem=service.problem)
@@ -37,9 +38,22 @@ def render(service: ServiceDefinition, names: Names) -> Rendered:
         # the API refuses these; controllers of other versions may know more than this agent
         for problem in definition_problems(CAPABILITIES, service):
             raise Unsupported(problem)
+        _check_addresses(service, addresses)
         return Rendered(service=service, objects=tuple(_objects(service, names)))
     except Unsupported as error:
         return Rendered(service=service, problem=str(error))
+
+
+def _check_addresses(service: ServiceDefinition, addresses: AddressRules) -> None:
+    """Raises :class:`Unsupported` for those that a device must not be sent to, or have."""
+    if problem := addresses.vip_problem(service.vip.address):
+        raise Unsupported(f"vip_address {service.vip.address!r}: {ALLOWED_WORDS} is allowed; {problem}")
+    for pool in service.pools:
+        for member in pool.members:
+            if problem := addresses.member_problem(member.address):
+                raise Unsupported(
+                    f"member {member.id}: address {member.address!r}: {ALLOWED_WORDS} is allowed; {problem}"
+                )
 
 
 def _objects(service: ServiceDefinition, names: Names) -> list[WantedObject]:

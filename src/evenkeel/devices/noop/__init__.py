@@ -33,7 +33,7 @@ def open_group(options: Mapping[str, str], *, environment: str, group_number: in
     """A group of its own. Raises :class:`ValueError` for any option: there are none."""
     for name in options:
         raise ValueError(f"{name}: no such option; the no-op driver has none")
-    return NoopGroup(NoopMemory(), alone=True)
+    return NoopGroup(NoopMemory())
 
 
 def _unusable(service: ServiceDefinition) -> str:
@@ -48,10 +48,8 @@ def _unusable(service: ServiceDefinition) -> str:
 class NoopGroup:
     """One agent's view of a no-op device."""
 
-    def __init__(self, memory: NoopMemory, *, alone: bool = False) -> None:
-        """``alone``: other agents of the group have memories of their own, so what is not in this one says nothing."""
+    def __init__(self, memory: NoopMemory) -> None:
         self._memory = memory
-        self._alone = alone
 
     @property
     def facts(self) -> DeviceFacts:
@@ -67,14 +65,7 @@ class NoopGroup:
     async def check(self) -> tuple[DeviceState, ...]:
         """Always fit."""
         problem = "" if self._memory.reachable else "out of reach"
-        state = DeviceState(
-            name=NAME,
-            reachable=self._memory.reachable,
-            version="1",
-            problem=problem,
-            incarnation=self._memory.incarnation,
-        )
-        return (state,)
+        return (DeviceState(name=NAME, reachable=self._memory.reachable, version="1", problem=problem),)
 
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
@@ -114,9 +105,9 @@ class NoopGroup:
         return ""
 
     async def observe(self) -> Observation:
-        """The device, and digests of what it holds: no status."""
-        memory = self._reached()
-        return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
+        """The device, and nothing on it."""
+        self._reached()
+        return Observation(devices=await self.check())
 
     async def changed(self) -> None:
         """It cannot tell."""

@@ -1,0 +1,39 @@
+"""Where a load balancer has this host connect to: its servers, and where they are checked. Pure."""
+
+import itertools
+from collections.abc import Iterator
+
+from evenkeel.haproxyd import wire
+
+_ADDRESS, _PORT = "addr", "port"
+"""The server's arguments that send its checks elsewhere."""
+
+Destination = tuple[str, str, int]
+"""What it is, in words; address; port."""
+
+
+def destinations(one: wire.LoadBalancer) -> Iterator[Destination]:
+    """All of them, addresses as they are written."""
+    for backend in one.backends:
+        for server in backend.servers:
+            where = f"backend {backend.name}: server {server.name}"
+            yield where, server.address, server.port
+            if server.ping_address is not None:
+                yield f"{where}: ping_address", server.ping_address, server.port
+            yield from _checked_at(where, server)
+
+
+def _checked_at(where: str, server: wire.Server) -> Iterator[Destination]:
+    words = words_of(server)
+    after = list(itertools.zip_longest(words, words[1:], fillvalue=""))
+    addresses = [value.removeprefix("[").removesuffix("]") for name, value in after if name == _ADDRESS]
+    ports = [int(value) for name, value in after if name == _PORT and value.isascii() and value.isdigit()]
+    if addresses or ports:
+        for address in addresses or [server.address]:
+            for port in ports or [server.port]:
+                yield f"{where}: addr", address, port
+
+
+def words_of(server: wire.Server) -> tuple[str, ...]:
+    """A server's arguments as HAProxy reads them, if there are no quotes in them."""
+    return tuple(word for text in server.arguments for word in text.split())

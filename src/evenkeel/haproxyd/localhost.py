@@ -1,0 +1,52 @@
+"""Which addresses are this host's own, by the kernel's word: it is asked how it would send there, and sends nothing.
+
+So interfaces' addresses count, and whole networks that were made local by a route, as VIPs may be. Linux only.
+"""
+
+import errno
+import socket
+import struct
+from collections.abc import Iterable
+
+# rtnetlink(7), netlink(7)
+_GET_ROUTE = 26
+_REQUEST = 1
+_ERROR = 2
+_DESTINATION = 1
+_HEADER = struct.Struct("=IHHII")
+_ROUTE = struct.Struct("=BBBBBBBBI")
+_ATTRIBUTE = struct.Struct("=HH")
+_ANSWER_BYTES = 8192
+_TIMEOUT_SECONDS = 1.0
+
+_OWN = {2: "an address of this host", 3: "a broadcast address", 4: "an anycast address", 5: "a multicast address"}
+"""Types of routes that end here or at everybody."""
+
+
+def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
+    """Those that lead to this host or to all of its network, with what they are. Raises :class:`OSError` where the
+    kernel may not be asked."""
+    wanted = tuple(dict.fromkeys(addresses))
+    if not wanted:
+        return {}
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as kernel:  # NETLINK_ROUTE
+        kernel.settimeout(_TIMEOUT_SECONDS)
+        kinds = {address: _OWN.get(_route_type(kernel, number, address), "") for number, address in enumerate(wanted)}
+    return {address: kind for address, kind in kinds.items() if kind}
+
+
+def _route_type(kernel: socket.socket, number: int, address: str) -> int:
+    """The type of the route there; 0: there is none."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    raw = socket.inet_pton(family, address)
+    route = _ROUTE.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)
+    asked = route + _ATTRIBUTE.pack(_ATTRIBUTE.size + len(raw), _DESTINATION) + raw
+    kernel.send(_HEADER.pack(_HEADER.size + len(asked), _GET_ROUTE, _REQUEST, number, 0) + asked)
+    answer = kernel.recv(_ANSWER_BYTES)
+    _, kind, _, answered, _ = _HEADER.unpack_from(answer)
+    if answered != number:
+        raise OSError(errno.EPROTO, "netlink answered something else")
+    if kind == _ERROR:  # no route there, so it is not here
+        return 0
+    found: int = _ROUTE.unpack_from(answer, _HEADER.size)[7]
+    return found
