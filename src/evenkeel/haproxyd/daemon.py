@@ -24,7 +24,7 @@ from evenkeel.haproxyd.ports import EventNews
 from evenkeel.haproxyd.refusals import Refused
 from evenkeel.haproxyd.server import HttpsServer, create_app
 from evenkeel.haproxyd.settings import DaemonSettings
-from evenkeel.haproxyd.tls import server_context
+from evenkeel.haproxyd.tls import authority_key_at_hand, server_context
 
 log = structlog.get_logger(__name__)
 
@@ -74,6 +74,8 @@ class HaproxyDaemon:
         """
         self.partitions.off_limits.check()
         self._lock = lock(self._settings.state_dir)
+        if advice := authority_key_at_hand(self._http.certificate):
+            log.warning("the authority's key is within reach", advice=advice)
         await asyncio.to_thread(rundir.prepare, self._settings)
         await self._health_log.start()
         url = await self._server.start()

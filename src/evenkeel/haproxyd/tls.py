@@ -51,6 +51,15 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
+def authority_key_at_hand(certificate: Path) -> str:
+    """What to do about an authority's key that whoever took this process or a worker of the same user over could read;
+    empty if there is none. A daemon of root's is another matter: its workers cannot read what it can."""
+    key = CertificateFiles(folder=certificate.parent).authority_key
+    if os.geteuid() == 0 or not os.access(key, os.R_OK):
+        return ""
+    return f"{key}: the daemon does not need it; keep it where only root can read it, or on another host"
+
+
 def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
     """Make a private authority, unless the folder has one, and a certificate of it for ``names`` (host names and
     addresses). Raises :class:`ValueError` if this host's certificate is there already."""
