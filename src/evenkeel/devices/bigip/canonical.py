@@ -16,8 +16,13 @@ _NOTHING = ("", "none", "None")
 
 def same(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
     """Does what is seen have the wanted value of the attribute?"""
-    form = _FORMS.get(name, scalar)
-    return bool(form(wanted) == form(seen.get(name)))
+    canonical = form(name)
+    return bool(canonical(wanted) == canonical(seen.get(name)))
+
+
+def form(name: str) -> Callable[[Any], object]:
+    """What makes the canonical form of an attribute."""
+    return _FORMS.get(name, scalar)
 
 
 def differences(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:

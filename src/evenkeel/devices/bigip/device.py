@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.devices.bigip import claim, guard, observation, requirements
+from evenkeel.devices.bigip import claim, digest, guard, observation, requirements
 from evenkeel.devices.bigip.capacity import CapacityReader
 from evenkeel.devices.bigip.icontrol import IControl
 from evenkeel.devices.bigip.naming import Guard, Names, guard_of
-from evenkeel.devices.bigip.objects import Rendered
+from evenkeel.devices.bigip.objects import Observed, Rendered
 from evenkeel.devices.bigip.observe import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
-from evenkeel.devices.bigip.partition import PartitionPass, PassOutcome, View
+from evenkeel.devices.bigip.partition import Change, PartitionPass, PassOutcome, View
 from evenkeel.devices.reach import NoAnswer, Reach
 
 T = TypeVar("T")
@@ -38,6 +38,9 @@ class BigIpDevice:
         self._options = options
         self._names = names
         self._views: dict[str, View] = {}
+        self._left: dict[str, tuple[Guard, dict[str, Change]]] = {}
+        """By partition and under which guard of ours: the change that each load balancer was left at. Nobody else can
+        have written meanwhile, so it outlives what is known of the partition."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
         self._saving: asyncio.Task[None] | None = None
@@ -59,7 +62,9 @@ class BigIpDevice:
         """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
         try:
             await self.reach.confirm()
+            before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
             reading = await observation.read(self.icontrol)
+            self._doubt_views(before, reading)
             return replace(reading, state=await self._claimed_state(reading.state))
         except DeviceUnavailable as error:
             self.lost(error)
@@ -106,6 +111,7 @@ class BigIpDevice:
                 rendered,
                 view=view,
                 pending=self._pending_of(partition),
+                left=self._left_under(partition, mine),
             ).run()
         if outcome.writes:
             self._save_soon()
@@ -206,6 +212,32 @@ class BigIpDevice:
         if former and any(map(self._names.owns, (await read_guards(self.icontrol, former)).marks)):
             reason = f"an earlier version made partition {former} for this tenant, whose partition is now {partition}"
             raise DeviceRejected(self.host, f"{reason}; remove {former} from the device, and it is built anew")
+
+    def _left_under(self, partition: str, mine: Guard) -> dict[str, Change]:
+        held = self._left.get(partition)
+        if held is None or held[0] != mine:
+            held = self._left[partition] = (mine, {})
+        return held[1]
+
+    def _busy(self, partition: str) -> bool:
+        lock = self._locks.get(partition)
+        return lock is not None and lock.locked()
+
+    def _doubt_views(self, before: dict[str, Observed | None], reading: observation.Reading) -> None:
+        """Forget what is known of partitions in which something is missing that should be there.
+
+        ``before``: what was known when the reading began. What was written meanwhile is not judged by it.
+        """
+        steady = {
+            name: observed
+            for name, observed in before.items()
+            if observed and (view := self._views.get(name)) and view.observed is observed and not self._busy(name)
+        }
+        found = digest.places(reading.addresses, reading.virtuals, reading.pools, steady.keys())
+        for name, observed in steady.items():
+            if any(place not in found for place in digest.expected_places(observed, name)):
+                log.warning("objects are missing; reading everything next time", device=self.host, partition=name)
+                self._views.pop(name)
 
     def _pending_of(self, partition: str) -> set[str]:
         return self._pending.setdefault(partition, set())

@@ -7,17 +7,21 @@ refused it.
 """
 
 import asyncio
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 
 import structlog
 
 from evenkeel.core.device import (
+    REPAIRS_MAX,
     Applied,
     DeviceFacts,
     DeviceState,
     Observation,
     PartitionBatch,
     PartitionOutcome,
+    Repair,
+    repair,
 )
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.bigip import observation
@@ -70,7 +74,10 @@ class BigIpGroup:
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
         outcomes = tuple(_applied(batch, done.values()))
         return PartitionOutcome(
-            outcomes=outcomes, lagging=tuple(lost), writes=sum(outcome.writes for outcome in done.values())
+            outcomes=outcomes,
+            lagging=tuple(lost),
+            writes=sum(outcome.writes for outcome in done.values()),
+            repaired=tuple(_repairs(done)),
         )
 
     async def observe(self) -> Observation:
@@ -79,7 +86,7 @@ class BigIpGroup:
         away = [DeviceState(name=host, reachable=False, problem=str(error)) for host, error in lost.items()]
         # What one device lacks at one look only is most likely being written just now.
         before, self._uneven = self._uneven, observation.absences(done, self._names)
-        return observation.merge(done, away, self._names, uneven=before & self._uneven)
+        return observation.merge(done, away, self._names, absent=self._uneven, uneven=before & self._uneven)
 
     async def changed(self) -> None:
         """It cannot tell."""
@@ -98,6 +105,12 @@ class BigIpGroup:
     async def close(self) -> None:
         """Disconnect from all devices."""
         await asyncio.gather(*(device.close() for device in self._devices))
+
+
+def _repairs(done: Mapping[str, PassOutcome]) -> Iterable[Repair]:
+    found = ((host, *item) for host, outcome in done.items() for item in outcome.repaired.items())
+    for host, load_balancer_id, texts in itertools.islice(found, REPAIRS_MAX):
+        yield repair(load_balancer_id, host, texts)
 
 
 def _applied(batch: PartitionBatch, done: Iterable[PassOutcome]) -> Iterable[Applied]:

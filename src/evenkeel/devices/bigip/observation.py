@@ -13,6 +13,7 @@ from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, O
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.values import Value
+from evenkeel.devices.bigip import digest
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol import IControl
 from evenkeel.devices.bigip.naming import Mark, Names
@@ -62,11 +63,13 @@ def merge(
     unreachable: Iterable[DeviceState],
     names: Names,
     *,
+    absent: Collection["Absence"] = (),
     uneven: Collection["Absence"] = (),
 ) -> Observation:
     """Statuses as the active device sees them (else the first that answered), statistics summed over devices.
 
-    ``uneven``: what devices lack that others have; its load balancers are DEGRADED.
+    ``absent``: what devices lack that others have. ``uneven``: what they lacked at the look before too; its load
+    balancers are DEGRADED.
     """
     seen = tuple(readings.values())
     best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
@@ -79,7 +82,22 @@ def merge(
         statuses=out_of_step(statuses(best, names), uneven),
         statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
         devices=(*(one.state for one in seen), *unreachable),
+        configurations=configurations(seen, names),
+        lacking=lacking(absent),
     )
+
+
+def configurations(readings: Iterable[Reading], names: Names) -> dict[str, str]:
+    """See :attr:`evenkeel.core.device.Observation.configurations`."""
+    return digest.together([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
+
+
+def lacking(absent: Iterable["Absence"]) -> dict[str, str]:
+    """See :attr:`evenkeel.core.device.Observation.lacking`."""
+    found: dict[str, set[str]] = {}
+    for one in absent:
+        found.setdefault(one.load_balancer_id, set()).add(one.device)
+    return {load_balancer_id: ", ".join(sorted(devices)) for load_balancer_id, devices in found.items()}
 
 
 class Absence(Value):

@@ -23,8 +23,9 @@ import structlog
 
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceRejected, GuardLost
+from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
-from evenkeel.devices.bigip import guard
+from evenkeel.devices.bigip import drift, guard
 from evenkeel.devices.bigip.icontrol import IControl
 from evenkeel.devices.bigip.naming import Guard, Names, guard_of
 from evenkeel.devices.bigip.objects import LIGHT_TYPES, POOL, Observed, Operation, Rendered, Verb
@@ -50,11 +51,17 @@ class View:
         """Nobody can have written since it was read: even a complete pass need not read again."""
 
 
+Change = tuple[int, str]
+"""Revision and change id of a definition."""
+
+
 class PassOutcome(Value):
-    """What became of a batch on one device: why load balancers were refused, and how much was committed."""
+    """What became of a batch on one device: why load balancers were refused, how much was committed, and what of that
+    only put right what had been left so."""
 
     errors: dict[str, str]
     writes: int
+    repaired: dict[str, list[str]] = {}
 
 
 class PartitionPass:
@@ -70,6 +77,7 @@ class PartitionPass:
         *,
         view: View,
         pending: set[str],
+        left: dict[str, Change],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._device = device
@@ -81,6 +89,9 @@ class PartitionPass:
         self._guard = guard_of(batch.epoch, batch.session_id)
         self._view = view
         self._pending = pending
+        self._left = left
+        """By load balancer, the change that this device was left at; kept up to date."""
+        self._repaired: dict[str, list[str]] = {}
         self._now = now
         self._errors: dict[str, str] = {}
         self._writes = 0
@@ -91,6 +102,10 @@ class PartitionPass:
     async def run(self) -> PassOutcome:
         """Make it so. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
         await drop_pending(self._device, self._pending)
+        # What is written for another change than it was left at is no repair, nor what follows after a failure.
+        for service in self._batch.services:
+            if self._left.get(service.load_balancer_id) != change_of(service):
+                self._left.pop(service.load_balancer_id, None)
         todo = await self._look()
         if todo.operations:
             await self._carry_out(todo)
@@ -99,7 +114,11 @@ class PartitionPass:
         named = {service.load_balancer_id for service in self._batch.services}
         for orphan in errors.keys() - named:
             self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
-        return PassOutcome(errors={name: errors[name] for name in errors.keys() & named}, writes=self._writes)
+        errors = {name: errors[name] for name in errors.keys() & named}
+        for service in self._batch.services:
+            if service.load_balancer_id not in errors:
+                self._left[service.load_balancer_id] = change_of(service)
+        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired)
 
     # -- look
 
@@ -225,14 +244,26 @@ class PartitionPass:
             self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds
         )
         self._writes += 1
+        self._note_repairs(steps)
         self._view.observed = after(self._view.observed or {}, steps)
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
+
+    def _note_repairs(self, steps: tuple[Operation, ...]) -> None:
+        for one in self._rendered:
+            owner = one.service.load_balancer_id
+            if owner in self._left and (own := [step for step in steps if step.owner == owner]):
+                self._repaired.setdefault(owner, []).extend(drift.findings(own, len(one.objects)))
 
     def _revision(self) -> str:
         services = self._batch.services
         if len(services) == 1:
             return f"{services[0].load_balancer_id}@{services[0].revision}"
         return f"{len(services)} load balancers"
+
+
+def change_of(service: ServiceDefinition) -> Change:
+    """Which change a definition is of."""
+    return service.revision, service.change_id
 
 
 def _count(steps: tuple[Operation, ...], verb: Verb) -> int:

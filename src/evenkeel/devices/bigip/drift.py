@@ -1,0 +1,45 @@
+"""What a pass found otherwise than it was left, in words for people. Pure.
+
+It names objects and attributes as they are called on the device, and never a value: somebody else wrote that.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from evenkeel.devices.bigip.objects import MEMBER, MONITORS, POOL, PROFILES, VIRTUAL, VIRTUAL_ADDRESS, Operation, Verb
+
+_WORDS = {
+    VIRTUAL: "virtual server",
+    VIRTUAL_ADDRESS: "virtual address",
+    POOL: "pool",
+    MEMBER: "member",
+    **dict.fromkeys(MONITORS, "monitor"),
+    **dict.fromkeys(PROFILES, "profile"),
+}
+ALL_GONE = "nothing of it was left; put back"
+
+
+def findings(steps: Sequence[Operation], wanted: int) -> list[str]:
+    """What these operations of one load balancer repair. ``wanted``: how many objects it has, without members."""
+    removed = {step.key for step in steps if step.verb is Verb.DELETE}
+    made = {step.key for step in steps if step.verb is Verb.CREATE}
+    if wanted and len(steps) == len(made) == sum(key.type != MEMBER for key in made) == wanted:
+        return [ALL_GONE]
+    return [text for step in steps if (text := _finding(step, step.key in removed and step.key in made))]
+
+
+def _finding(step: Operation, replaced: bool) -> str:
+    thing = _thing(step)
+    if step.verb is Verb.MODIFY:
+        return f"{thing} was changed ({_listed(step.body)}); put right"
+    if replaced:
+        return f"{thing} was another one; put right" if step.verb is Verb.CREATE else ""
+    return f"{thing} was missing; put back" if step.verb is Verb.CREATE else f"{thing} did not belong there; removed"
+
+
+def _thing(step: Operation) -> str:
+    word = f"{_WORDS.get(step.key.type, step.key.type.rpartition('/')[2])} {step.key.name}"
+    return f"{word} of pool {step.key.pool}" if step.key.pool else word
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join("mark" if name == "description" else name for name in sorted(names))
