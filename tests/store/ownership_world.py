@@ -209,8 +209,9 @@ def registration(agent_id: str, **changes: Any) -> Register:
         "host": f"host-of-{agent_id}",
         "device_driver": "bigip",
         "ha_type": HaType.PAIR,
-        "endpoints": ("10.0.0.1", "10.0.0.2"),
     }
+    number = changes.get("group_number", 1)  # each group has devices of its own
+    values["endpoints"] = (f"10.0.{number - 1}.1", f"10.0.{number - 1}.2")
     return Register(agent_id=agent_id, **(values | changes))
 
 

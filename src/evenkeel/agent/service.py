@@ -6,7 +6,7 @@ refusal that waiting cannot mend (wrong configuration, a live twin, unfit device
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 import structlog
 
@@ -132,6 +132,7 @@ class Agent:
             self._clock,
             self._settings,
             capacity=self._gauge.figures,
+            identities=identities_of(self._device.facts.endpoints, self._devices),
         )
         try:
             if not await self._unless_stopped(session.open()):
@@ -287,6 +288,14 @@ class Agent:
             return
         if not isinstance(message, m.WorkHint) or not ownership.hint(message):
             self._ask.set()
+
+
+def identities_of(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:
+    """Who the devices are, by endpoint, as far as they were seen and could tell. Drivers check in the order of their
+    endpoints."""
+    if len(endpoints) != len(devices):
+        return {}
+    return {endpoint: state.identity for endpoint, state in zip(endpoints, devices, strict=True) if state.identity}
 
 
 def _reached(devices: tuple[DeviceState, ...]) -> frozenset[str]:

@@ -29,6 +29,7 @@ class Session:
         settings: AgentSettings,
         *,
         capacity: Mapping[str, m.CapacityFigure] | None = None,
+        identities: Mapping[str, str] | None = None,
     ) -> None:
         self.id = session_id
         self._controllers = controllers
@@ -36,6 +37,7 @@ class Session:
         self._clock = clock
         self._settings = settings
         self._capacity = dict(capacity or {})
+        self._identities = dict(identities or {})
         self._lease: Lease | None = None
         self.assignments_revision = -1
         """As last heard of from a keepalive."""
@@ -81,6 +83,8 @@ class Session:
             ha_type=facts.ha_type,
             reschedule=facts.reschedule,
             endpoints=facts.endpoints,
+            identities=self._identities,
+            exclusive=facts.exclusive,
             capacity=self._capacity,
             names_session=True,
         )

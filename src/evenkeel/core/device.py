@@ -17,6 +17,8 @@ class DeviceFacts(Value):
     endpoints: tuple[str, ...]
     carries_traffic: bool = True
     """False: what it was given is not ONLINE for that."""
+    exclusive: bool = True
+    """False: the endpoints are no places, so device groups may have the same."""
 
 
 class PartitionBatch(Value):

@@ -52,6 +52,8 @@ class Register(Message, tag="register"):
     """The group's devices, so that agents of one group that point at different devices are found out."""
     identities: dict[str, str] = {}
     """:attr:`DeviceState.identity` by endpoint, so that no two groups drive one device."""
+    exclusive: bool = True
+    """No other device group of the environment may have one of these devices."""
     capacity: dict[str, "CapacityFigure"] = {}
     """As in :class:`ReportState`, so that a new group is never without its limits."""
     names_session: bool = False

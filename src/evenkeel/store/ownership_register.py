@@ -18,11 +18,11 @@ from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
 from evenkeel.store.ownership_capacity import note_first_figures
+from evenkeel.store.ownership_devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership_sql import FREED, insert_if_absent, json_text, live
 from evenkeel.store.returning import returning
 
 UNKNOWN_ENVIRONMENT = "unknown_environment"
-CONTRADICTION = "contradiction"
 DUPLICATE = "duplicate"
 
 _agent = schema.agent
@@ -34,6 +34,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Sess
     """Open the session, or renew it if it is the live one. Raises :class:`CallRefused`."""
     _check_environment(connection, call)
     group = _check_group(connection, call)
+    check_devices(connection, call)
     claims = _claims(connection, call)
     _check_duplicates(call, claims)
     mine = next((row for row in claims if row.id == call.agent_id), None)
@@ -287,6 +288,7 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
         "ha_type": call.ha_type.value,
         "reschedule": call.reschedule.value,
         "endpoints": json_text(call.endpoints),
+        "identities": note_identities(connection, call, group),
     }
     if group is None:
         row = {"environment": call.environment, "number": call.group_number, "created_at": db_now(), **values}

@@ -117,7 +117,7 @@ async def test_delete_offers_a_way_and_takes_it(api: Client, store: Store, pair:
 async def test_bad_input_names_the_field_and_changes_nothing(
     api: Client, join: Join, pair: dict[str, Any], path: str, body: Any, status: int, named: str
 ) -> None:
-    await join("b-1", group_number=2)
+    await join("b-1", group_number=2, endpoints=("10.0.1.1",))
     before = await everything(api)
     refused = await put(api, path, body, status)
     text = str(refused.get("faultstring") or refused.get("description"))

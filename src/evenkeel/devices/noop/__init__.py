@@ -60,6 +60,7 @@ class NoopGroup:
             reschedule=RescheduleMode.CONTROL,
             endpoints=(NAME,),
             carries_traffic=False,
+            exclusive=False,
         )
 
     async def check(self) -> tuple[DeviceState, ...]:
