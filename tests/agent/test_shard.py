@@ -240,3 +240,31 @@ async def test_finish_lets_the_pass_under_way_end() -> None:
     bench.device.open.set()
     await asyncio.wait_for(task, 30)
     assert bench.controllers.applied("lb-1") == 1
+
+
+async def test_what_is_in_doubt_is_forgotten_and_written_again(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.worker.doubt(("lb-1",), complete=False)
+    await eventually(lambda: len(bench.device.batches) == 2)
+    assert [service.load_balancer_id for service in bench.device.batches[1].services] == ["lb-1"]
+    assert not bench.device.batches[1].complete
+    bench.worker.doubt((), complete=True)
+    await eventually(lambda: len(bench.device.batches) == 3)
+    assert bench.device.batches[2].complete
+    assert bench.device.forgotten == ["t", "t"]
+    bench.device.forgotten.clear()
+
+
+async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_that_of_a_load_balancer() -> None:
+    bench = Bench({"lb-1": 1})
+    task = asyncio.create_task(bench.worker.run())
+    await all_applied(bench)
+    now = bench.worker._clock.monotonic() + 3600.0
+    bench.worker._retries.failed("*", now)
+    bench.worker._retries.failed("lb-1", now)
+    bench.worker.doubt(("lb-1",), complete=False)
+    await eventually(lambda: len(bench.device.forgotten) == 0 and not bench.worker._wake.is_set())
+    assert len(bench.device.batches) == 1
+    bench.worker.doubt((), complete=True)
+    await eventually(lambda: len(bench.device.batches) == 2)
+    task.cancel()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.hints import Hints
-from evenkeel.core.control import ShardOwner
+from evenkeel.core.control import LookAgain, ShardOwner
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import WorkHint
 from tests.waiting import eventually
@@ -58,4 +58,23 @@ async def test_a_bus_that_is_down_costs_the_hint_and_nothing_else() -> None:
     hints.work(OWNER, "lb-2")
     await eventually(lambda: len(bus.sent) == 1)
     assert not task.done()
+    task.cancel()
+
+
+async def test_looks_at_one_shard_become_one_hint_that_asks_for_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenkeel.controller.hints.MAX_IDS_PER_HINT", 3)
+    bus: Any = SlowBus()
+    bus.open.set()
+    hints = Hints(bus)
+    hints.look(LookAgain(owner=OWNER, load_balancer_ids=("lb-2",)))
+    hints.look(LookAgain(owner=OWNER, load_balancer_ids=("lb-1",)))
+    task = asyncio.create_task(hints.run())
+    await eventually(lambda: bus.sent)
+    hints.look(LookAgain(owner=OWNER, load_balancer_ids=("lb-1",)))
+    hints.look(LookAgain(owner=OWNER, load_balancer_ids=("lb-2", "lb-3", "lb-4")))
+    await eventually(lambda: len(bus.sent) == 2)
+    assert bus.sent == [
+        WorkHint(shard_id="x", load_balancer_ids=("lb-1", "lb-2"), look_again=True),
+        WorkHint(shard_id="x", load_balancer_ids=(), look_again=True, complete=True),
+    ]
     task.cancel()

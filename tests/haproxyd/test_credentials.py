@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import structlog
 
 from evenkeel.haproxyd import credentials
 from evenkeel.haproxyd.credentials import Credentials, TooManyTries, WrongCredentials, add_agent
+from evenkeel.serving.logins import OF_PEER_MAX
 from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"
@@ -117,36 +117,18 @@ async def test_the_late_answers_to_wrong_ones_hold_up_nobody_new(file: Path, lat
             assert await known.agent(basic("agent-1", PASSWORD), peer="192.0.2.1") == "agent-1"
 
 
-async def test_an_address_with_a_wrong_one_waits_apart(file: Path, late: None, gate: Gate) -> None:
-    known = Credentials(file)
-    known._suspects.add("192.0.2.66")
-    async with wrong_ones(known, "192.0.2.66", credentials.OF_PEER_MAX):
-        await eventually(lambda: gate.passwords == [b"wrong 0"])
-        right = asyncio.create_task(known.agent(basic("agent-1", PASSWORD), peer="192.0.2.1"))
-        await eventually(lambda: PASSWORD.encode() in gate.passwords)  # before all the others
-        gate.open()
-        assert await right == "agent-1"
-
-
 async def test_an_address_waits_for_few_at_a_time_and_others_do_not_mind(file: Path, late: None, gate: Gate) -> None:
     known = Credentials(file)
-    async with wrong_ones(known, "2001:db8::66", credentials.OF_PEER_MAX):
+    async with wrong_ones(known, "2001:db8::66", OF_PEER_MAX):
+        await eventually(lambda: gate.passwords == [b"wrong 0"])
+        waiting = asyncio.create_task(known.agent(basic("agent-1", "one more"), peer="2001:db8::66"))
+        await asyncio.sleep(0)
         with pytest.raises(TooManyTries):
             await known.agent(basic("agent-1", "another"), peer="2001:db8::67")  # of the same host
         right = asyncio.create_task(known.agent(basic("agent-1", PASSWORD), peer="2001:db8:0:1::1"))
         gate.open()
         assert await right == "agent-1"
-
-
-async def test_a_queue_is_limited(file: Path, late: None, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(credentials, "WAITING_MAX", 2)
-    known = Credentials(file)
-    async with wrong_ones(known, "192.0.2.66", 2):
-        with pytest.raises(TooManyTries):
-            await known.agent(basic("agent-1", PASSWORD), peer="192.0.2.1")
-        gate.open()
-        await eventually(lambda: not known._tries)
-        assert await known.agent(basic("agent-1", PASSWORD), peer="192.0.2.1") == "agent-1"
+        waiting.cancel()
 
 
 async def test_requests_with_the_same_password_wait_for_one_verification(file: Path, gate: Gate) -> None:
@@ -157,20 +139,6 @@ async def test_requests_with_the_same_password_wait_for_one_verification(file: P
     gate.open()
     assert await asyncio.gather(*same[1:]) == ["agent-1"] * 39
     assert len(gate.passwords) == 1
-
-
-async def test_who_sent_a_wrong_one_is_remembered_for_a_while_and_within_bounds(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(credentials, "SUSPECTS_MAX", 2)
-    known = Credentials(file)
-    for peer in ("192.0.2.1", "192.0.2.2", "192.0.2.3"):
-        with pytest.raises(WrongCredentials):
-            await known.agent(basic("agent-1", "wrong"), peer=peer)
-    assert [f"192.0.2.{number}" in known._suspects for number in (1, 2, 3)] == [False, True, True]
-    now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now + credentials.SUSPECT_SECONDS + 1)
-    assert "192.0.2.3" not in known._suspects
 
 
 async def test_a_changed_file_is_read_again(file: Path) -> None:

@@ -258,8 +258,8 @@ class World:
 
     async def change(self, name: str, *, complete: bool, epoch: int = 1, **fields) -> wire.Receipt:
         """As an owner does, who takes over if the guard is not its own."""
-        state_id = self.partitions.identity.state_id
-        change = wire.Change(epoch=epoch, session_id=session_of(epoch), state_id=state_id, **fields)
+        own = {"session_id": session_of(epoch), "state_id": self.partitions.identity.state_id}
+        change = wire.Change(epoch=epoch, **{**own, **fields})
         try:
             return await self.partitions.change(name, change, complete=complete)
         except NotGuarded:

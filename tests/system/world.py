@@ -15,8 +15,8 @@ from evenkeel.cmd.runtime import SystemClock
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment, VipPlan
-from evenkeel.core.device import DeviceFacts, DeviceState
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.device import DeviceFacts, DeviceState, PartitionBatch, PartitionOutcome
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.messages import presence_name
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.names import derived_agent_id
@@ -39,6 +39,8 @@ class HostView(NoopGroup):
         super().__init__(memory)
         self.reschedule = reschedule
         self.cut_off = False
+        self.frozen = False
+        """Refuses all writes."""
 
     @property
     def facts(self) -> DeviceFacts:
@@ -48,6 +50,11 @@ class HostView(NoopGroup):
         if self.cut_off:
             return (DeviceState(name="noop", reachable=False, problem="cut off"),)
         return await super().check()
+
+    async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
+        if self.frozen:
+            raise DeviceRejected("noop", "frozen")
+        return await super().apply(batch)
 
     def _reached(self) -> NoopMemory:
         if self.cut_off:

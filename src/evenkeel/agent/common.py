@@ -5,15 +5,17 @@ DEGRADED and name it until it is back.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
+from typing import Any
 
 import structlog
 
 from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
-from evenkeel.core.device import DeviceState
+from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.errors import DeviceUnavailable, EvenKeelError, SessionLost
 from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
@@ -23,6 +25,10 @@ log = structlog.get_logger(__name__)
 
 STATUSES_PER_REPORT = 1000
 TOLD_SPACING_SECONDS = 0.1
+IDS_LOGGED = 5
+CONFIRM_SECONDS = 1.0
+"""How soon it is looked again when something seems to be missing."""
+EXPECTED_PAGES_MAX = 1000
 ALL = "*"
 """Stands for every device of the group."""
 SAY_ALL_AGAIN_SECONDS = 300.0
@@ -70,6 +76,7 @@ class CommonWorker:
         self._on_device_trouble = on_device_trouble
         self._on_device_back = on_device_back
         self._away: frozenset[str] = frozenset()
+        self._inventory = Inventory()
         self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
         self._statistics: dict[str, m.ObservedStatistics] = {}
         self._all_again_at = 0.0
@@ -97,6 +104,7 @@ class CommonWorker:
             except DeviceUnavailable as error:
                 log.warning("devices not observed", error=str(error))
                 self.devices = ()
+                self._inventory.saw_nothing()
                 self._all_again_at = 0.0  # controllers say of all of the group that it is out of reach
                 self._note_away(frozenset({ALL}))
             except EvenKeelError as error:
@@ -108,9 +116,10 @@ class CommonWorker:
     async def _wait(self) -> None:
         reasons = {asyncio.create_task(each) for each in (self._stopping.wait(), self._asked.wait(), self._told())}
         try:
-            await asyncio.wait(
-                reasons, timeout=self._settings.status_interval_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
+            seconds = self._settings.status_interval_seconds
+            if self._inventory.hurries:
+                seconds = min(seconds, CONFIRM_SECONDS)
+            await asyncio.wait(reasons, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for reason in reasons:
                 reason.cancel()
@@ -129,6 +138,7 @@ class CommonWorker:
         seen = await self._device.observe()
         self.devices = seen.devices
         self._note_away(frozenset(device.name for device in seen.devices if not device.reachable))
+        await self._compare(seen)
         found = with_devices(seen.statuses, seen.devices)
         now = self._clock.monotonic()
         if now >= self._all_again_at:
@@ -147,6 +157,50 @@ class CommonWorker:
         self._statuses = {(s.kind, s.id): s for s in found}
         self._statistics = {s.listener_id: s for s in seen.statistics}
 
+    async def _compare(self, seen: Observation) -> None:
+        """Find what vanished, what is otherwise and what is not there, and tell it before any status."""
+        inventory = self._inventory
+        inventory.saw(seen, self._clock.monotonic())
+        try:
+            if inventory.asks(self._clock.monotonic()):
+                expected, absent = await self._expected()
+                inventory.expects(expected, absent, self._clock.monotonic())
+            for part in _parts(inventory.findings()):
+                if part.absent or part.lacking or part.renewed:
+                    log.warning(
+                        "devices do not hold what they were left with",
+                        absent=part.absent[:IDS_LOGGED],
+                        lacking=list(part.lacking)[:IDS_LOGGED],
+                        renewed=part.renewed,
+                    )
+                await self._tell(
+                    absent=part.absent,
+                    present=part.present,
+                    changed=part.changed,
+                    lacking=part.lacking,
+                    renewed=part.renewed,
+                )
+        except BaseException:
+            inventory.not_told()
+            raise
+
+    async def _expected(self) -> tuple[frozenset[str] | None, frozenset[str]]:
+        """What the controllers expect on the devices, over as many answers as it takes, and what of that they show as
+        absent. None: a controller of the version before was asked."""
+        expected: set[str] = set()
+        absent: set[str] = set()
+        after = ""
+        for _ in range(EXPECTED_PAGES_MAX):
+            receipt = await self._tell(expected_after=after)
+            if receipt.expected is None:
+                return None, frozenset()
+            expected.update(receipt.expected)
+            absent.update(receipt.absent)
+            if not receipt.more or not receipt.expected:
+                break
+            after = receipt.expected[-1]
+        return frozenset(expected), frozenset(absent)
+
     def _note_away(self, away: frozenset[str]) -> None:
         """Tell of every change in which devices are out of reach, also of the better."""
         before, self._away = self._away, away
@@ -158,15 +212,33 @@ class CommonWorker:
     async def _report(
         self, statuses: tuple[m.ObservedStatus, ...], statistics: tuple[m.ObservedStatistics, ...]
     ) -> None:
+        await self._tell(statuses=statuses, statistics=statistics)
+
+    async def _tell(self, **what: Any) -> m.ReportReceipt:
         receipt = await self._controllers.report_status(
             m.ReportStatus(
                 agent_id=self._settings.agent_id,
                 session_id=self._session_id,
                 shard_id=self.shard_id,
                 epoch=self.epoch,
-                statuses=statuses,
-                statistics=statistics,
+                **what,
             )
         )
         if receipt.stale:
             raise SessionLost("the report's epoch is old")
+        return receipt
+
+
+def _parts(findings: Findings) -> Iterator[Findings]:
+    """The findings, in as many reports as it takes; none if there are none."""
+    lacking = sorted(findings.lacking.items())
+    most = max(len(findings.absent), len(findings.present), len(findings.changed), len(lacking))
+    for start in range(0, max(most, 1 if findings.renewed else 0), STATUSES_PER_REPORT):
+        end = start + STATUSES_PER_REPORT
+        yield Findings(
+            absent=findings.absent[start:end],
+            present=findings.present[start:end],
+            changed=findings.changed[start:end],
+            lacking=dict(lacking[start:end]),
+            renewed=findings.renewed if start == 0 else (),
+        )

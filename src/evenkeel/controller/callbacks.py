@@ -66,7 +66,7 @@ class Callbacks:
                     message.agent_id, message.session_id, work_limit=self._settings.work_per_sync
                 )
             case m.ReportStatus():
-                return await store.record_observed(message)
+                return await self._observed(message)
             case m.ReportState():
                 await store.record_state(message)
                 return m.Done()
@@ -111,6 +111,14 @@ class Callbacks:
     def _largest_bytes(self, *, takes_parts: bool) -> int:
         return (LARGEST_ANSWER_BYTES if takes_parts else self._settings.max_message_bytes) - MESSAGE_OVERHEAD_BYTES
 
+    async def _observed(self, report: m.ReportStatus) -> m.ReportReceipt:
+        """Findings first: what is there again takes its status from the same look."""
+        for look in await self._store.note_findings(report) if has_findings(report) else ():
+            self._hints.look(look)
+        if report.expected_after is not None:
+            return await self._store.expected(report, limit=self._settings.expected_per_answer)
+        return await self._store.record_observed(report)
+
     async def _release(self, call: m.ReleaseShards) -> None:
         for shard in call.shards:
             owner = await self._store.release(call.agent_id, call.session_id, shard.shard_id, shard.epoch)
@@ -144,3 +152,8 @@ def check_epochs(message: m.AnyMessage) -> None:
     for name, epoch in (*named.items(), *(("shards.epoch", shard.epoch) for shard in shards)):
         if not plausible(epoch):
             raise CallRefused(m.IMPLAUSIBLE_EPOCH, f"{name}: {epoch} is no epoch; allowed are 0 to {EPOCH_MAX}")
+
+
+def has_findings(report: m.ReportStatus) -> bool:
+    """It says more than statuses and statistics."""
+    return bool(report.absent or report.present or report.changed or report.lacking or report.renewed)

@@ -29,6 +29,8 @@ class ControllerSettings(Value):
     """Messages of one environment worked on at a time."""
     work_per_sync: int = 500
     """Load balancers named in one answer to an agent's sync."""
+    expected_per_answer: int = 1000
+    """Ids of load balancers in one answer to an agent that asks what is expected on its devices."""
     max_message_bytes: int = 1024 * 1024
     """What the message bus takes."""
     answer_bytes: int = 512 * 1024

@@ -81,9 +81,9 @@ class Observation(Value):
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
     devices: tuple[DeviceState, ...] = ()
-    configurations: dict[str, str] = {}
+    configurations: dict[str, str] | None = None
     """By load balancer that the devices hold: a digest of what they hold of it, all devices together. It changes only
-    when somebody changes that: its owner, or somebody else."""
+    when somebody changes that: its owner, or somebody else. None: the devices cannot tell what they hold."""
     lacking: dict[str, str] = {}
     """By load balancer that not all reachable devices hold: the devices that lack it, for people."""
 

@@ -224,6 +224,19 @@ class ReportStatus(Message, tag="report_status"):
     session_id: str = ""
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
+    absent: tuple[str, ...] = ()
+    """Load balancers that were expected on the devices, and that none held at two looks."""
+    present: tuple[str, ...] = ()
+    """Load balancers that were absent, and are there again."""
+    changed: tuple[str, ...] = ()
+    """Load balancers that are held otherwise than at the look before, whoever changed that."""
+    lacking: dict[str, str] = {}
+    """By load balancer: devices in reach that did not hold all of it at two looks, while others did."""
+    renewed: tuple[str, ...] = ()
+    """Devices that may hold anything: their incarnation or identity is another one, or they were out of reach and
+    cannot tell."""
+    expected_after: str | None = None
+    """Answer with the load balancers that are expected on the devices, those after this id."""
 
 
 # -- controllers -> agent ----------
@@ -319,6 +332,12 @@ class ReportReceipt(Reply, tag="report_receipt"):
     """The report was taken. ``stale``: its epoch was old, so it was ignored."""
 
     stale: bool = False
+    expected: tuple[str, ...] | None = None
+    """Asked for by ``expected_after``: what is to be on the devices of the group, in id order. None: not said."""
+    absent: tuple[str, ...] = ()
+    """Those of ``expected`` that are shown as absent now."""
+    more: bool = False
+    """There are more after the last one of ``expected``."""
 
 
 Call = (

@@ -14,6 +14,7 @@ from evenkeel.core.control import (
     Event,
     GroupReach,
     ListQuery,
+    LookAgain,
     Page,
     ServedBy,
     SessionRef,
@@ -587,6 +588,17 @@ class OwnershipStore(Protocol):
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
         """Operating statuses and statistics, a constant number of statements. Old epochs, and sessions that are not the
         agent's, are ignored, ``stale``."""
+        ...
+
+    async def note_findings(self, report: ReportStatus) -> tuple[LookAgain, ...]:
+        """What the devices do not hold as they should: absent load balancers become ERROR with all below them, those
+        that are present again lose that reason; an event for each change. Returns who is to look, and at what. A
+        constant number of statements for each thousand. Old epochs are ignored."""
+        ...
+
+    async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
+        """The load balancers after ``expected_after`` that the devices of the group are to hold, in id order: confirmed
+        ones that are not deleted, and have a VIP that they are to keep. ``stale`` for old epochs."""
         ...
 
     # scheduler

@@ -1,10 +1,8 @@
 """Who may talk to the daemon: one name and password per agent (HTTP basic), in a file of ``name:hash`` lines.
 
 Hashes are scrypt's, so a stolen file costs its reader; a password that was verified once is remembered as a keyed
-digest, so a request costs none of that. Others are verified one after the other, the same one only once, and wrong ones
-are answered late. Whoever sent a wrong one lately waits in a queue apart, and each address for few at a time, so that
-agents with a right one are let in soon, also by a daemon that was just started. The file is read again when it
-changes. Passwords are never logged.
+digest, so a request costs none of that. Others wait for their turn (:mod:`evenkeel.serving.logins`), and wrong ones are
+answered late. The file is read again when it changes. Passwords are never logged.
 """
 
 import asyncio
@@ -12,16 +10,18 @@ import base64
 import binascii
 import hashlib
 import hmac
-import ipaddress
 import os
 import re
 import secrets
-import time
+from functools import partial
 from pathlib import Path
 
 import structlog
 
 from evenkeel.core.values import Value
+from evenkeel.serving.logins import Checks, TooManyTries
+
+__all__ = ["Credentials", "TooManyTries", "WrongCredentials", "add_agent", "hash_password", "read_hashes"]
 
 log = structlog.get_logger(__name__)
 
@@ -33,23 +33,10 @@ COST, BLOCK, PARALLEL = 1 << 14, 8, 1
 MEMORY_BYTES_MAX = 64 * 1024 * 1024
 WRONG_SECONDS = 0.5
 """How much later a wrong password is answered."""
-SUSPECT_SECONDS = 60.0
-"""How long an address that sent a wrong one waits apart."""
-SUSPECTS_MAX = 4096
-WAITING_MAX = 64
-"""Verifications that wait in one queue; more are turned away."""
-OF_PEER_MAX = 16
-"""Of those, from one address."""
-IPV6_PREFIX = 64
-"""What one host may choose of its address is no other address."""
 
 
 class WrongCredentials(Exception):
     """No such name, or not its password."""
-
-
-class TooManyTries(Exception):
-    """Others are being verified; try again later."""
 
 
 class Hash(Value):
@@ -106,31 +93,6 @@ def read_hashes(file: Path) -> dict[str, Hash]:
     return found
 
 
-class Suspects:
-    """Who sent wrong passwords lately; a bounded number."""
-
-    def __init__(self) -> None:
-        self._until: dict[str, float] = {}
-
-    def add(self, peer: str) -> None:
-        """It sent one."""
-        self._until.pop(peer, None)
-        while len(self._until) >= SUSPECTS_MAX:
-            del self._until[next(iter(self._until))]
-        self._until[peer] = time.monotonic() + SUSPECT_SECONDS
-
-    def __contains__(self, peer: str) -> bool:
-        return self._until.get(peer, 0.0) > time.monotonic()
-
-
-class Try(Value):
-    """A verification that waits or is under way."""
-
-    peer: str
-    suspect: bool
-    right: asyncio.Task[bool]
-
-
 class Credentials:
     """The file, and what was verified against it. Raises :class:`ValueError` if it cannot be used."""
 
@@ -140,9 +102,7 @@ class Credentials:
         self._seen = _identity(file)
         self._key = secrets.token_bytes(32)
         self._verified: dict[str, bytes] = {}
-        self._suspects = Suspects()
-        self._turns = {suspect: asyncio.Lock() for suspect in (False, True)}
-        self._tries: dict[bytes, Try] = {}
+        self._checks = Checks()
 
     async def agent(self, authorization: str, *, peer: str) -> str:
         """The agent's name, from the header. Raises :class:`WrongCredentials`, :class:`TooManyTries`."""
@@ -151,37 +111,15 @@ class Credentials:
         digest = hashlib.blake2b(name.encode() + b"\0" + password, key=self._key).digest()
         if hmac.compare_digest(self._verified.get(name, b""), digest):
             return name
-        if not await asyncio.shield(self._try(name, password, digest, _host(peer))):
+        known = self._hashes.get(name)
+        if not await self._checks.is_right(digest, peer, partial(_matches, password, known)):
             log.warning("wrong credentials", agent=name if NAME.fullmatch(name) else "not a name", peer=peer)
             await asyncio.sleep(WRONG_SECONDS)
             raise WrongCredentials
+        if self._hashes.get(name) is not known:
+            raise TooManyTries  # the file has changed meanwhile: it may have another password now
+        self._verified[name] = digest
         return name
-
-    def _try(self, name: str, password: bytes, digest: bytes, peer: str) -> asyncio.Task[bool]:
-        """Whether they are right; shared by all who sent the same. Raises :class:`TooManyTries`."""
-        known = self._tries.get(digest)
-        if known is not None:
-            return known.right
-        suspect = peer in self._suspects
-        queue = [one.peer for one in self._tries.values() if one.suspect == suspect]
-        if len(queue) >= WAITING_MAX or queue.count(peer) >= OF_PEER_MAX:
-            raise TooManyTries
-        right = asyncio.create_task(self._verify(name, password, digest, peer, self._turns[suspect]))
-        right.add_done_callback(lambda _: self._tries.pop(digest))
-        self._tries[digest] = Try(peer=peer, suspect=suspect, right=right)
-        return right
-
-    async def _verify(self, name: str, password: bytes, digest: bytes, peer: str, turn: asyncio.Lock) -> bool:
-        async with turn:
-            known = self._hashes.get(name)
-            against = known or _NOBODY
-            given = await asyncio.to_thread(_scrypt, password, against.salt, against.cost)
-        if known is None or not hmac.compare_digest(given, known.digest):
-            self._suspects.add(peer)
-            return False
-        if self._hashes.get(name) is known:
-            self._verified[name] = digest
-        return True
 
     def _read_again_if_changed(self) -> None:
         identity = _identity(self._file)
@@ -229,15 +167,10 @@ def _basic(authorization: str) -> tuple[str, bytes]:
     return name.decode(errors="replace"), password
 
 
-def _host(peer: str) -> str:
-    """Who counts as the same."""
-    try:
-        address = ipaddress.ip_address(peer)
-    except ValueError:
-        return peer
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
-        return str(ipaddress.ip_network((int(address), IPV6_PREFIX), strict=False))
-    return str(address)
+def _matches(password: bytes, known: Hash | None) -> bool:
+    """Is it the password? Takes as long for a name that is unknown."""
+    against = known or _NOBODY
+    return hmac.compare_digest(_scrypt(password, against.salt, against.cost), against.digest) and known is not None
 
 
 def _scrypt(password: bytes, salt: bytes, cost: int) -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import fcntl
+import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
@@ -27,6 +28,8 @@ from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.tls import authority_key_at_hand, server_context
 
 log = structlog.get_logger(__name__)
+
+MEND_EVERY_SECONDS = 3.0
 
 
 class HaproxyDaemon:
@@ -64,7 +67,7 @@ class HaproxyDaemon:
         )
         self._started = False
         self._lock: IO[str] | None = None
-        self._watch: asyncio.Task[None] | None = None
+        self._watches: list[asyncio.Task[None]] = []
         self._announced: Path | None = None
 
     async def start(self) -> str:
@@ -83,7 +86,10 @@ class HaproxyDaemon:
         await self.partitions.start()
         self._started = True
         self._pings.start()
-        self._watch = asyncio.create_task(self._keep_watch(), name="watch")
+        self._watches = [
+            asyncio.create_task(self._keep_watch(), name="watch"),
+            asyncio.create_task(self._keep_whole(), name="mend"),
+        ]
         if self._http.endpoint_file:
             self._http.endpoint_file.write_text(f"{url}\n")
             self._announced = self._http.endpoint_file
@@ -95,10 +101,10 @@ class HaproxyDaemon:
         if self._announced:
             self._announced.unlink(missing_ok=True)
         await self._server.stop()
-        if self._watch is not None:
-            self._watch.cancel()
+        for watch in self._watches:
+            watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._watch
+                await watch
         await self._pings.close()
         await asyncio.gather(*(counters.save() for counters in self._counters.values()))
         await self.partitions.close()
@@ -137,6 +143,25 @@ class HaproxyDaemon:
                 await self.partitions.look_after()
             except Exception:  # what one look stumbles over must not be the last one
                 log.exception("watch failed; trying again")
+
+    async def _keep_whole(self) -> None:
+        """Put back what somebody takes away under the running daemon."""
+        while True:
+            await asyncio.sleep(MEND_EVERY_SECONDS)
+            try:
+                self._lock_again()
+                await self.partitions.mend()
+                await self._health_log.mend()
+            except (OSError, ValueError) as error:
+                log.error("not put right; trying again", reason=str(error))
+            except Exception:
+                log.exception("not put right; trying again")
+
+    def _lock_again(self) -> None:
+        """Raises :class:`ValueError` if another daemon has begun where our state directory was."""
+        if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
+            held, self._lock = self._lock, lock(self._settings.state_dir)
+            held.close()
 
     def _heard(self, news: EventNews) -> None:
         if news.partition in self.partitions.names():

@@ -30,8 +30,9 @@ def with_bindable_peer(wish: Wish, ours: Places) -> tuple[Wish, str]:
     return (Wish(load_balancers=wish.load_balancers) if problem else wish), problem
 
 
-def unbindable(wish: Wish, doing: Wish, ours: Places) -> dict[str, str]:
-    """Load balancers whose new places cannot be listened on, so that HAProxy never tries."""
+def unbindable(wish: Wish, doing: Wish, ours: Places, *, shared: bool = False) -> dict[str, str]:
+    """Load balancers whose new places cannot be listened on, so that HAProxy never tries. ``shared``: it may listen
+    there itself."""
     balancers_places = ours - {peer_place(doing)}
     new = {
         place: one.id
@@ -40,7 +41,7 @@ def unbindable(wish: Wish, doing: Wish, ours: Places) -> dict[str, str]:
         for place in binds.places(one)
         if place not in balancers_places
     }
-    problems = binds.unbindable(new)
+    problems = binds.unbindable(new, shared=shared)
     return {new[place]: problem for place, problem in problems.items()}
 
 

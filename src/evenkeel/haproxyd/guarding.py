@@ -172,6 +172,13 @@ class PartitionGuard:
             if port:
                 self._peer_ports.release(self._partition, port)
 
+    async def write_again(self) -> None:
+        """The disk has it no more."""
+        async with self._writing:
+            await asyncio.to_thread(self._storage.write_guard, self._file)
+            if self.peer_key:
+                await asyncio.to_thread(self._storage.write_peer_key, self.peer_key)
+
     async def _become(self, **changes: object) -> None:
         wanted = msgspec.structs.replace(self._file, **changes)
         if wanted != self._file:

@@ -70,6 +70,12 @@ class HealthLog(asyncio.DatagramProtocol):
         loop = asyncio.get_running_loop()
         self._transport, _ = await loop.create_datagram_endpoint(lambda: self, sock=self._bound())
 
+    async def mend(self) -> None:
+        """Listen again if somebody took the socket away. Raises :class:`OSError`."""
+        if self._transport is not None and not self._path.exists():
+            self._transport.close()
+            await self.start()
+
     def _bound(self) -> socket.socket:
         """For its owner alone from the first moment."""
         bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -26,10 +26,11 @@ class IdentityFile(Wire):
 
 
 class Identity:
-    """Of one daemon. Every function may block; what cannot be written is tried again by :meth:`keep`."""
+    """Of one daemon. Every function may block; what cannot be written is tried again by :meth:`intact`."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "identity.json"
+        self._written = False
         self._told = IdentityFile(installation_id=secrets.token_hex(16), state_id=secrets.token_hex(16))
 
     @property
@@ -54,7 +55,10 @@ class Identity:
         self._write()
 
     def intact(self) -> bool:
-        """Is the state directory still the one of this life?"""
+        """Is the state directory still the one of this life? One that could not be written says nothing."""
+        if not self._written:
+            self._write()
+            return True
         try:
             return read_value(self._path, IdentityFile) == self._told
         except StorageBroken:
@@ -68,5 +72,7 @@ class Identity:
     def _write(self) -> None:
         try:
             write_file(self._path, msgspec.json.encode(self._told), sync=True)
+            self._written = True
         except OSError as error:
+            self._written = False
             log.error("identity not written", path=str(self._path), reason=error.strerror)

@@ -46,6 +46,11 @@ class Ledger:
             self._log.touch(mode=0o600)
             sync_folder(self._log.parent)
 
+    @property
+    def there(self) -> bool:
+        """Nobody has taken it away."""
+        return self._log.exists()
+
     def read(self) -> dict[str, wire.LoadBalancer]:
         """By id. Raises :class:`StorageBroken`, :class:`OSError`."""
         snapshot = read_value(self._snapshot, Snapshot) or Snapshot()
@@ -86,6 +91,10 @@ class Ledger:
         """Begin the log anew if it is long. ``held``: what snapshot and log come to."""
         if _size(self._log) <= max(LOG_BYTES_MIN, _size(self._snapshot)):
             return
+        self.write(held)
+
+    def write(self, held: Iterable[wire.LoadBalancer]) -> None:
+        """All of it, whatever is there."""
         write_file(self._snapshot, msgspec.json.encode(Snapshot(load_balancers=tuple(held))), sync=True)
         os.truncate(self._log, 0)
 

@@ -71,6 +71,8 @@ class PartitionKeeper:
         self._timer: asyncio.TimerHandle | None = None
         self._attention = False
         """Is a pass due without anybody's request?"""
+        self._incomplete = False
+        """Did somebody take away what is on disk?"""
         self._verify_next = True
         """A daemon before us may have ended in the middle of something."""
         self._started = False
@@ -215,6 +217,29 @@ class PartitionKeeper:
         """HAProxy's own words take no more than a certain space. Raises :class:`OSError`."""
         await asyncio.to_thread(self._storage.trim_log)
 
+    # -- when somebody takes away what it needs
+
+    def damage(self) -> str:
+        """What somebody took away of its files or of what HAProxy needs to be reloaded; empty: nothing. Blocks
+        shortly."""
+        return self._storage.taken_away() or self._runner.process.adrift()
+
+    def mend(self, damage: str) -> None:
+        """Put it back: what is held is known without the disk."""
+        if self._closing or not self._started:
+            return
+        self._log.error("put right what was taken away", what=damage)
+        self._incomplete = self._verify_next = self._attention = True
+        self._kick()
+
+    async def _complete_files(self) -> None:
+        """Raises :class:`OSError`."""
+        await asyncio.to_thread(self._storage.prepare)
+        await self._guard.write_again()
+        await self._user.write_again()
+        await asyncio.to_thread(self._storage.ledger.write, self._held.values())
+        self._incomplete = False
+
     # -- changes
 
     async def guard(self, wanted: wire.Guard) -> wire.Guard:
@@ -272,6 +297,8 @@ class PartitionKeeper:
         return failure
 
     async def _pass(self, requests: list[Request]) -> None:
+        if self._incomplete:
+            await self._complete_files()
         merge = Merge(
             self._held,
             requests,

@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -130,6 +130,21 @@ class Partitions:
                 await keeper.trim_log()
             except OSError as error:
                 log.warning("log not trimmed", partition=keeper.name, reason=error.strerror)
+
+    async def mend(self) -> None:
+        """To be called every few seconds: puts back what somebody took away under the running daemon. If that was the
+        whole state directory, agents are to look at everything again. Raises :class:`OSError`."""
+        gone = not await asyncio.to_thread(self.identity.intact)
+        await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(rundir.prepare, self._settings)
+        if gone:
+            log.error("the state directory was removed or replaced", path=str(self._settings.state_dir))
+            await asyncio.to_thread(self.identity.renew)
+        keepers = [keeper for keeper in self._keepers.values() if keeper.name not in self._broken]
+        for keeper, damage in await asyncio.to_thread(_damages, keepers):
+            if gone or damage:
+                keeper.mend(damage or "the state directory")
+                self._on_event(EventNews(partition=keeper.name, text="something was taken away, and is put back"))
 
     async def _look_for_binary(self) -> None:
         with contextlib.suppress(HaproxyDown):
@@ -318,6 +333,10 @@ def _check_settings(settings: DaemonSettings) -> None:
         check_name("name", settings.name)
     except InvalidChange as error:
         raise ValueError(error.reason) from None
+
+
+def _damages(keepers: Iterable[PartitionKeeper]) -> list[tuple[PartitionKeeper, str]]:
+    return [(keeper, keeper.damage()) for keeper in keepers]
 
 
 def _folders(directory: Path) -> list[str]:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import structlog
@@ -106,25 +106,26 @@ class HaproxyProcess:
         self.worker_pid = found.worker_pid
         return True
 
-    async def start(self) -> None:
+    async def start(self, *arguments: str) -> None:
         """Returns when the worker serves. Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
         self._starting = True
         try:
-            await self._start()
+            await self._start(arguments)
         finally:
             self._starting = False
 
-    async def _start(self) -> None:
+    async def _start(self, arguments: Sequence[str]) -> None:
         await asyncio.to_thread(rundir.prepare, self._settings)
         mark = self._log_mark()
-        pid = await self._spawn()
+        pid = await self._spawn(arguments)
         try:
             self._watch(pid)
         except ProcessLookupError:
             raise HaproxyRefused(self._said_since(mark)) from None
         try:
             found = await self._look_until(
-                lambda seen: seen.worker_pid is not None, self._settings.start_timeout_seconds
+                lambda seen: seen.master_pid == pid and seen.worker_pid is not None,
+                self._settings.start_timeout_seconds,
             )
         except HaproxyDown as error:
             ended = not self.up
@@ -152,6 +153,37 @@ class HaproxyProcess:
         refused = binary.reload_answers and answer.startswith("Success=0")
         if refused or after.worker_pid == before.worker_pid:
             raise HaproxyRefused(alerts(answer) or self._said_since(mark))
+
+    def adrift(self) -> str:
+        """Why it can be reloaded no more, because somebody took away what it needs for that; empty: it can be. Blocks
+        shortly."""
+        if not self.up:
+            return ""
+        if not self._master_socket.exists():
+            return "its socket is gone"
+        with contextlib.suppress(OSError):  # another user's, or it has just ended
+            if str(Path(f"/proc/{self.master_pid:d}/cwd").readlink()).endswith(" (deleted)"):
+                return "its folder is gone"
+        return ""
+
+    async def replace(self, worker_socket: Path) -> None:
+        """Start another one in the place of one that is adrift. It takes over the listeners by the old worker's own
+        socket; if that is gone, the old worker lets go of them when it is told that somebody else wants them. It then
+        ends its connections. Raises as :meth:`start`, and then the old one goes on."""
+        loop = asyncio.get_running_loop()
+        old, pids = self._pidfd, (self.master_pid, self.worker_pid)
+        assert old is not None
+        loop.remove_reader(old)
+        self._pidfd = None
+        try:
+            await self.start(*_in_the_place_of(pids[1], worker_socket))
+        except BaseException:
+            self._pidfd, (self.master_pid, self.worker_pid) = old, pids
+            loop.add_reader(old, self._ended)
+            raise
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(old, signal.SIGUSR1)
+        os.close(old)
 
     async def let_workers_leave(self) -> None:
         """Wait, before a reload, for a worker that it would cut: the master ends one that saw too many reloads. Not
@@ -182,11 +214,12 @@ class HaproxyProcess:
             asyncio.get_running_loop().remove_reader(descriptor)
             os.close(descriptor)
 
-    async def _spawn(self) -> int:
+    async def _spawn(self, arguments: Sequence[str]) -> int:
         binary = await self._binary()
         shell = await asyncio.create_subprocess_exec(
             "/bin/sh", "-c", _START, "sh", self._log_path, binary.path, "-W",
             "-S", f"{self._master_socket},mode,600", "-m", str(self._settings.memory_max_mib), "-f", self._config_dir,
+            *arguments,
             cwd=self._directory, env=ENVIRONMENT, start_new_session=True,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
@@ -251,6 +284,11 @@ class HaproxyProcess:
 
     def _said_since(self, mark: int) -> str:
         return alerts(_tail(self._log_path, mark)) or "HAProxy gave no reason"
+
+
+def _in_the_place_of(worker_pid: int | None, worker_socket: Path) -> list[str]:
+    arguments = ["-x", str(worker_socket)] if worker_socket.exists() else []
+    return [*arguments, "-sf", str(worker_pid)] if worker_pid else arguments
 
 
 def start_ticks(pid: int) -> int:

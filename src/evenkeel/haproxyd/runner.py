@@ -72,6 +72,8 @@ class Runner:
         """Does the disk say so to the next daemon?"""
         self._places: Places = frozenset()
         """Where the process may be listening."""
+        self._anywhere = False
+        """May it be listening elsewhere, too? It was found without anything that tells."""
         self._leftovers: Leftovers = frozenset()
         self._refusals = 0
         """Reloads refused since the last one that was not."""
@@ -99,6 +101,7 @@ class Runner:
             return
         wish = self._with_possible_user(wish)
         self._places = frozenset((address, port) for address, port in told.places)
+        self._anywhere = not told.master_pid
         self._local = read_text(self._layout.local) or ""
         self._known = told.worker_pid == self.process.worker_pid and told.digest == self._files.digest(
             wish, self._local
@@ -114,7 +117,7 @@ class Runner:
             if not wish.load_balancers:
                 return Applied(how="nothing")
         wish, self._bad_peer = with_bindable_peer(self._with_possible_user(wish), self._places)
-        errors = unbindable(wish, self._doing, self._places)
+        errors = unbindable(wish, self._doing, self._places, shared=self._anywhere)
         wish = without(wish, self._doing, errors)
         step = await self._plan(wish, verify=verify)
         how: wire.How = "nothing"
@@ -163,7 +166,7 @@ class Runner:
 
     def _forget(self) -> None:
         self._doing, self._known = Wish(), False
-        self._places, self._leftovers = frozenset(), frozenset()
+        self._places, self._leftovers, self._anywhere = frozenset(), frozenset(), False
         self._files.forget()
 
     def _with_possible_user(self, wish: Wish) -> Wish:
@@ -179,6 +182,9 @@ class Runner:
     async def _plan(self, wish: Wish, *, verify: bool) -> Plan:
         if not self.process.up:
             return Plan(reason="start")
+        adrift = await asyncio.to_thread(self.process.adrift)
+        if adrift:
+            return Plan(reason=adrift)
         if not self._known:
             return Plan(reason="not known what runs")
         if verify:
@@ -295,12 +301,14 @@ class Runner:
             await self._check_first(wish)
         await self._write(wish)
         local = self._local_to_take()
-        if self.process.up:
+        if await asyncio.to_thread(self.process.adrift):
+            await self._replace(wish)
+        elif self.process.up:
             await self._reload(wish)
         else:  # what was known of servers is from before the last reload, which may be long ago
             await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
             await self.process.start()
-        self._places = places_of(wish)
+        self._places, self._anywhere = places_of(wish), False
         self._local, self._leftovers, self._refusals = local, frozenset(), 0
         await self._remember(wish)
         with contextlib.suppress(NeedsReload):  # it would end no better
@@ -312,6 +320,15 @@ class Runner:
         await self._counters.carry_over(self.process.cli)
         await self._keep_states(wish)
         await self.process.reload()
+
+    async def _replace(self, wish: Wish) -> None:
+        """What cannot be asked any more is lost: totals since the last look, and what was known of servers."""
+        try:
+            await self._counters.carry_over(self.process.cli)
+            await self._keep_states(wish)
+        except HaproxyDown:
+            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
+        await self.process.replace(self._layout.worker_socket)
 
     async def _check_first(self, wish: Wish) -> None:
         """A refused reload counts against the worker that serves on: enough of them would end its connections at the

@@ -67,6 +67,19 @@ class RunningFile(Wire):
     places: tuple[Place, ...] = ()
 
 
+Mark = tuple[int, int]
+"""Which file it is and when it was written."""
+
+
+def _mark(path: Path) -> Mark | None:
+    """None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
 class PartitionStorage:
     """One partition's folder."""
 
@@ -85,6 +98,7 @@ class PartitionStorage:
         self._worker = directory / "worker.json"
         self._guard = directory / "guard.json"
         self._running = directory / "running.json"
+        self._guard_seen: Mark | None = None
 
     def prepare(self) -> None:
         """Make the folders."""
@@ -96,11 +110,24 @@ class PartitionStorage:
 
     def read_guard(self) -> GuardFile | None:
         """None: the partition was never guarded. Raises :class:`StorageBroken`."""
-        return read_value(self._guard, GuardFile)
+        found = read_value(self._guard, GuardFile)
+        self._guard_seen = _mark(self._guard)
+        return found
 
     def write_guard(self, guard: GuardFile) -> None:
         """On disk when this returns."""
         write_file(self._guard, msgspec.json.encode(guard), sync=True)
+        self._guard_seen = _mark(self._guard)
+
+    def taken_away(self) -> str:
+        """What somebody removed or replaced of that which must be here, since it was read or written; empty: nothing.
+        Looks at a few names only."""
+        for folder in (self.config_dir, self.files_dir, self.counters_dir):
+            if not folder.is_dir():
+                return folder.name
+        if _mark(self._guard) != self._guard_seen:
+            return self._guard.name
+        return "" if self.ledger.there else "held.log"
 
     def read_peer_key(self) -> str:
         """What this HAProxy shows its peers; empty before there was one, or if it cannot be used."""

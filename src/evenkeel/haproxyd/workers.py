@@ -111,6 +111,11 @@ class PartitionUser:
             await asyncio.to_thread(self._storage.write_worker_uid, user.uid)
         self.user = user
 
+    async def write_again(self) -> None:
+        """The disk has it no more. Raises :class:`OSError`."""
+        if self.user is not None:
+            await asyncio.to_thread(self._storage.write_worker_uid, self.user.uid)
+
     async def leave(self) -> None:
         """No worker is left; another partition may have it."""
         if self.user is not None:

@@ -4,6 +4,7 @@ This is where two processes meet. Any two operations may run at the same moment 
 one transaction that names what it saw, and the database's clock alone says what has expired.
 """
 
+from evenkeel.store.ownership_findings import FindingsPart
 from evenkeel.store.ownership_observed import ObservedPart
 from evenkeel.store.ownership_placing import PlacingPart
 from evenkeel.store.ownership_reach import ReachPart
@@ -22,6 +23,7 @@ class OwnershipPart(
     ServicesPart,
     ReportsPart,
     ObservedPart,
+    FindingsPart,
     SchedulingPart,
     PlacingPart,
     StockPart,

@@ -40,7 +40,21 @@ class ObservedPart(Part):
 
 
 def _record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
-    group = connection.execute(
+    group = observed_group(connection, report)
+    if group is None:
+        return ReportReceipt(stale=True)
+    for kind, statement in _SET_STATUS.items():
+        rows = _status_rows(report.statuses, kind)
+        if rows:
+            connection.execute(statement, [{**row, **_bound(group)} for row in rows])
+    for batch in batches(report.statistics):
+        _store_statistics(connection, group, batch)
+    return ReportReceipt()
+
+
+def observed_group(connection: Connection, report: ReportStatus) -> Any:
+    """Environment and number of the group that the sender observes; None if it does not, or not any more."""
+    return connection.execute(
         select(_shard.c.environment, _shard.c.group_number)
         .where(
             _shard.c.id == report.shard_id,
@@ -51,15 +65,6 @@ def _record_observed(connection: Connection, report: ReportStatus) -> ReportRece
         )
         .with_for_update(read=True)
     ).first()
-    if group is None:
-        return ReportReceipt(stale=True)
-    for kind, statement in _SET_STATUS.items():
-        rows = _status_rows(report.statuses, kind)
-        if rows:
-            connection.execute(statement, [{**row, **_bound(group)} for row in rows])
-    for batch in batches(report.statistics):
-        _store_statistics(connection, group, batch)
-    return ReportReceipt()
 
 
 def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:

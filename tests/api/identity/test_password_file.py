@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,6 @@ async def test_logins_at_the_same_time_cost_one_hash(identity: PasswordFile, mon
         return passwords.matches(password, hash)
 
     monkeypatch.setattr(password_file, "matches", counting)
-    monkeypatch.setattr(identity, "_turn", asyncio.Semaphore(1))
     await asyncio.gather(*(ask(identity, basic("alice", PASSWORD)) for _ in range(20)))
     assert len(checked) == 1
 
@@ -196,22 +196,44 @@ async def test_an_unknown_user_is_refused_even_if_the_dummy_hash_matched(
         await ask(identity, basic("nobody", PASSWORD))
 
 
-async def test_too_many_logins_at_once_are_told_to_come_back(
-    identity: PasswordFile, monkeypatch: pytest.MonkeyPatch
+async def test_strangers_with_wrong_passwords_lock_nobody_out(
+    identity: PasswordFile, path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed = asyncio.Semaphore(0)
-    monkeypatch.setattr(identity, "_turn", closed)
-    waiting = [
-        asyncio.create_task(ask(identity, basic("alice", f"guess-{number}")))
-        for number in range(password_file.MAX_WAITING)
+    """One queue for all answered every right first login with 429, as long as others guessed."""
+    write(path, *((f"user-{number}", PASSWORD) for number in range(12)))
+    clock.now += 1.0
+    go_on = threading.Event()
+
+    def slow(password: str, hash: passwords.Hash) -> bool:
+        assert go_on.wait(60)
+        return passwords.matches(password, hash)
+
+    monkeypatch.setattr(password_file, "matches", slow)
+    guessing = [
+        asyncio.create_task(identity.identify(basic("user-1", f"guess-{number}"), client("192.0.2.66")))
+        for number in range(200)
     ]
     await asyncio.sleep(0)
+    right = [
+        asyncio.create_task(identity.identify(basic(f"user-{number}", PASSWORD), client(f"192.0.2.{number}")))
+        for number in range(12)
+    ]
+    await asyncio.sleep(0)
+    guessing.append(asyncio.create_task(identity.identify(basic("user-1", "another"), client("192.0.2.66"))))
+    await asyncio.sleep(0)  # it has the place of the one that is being checked
     with pytest.raises(Refusal) as caught:
-        await ask(identity, basic("alice", "one more"))
+        await identity.identify(basic("user-1", "one more"), client("192.0.2.66"))
     assert caught.value.status == 429 and caught.value.headers == ((b"retry-after", b"1"),)
-    for task in waiting:
+    go_on.set()
+    assert [caller.user_id for caller in await asyncio.gather(*right)] == [f"user-{number}" for number in range(12)]
+    for task in guessing:
         task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
+    await asyncio.gather(*guessing, return_exceptions=True)
+
+
+def client(address: str) -> dict[str, Any]:
+    """The scope of a request from there."""
+    return {"client": (address, 4711)}
 
 
 async def test_a_refused_login_is_logged_without_the_password(identity: PasswordFile) -> None:

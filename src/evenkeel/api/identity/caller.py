@@ -84,6 +84,12 @@ def peer_of(scope: Mapping[str, Any]) -> Peer:
     return Peer(host=client[0] if client else "")
 
 
+def address_of(scope: Mapping[str, Any]) -> str:
+    """Where the caller is, as trusted proxies say; empty if it is not known. It proves nothing."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
 def checked_project(project_id: str, field: str) -> str:
     """The project id, if it is one. Raises :class:`Invalid`.
 

@@ -2,26 +2,28 @@
 
 Promises: a right password is remembered as a digest under a key that this process alone has, so that only the first
 request with it costs a scrypt; a changed file ends what was remembered. A wrong one costs the same time whether the
-user exists or not, and ever longer the more often it is tried for a name; how many are checked at once is bounded,
-so that guessing cannot take the processors away from callers that are known.
+user exists or not, and is answered ever later the more often it is tried for a name. Addresses take turns at having
+theirs checked (:mod:`evenkeel.serving.logins`), so that guessing takes the processors away from nobody, and lets those
+in who know their password. Behind proxies the address is the client's that they tell of.
 """
 
-import asyncio
 import base64
 import binascii
 import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import structlog
 
 from evenkeel.api.errors import Refusal
-from evenkeel.api.identity.caller import MAX_HEADER_BYTES, Caller, Headers, Unauthenticated
+from evenkeel.api.identity.caller import MAX_HEADER_BYTES, Caller, Headers, Unauthenticated, address_of
 from evenkeel.api.identity.passwords import KEY_BYTES, SALT_BYTES, Hash, User, matches
 from evenkeel.api.identity.user_file import UserFile
 from evenkeel.core.ports import Clock
+from evenkeel.serving.logins import Checks, TooManyTries
 
 log = structlog.get_logger(__name__)
 
@@ -29,9 +31,6 @@ CHALLENGE = 'Basic realm="evenkeel", charset="UTF-8"'
 LOOK_SECONDS = 1.0
 """Between looks whether the file has changed."""
 MAX_REMEMBERED = 10_000
-CHECKED_AT_ONCE = 2
-MAX_WAITING = 64
-"""Logins that wait for their check; more are told to come back."""
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 0.25, 5.0
 MAX_DELAYED = 1000
 FORGIVEN_AFTER_SECONDS = 300.0
@@ -70,8 +69,7 @@ class PasswordFile:
         self._nobody = Hash(salt=secrets.token_bytes(SALT_BYTES), key=secrets.token_bytes(KEY_BYTES))
         self._remembered: dict[bytes, Caller] = {}
         self._strikes = Strikes(clock)
-        self._turn = asyncio.Semaphore(CHECKED_AT_ONCE)
-        self._waiting = 0
+        self._checks = Checks(monotonic=clock.monotonic)
         self._delayed = 0
         self._next_look_seconds = clock.monotonic() + LOOK_SECONDS
 
@@ -82,7 +80,7 @@ class PasswordFile:
             raise Unauthenticated(CHALLENGE)
         self._look()
         digest = hashlib.blake2b(given, key=self._key, digest_size=32).digest()
-        return self._remembered.get(digest) or await self._log_in(given, digest)
+        return self._remembered.get(digest) or await self._log_in(given, digest, address_of(scope))
 
     def _look(self) -> None:
         now = self._clock.monotonic()
@@ -91,28 +89,23 @@ class PasswordFile:
             if self._file.refresh():
                 self._remembered = {}
 
-    async def _log_in(self, given: bytes, digest: bytes) -> Caller:
+    async def _log_in(self, given: bytes, digest: bytes, address: str) -> Caller:
         name, password = credentials(given)
         user = self._file.users.get(name)
-        if await self._is_right(password, user, digest):
+        try:
+            right = await self._checks.is_right(digest, address, partial(self._matches, password, user))
+        except TooManyTries:
+            raise Refusal(429, "Too many logins at once. Try again later.", headers=((b"retry-after", b"1"),)) from None
+        if right:
             assert user is not None
             self._strikes.forgive(name)
             return self._remember(user, digest)
         await self._slow_down(name)
         raise Unauthenticated(CHALLENGE)
 
-    async def _is_right(self, password: str, user: User | None, digest: bytes) -> bool:
-        if self._waiting >= MAX_WAITING:
-            raise Refusal(429, "Too many logins at once. Try again later.", headers=((b"retry-after", b"1"),))
-        self._waiting += 1
-        try:
-            async with self._turn:
-                if digest in self._remembered:  # the same login, while this one waited
-                    return user is not None
-                right = await asyncio.to_thread(matches, password, user.hash if user else self._nobody)
-        finally:
-            self._waiting -= 1
-        return right and user is not None
+    def _matches(self, password: str, user: User | None) -> bool:
+        """Takes as long for a user who does not exist."""
+        return matches(password, user.hash if user else self._nobody) and user is not None
 
     def _remember(self, user: User, digest: bytes) -> Caller:
         caller = Caller(project_id=user.project_id, roles=user.roles, user_id=user.name, user_name=user.name)

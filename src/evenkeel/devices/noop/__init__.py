@@ -33,7 +33,7 @@ def open_group(options: Mapping[str, str], *, environment: str, group_number: in
     """A group of its own. Raises :class:`ValueError` for any option: there are none."""
     for name in options:
         raise ValueError(f"{name}: no such option; the no-op driver has none")
-    return NoopGroup(NoopMemory())
+    return NoopGroup(NoopMemory(), alone=True)
 
 
 def _unusable(service: ServiceDefinition) -> str:
@@ -48,8 +48,10 @@ def _unusable(service: ServiceDefinition) -> str:
 class NoopGroup:
     """One agent's view of a no-op device."""
 
-    def __init__(self, memory: NoopMemory) -> None:
+    def __init__(self, memory: NoopMemory, *, alone: bool = False) -> None:
+        """``alone``: other agents of the group have memories of their own, so what is not in this one says nothing."""
         self._memory = memory
+        self._alone = alone
 
     @property
     def facts(self) -> DeviceFacts:
@@ -66,7 +68,14 @@ class NoopGroup:
     async def check(self) -> tuple[DeviceState, ...]:
         """Always fit."""
         problem = "" if self._memory.reachable else "out of reach"
-        return (DeviceState(name=NAME, reachable=self._memory.reachable, version="1", problem=problem),)
+        state = DeviceState(
+            name=NAME,
+            reachable=self._memory.reachable,
+            version="1",
+            problem=problem,
+            incarnation=self._memory.incarnation,
+        )
+        return (state,)
 
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
@@ -106,9 +115,9 @@ class NoopGroup:
         return ""
 
     async def observe(self) -> Observation:
-        """The device, and nothing on it."""
-        self._reached()
-        return Observation(devices=await self.check())
+        """The device, and digests of what it holds: no status."""
+        memory = self._reached()
+        return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 
     async def changed(self) -> None:
         """It cannot tell."""

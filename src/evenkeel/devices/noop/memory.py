@@ -1,5 +1,9 @@
 """What a no-op device group holds: definitions by partition, and guards. Agents that share one share a device."""
 
+import hashlib
+
+import msgspec
+
 from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import GuardLost, StaleOwner
 from evenkeel.core.service import ServiceDefinition
@@ -22,6 +26,8 @@ class NoopMemory:
     def __init__(self) -> None:
         self.partitions: dict[str, Partition] = {}
         self.reachable = True
+        self.incarnation = "1"
+        """See :attr:`evenkeel.core.messages.DeviceState.incarnation`; set by tests."""
         self.figures: dict[str, float] = {}
         """By capacity metric: what is used besides what the partitions hold, such as load; set by tests."""
 
@@ -49,6 +55,14 @@ class NoopMemory:
         )
         counted = {Metric.TENANT_COUNT.value: len(held), Metric.NODE_COUNT.value: nodes}
         return {name: counted.get(name, 0) + self.figures.get(name, 0.0) for name in {*counted, *self.figures}}
+
+    def digests(self) -> dict[str, str]:
+        """By load balancer that is held: a digest of its definition."""
+        return {
+            load_balancer_id: hashlib.sha256(msgspec.json.encode(service)).hexdigest()
+            for partition in self.partitions.values()
+            for load_balancer_id, service in partition.holds.items()
+        }
 
     def holder(self, address: str) -> str | None:
         """The load balancer that has the address."""

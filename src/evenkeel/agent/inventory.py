@@ -1,0 +1,148 @@
+"""What the devices of a group hold, from look to look: what vanished, what is otherwise, and what should be there.
+
+The common shard's worker looks for the whole group and knows no definitions. It compares each look with the one
+before, and asks the controllers now and then, and whenever something is amiss, which load balancers they expect on
+the devices. What is missing at two looks in a row, and expected before the second one, is absent: whatever is made or
+removed meanwhile is not called so.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from evenkeel.core.device import DeviceState, Observation
+from evenkeel.core.values import Value
+
+ASK_SECONDS = 60.0
+"""Between two questions for what is expected, while nothing is amiss: what came and went between two looks is found
+by these only."""
+REPEAT_MIN_SECONDS = 4.0
+REPEAT_MAX_SECONDS = 60.0
+"""What stays amiss is told again, because the hint that follows from it may be lost."""
+
+
+class Findings(Value):
+    """What is to be told of one look; ids are of load balancers."""
+
+    absent: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    lacking: dict[str, str] = {}
+    renewed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.absent or self.present or self.changed or self.lacking or self.renewed)
+
+
+class Repeats:
+    """When each thing that stays amiss is to be told again."""
+
+    def __init__(self) -> None:
+        self._waits: dict[str, tuple[float, float]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._waits)
+
+    def due(self, ids: Collection[str], now: float) -> tuple[str, ...]:
+        """Those of ``ids`` that are to be told now; everything else is forgotten."""
+        self._waits = {id_: wait for id_, wait in self._waits.items() if id_ in ids}
+        found = tuple(sorted(id_ for id_ in ids if id_ not in self._waits or now >= self._waits[id_][0]))
+        for id_ in found:
+            seconds = min(REPEAT_MAX_SECONDS, self._waits[id_][1] * 2 if id_ in self._waits else REPEAT_MIN_SECONDS)
+            self._waits[id_] = (now + seconds, seconds)
+        return found
+
+
+class Inventory:
+    """One worker's memory of the looks before. Each look: :meth:`saw`, :meth:`expects` if it :meth:`asks`, and
+    :meth:`findings`."""
+
+    def __init__(self) -> None:
+        self._held: Mapping[str, str] | None = None
+        self._lacking: Mapping[str, str] = {}
+        self._known: dict[str, tuple[str, str]] = {}
+        """Identity and incarnation of devices, by name, as far as they told."""
+        self._reached: frozenset[str] | None = None
+        self._ask_at = 0.0
+        self._suspects: frozenset[str] = frozenset()
+        """Expected, and not seen at the look before."""
+        self._absent: set[str] = set()
+        """Told, or shown as such by the controllers."""
+        self._told_absent = Repeats()
+        self._told_lacking = Repeats()
+        self._found = Findings()
+        self._untold = Findings()
+
+    def saw_nothing(self) -> None:
+        """No device could be reached: when one is back, it may hold anything."""
+        self._reached = frozenset()
+
+    def saw(self, seen: Observation, now: float) -> None:
+        """Take a look in."""
+        renewed = self._renewed(seen.devices)
+        reached = frozenset(device.name for device in seen.devices if device.reachable)
+        same_devices = reached == self._reached and not renewed
+        if self._reached is not None:  # one that was away and can tell says itself whether it lost anything
+            renewed |= {name for name in reached - self._reached if not self._known[name][1]}
+        held, before = seen.configurations, self._held
+        changed: tuple[str, ...] = ()
+        if held is not None and before is not None and same_devices:
+            changed = tuple(sorted(id_ for id_, digest in held.items() if before.get(id_, digest) != digest))
+        if renewed or (held is not None and before is not None and before.keys() - held.keys()):
+            self._ask_at = now
+        lasting = {id_: names for id_, names in seen.lacking.items() if id_ in self._lacking}
+        due = self._told_lacking.due(lasting, now)
+        untold, self._untold = self._untold, Findings()
+        self._found = Findings(
+            changed=tuple(sorted({*changed, *untold.changed})),
+            lacking={id_: lasting[id_] for id_ in due},
+            renewed=tuple(sorted(renewed.union(untold.renewed))),
+        )
+        self._held, self._lacking, self._reached = held, seen.lacking, reached
+
+    def _renewed(self, devices: Iterable[DeviceState]) -> set[str]:
+        """Devices that may hold something else than they were told, by what they say of themselves."""
+        found = set()
+        for device in devices:
+            before = self._known.get(device.name, ("", ""))
+            now = (device.identity or before[0], device.incarnation or before[1])
+            if any(old and new != old for old, new in zip(before, now, strict=True)):
+                found.add(device.name)
+            self._known[device.name] = now
+        return found
+
+    def asks(self, now: float) -> bool:
+        """Is it to be asked what is expected?"""
+        return self._held is not None and bool(now >= self._ask_at or self._suspects or self._absent)
+
+    def expects(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
+        """The answer: what should be on the devices, and what of that is shown as absent. None: nobody could say."""
+        held = self._held
+        if held is None or expected is None:
+            self._suspects = frozenset()
+            return
+        self._ask_at = now + ASK_SECONDS
+        missing = frozenset(expected) - held.keys()
+        absent = missing & (self._suspects | self._absent)
+        known = self._absent | set(shown_absent)
+        self._suspects = missing
+        self._absent = set(absent)
+        self._found = Findings(
+            absent=self._told_absent.due(absent, now),
+            present=tuple(sorted(known & held.keys())),
+            changed=self._found.changed,
+            lacking=self._found.lacking,
+            renewed=self._found.renewed,
+        )
+
+    def findings(self) -> Findings:
+        """What is to be told of the look that was taken in last."""
+        return self._found
+
+    def not_told(self) -> None:
+        """The findings may not have reached anybody: they go with the next look's."""
+        self._untold = self._found
+        self._ask_at = 0.0
+
+    @property
+    def hurries(self) -> bool:
+        """Something was missing at this look for the first time: the next one is to say whether it is."""
+        return bool(self._suspects - self._absent or self._lacking.keys() - set(self._told_lacking))

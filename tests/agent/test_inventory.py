@@ -1,0 +1,155 @@
+"""What is called absent, changed or renewed, and what is not."""
+
+from itertools import pairwise
+
+from evenkeel.agent.inventory import ASK_SECONDS, REPEAT_MAX_SECONDS, Findings, Inventory
+from evenkeel.core.device import DeviceState, Observation
+
+
+def device(name: str = "a", *, incarnation: str = "1", identity: str = "", reachable: bool = True) -> DeviceState:
+    return DeviceState(name=name, reachable=reachable, incarnation=incarnation, identity=identity)
+
+
+class Looks:
+    """An inventory with the controllers' side: what is expected, and how it is asked for."""
+
+    def __init__(self, *expected: str) -> None:
+        self.inventory = Inventory()
+        self.expected = set(expected)
+        self.shown_absent: set[str] = set()
+        self.asked = 0
+        self.now = 1000.0
+
+    def look(
+        self,
+        held: dict[str, str] | None,
+        *,
+        devices: tuple[DeviceState, ...] = (device(),),
+        lacking: dict[str, str] | None = None,
+        seconds: float = 5.0,
+    ) -> Findings:
+        self.now += seconds
+        seen = Observation(configurations=held, devices=devices, lacking=lacking or {})
+        self.inventory.saw(seen, self.now)
+        if self.inventory.asks(self.now):
+            self.asked += 1
+            self.inventory.expects(self.expected, self.shown_absent, self.now)
+        return self.inventory.findings()
+
+
+def test_nothing_is_told_of_devices_that_hold_what_they_held() -> None:
+    looks = Looks("lb-1")
+    assert not any(looks.look({"lb-1": "x"}) for _ in range(5))
+    assert looks.asked == 1
+    looks.look({"lb-1": "x"}, seconds=ASK_SECONDS)
+    assert looks.asked == 2
+
+
+def test_devices_that_cannot_tell_what_they_hold_are_not_called_empty() -> None:
+    looks = Looks("lb-1")
+    assert not any(looks.look(None) for _ in range(5))
+    assert looks.asked == 0
+
+
+def test_what_is_expected_and_missing_at_two_looks_is_absent_until_it_is_there() -> None:
+    looks = Looks("lb-1", "lb-2")
+    looks.look({"lb-1": "x", "lb-2": "y"})
+    assert not looks.look({"lb-2": "y"})
+    assert looks.inventory.hurries
+    assert looks.look({"lb-2": "y"}, seconds=1.0) == Findings(absent=("lb-1",))
+    assert not looks.inventory.hurries
+    assert looks.look({"lb-1": "x", "lb-2": "y"}) == Findings(present=("lb-1",))
+    assert not looks.look({"lb-1": "x", "lb-2": "y"})
+
+
+def test_what_was_missing_before_anybody_looked_is_found_too() -> None:
+    looks = Looks("lb-1")
+    assert not looks.look({})
+    assert looks.look({}).absent == ("lb-1",)
+
+
+def test_what_comes_or_goes_between_two_looks_is_not_absent() -> None:
+    looks = Looks("lb-1")
+    looks.look({"lb-1": "x"})
+    looks.look({})
+    looks.expected = set()  # it was deleted
+    assert not looks.look({})
+    looks.expected = {"lb-2"}  # it was confirmed after the look began
+    looks.inventory._ask_at = 0.0
+    assert not looks.look({})
+    assert not looks.look({"lb-2": "x"})
+    assert not looks.look({"lb-2": "x"})
+
+
+def test_what_stays_absent_is_told_again_at_growing_intervals() -> None:
+    looks = Looks("lb-1")
+    told = [looks.now for _ in range(60) if looks.look({}).absent]
+    pauses = [after - before for before, after in pairwise(told)]
+    assert pauses == sorted(pauses) and pauses[0] == 5.0
+    assert max(pauses) <= REPEAT_MAX_SECONDS + 5.0
+
+
+def test_what_the_controllers_show_as_absent_is_told_to_be_there_by_who_looks_next() -> None:
+    looks = Looks("lb-1")
+    looks.shown_absent = {"lb-1"}
+    assert looks.look({"lb-1": "x"}) == Findings(present=("lb-1",))
+
+
+def test_a_digest_that_changed_is_told_once_and_a_new_one_is_no_change() -> None:
+    looks = Looks("lb-1", "lb-2")
+    looks.look({"lb-1": "x"})
+    assert looks.look({"lb-1": "other", "lb-2": "new"}) == Findings(changed=("lb-1",))
+    assert not looks.look({"lb-1": "other", "lb-2": "new"})
+
+
+def test_digests_are_not_compared_with_those_of_other_devices() -> None:
+    both, one = (device(), device("b")), (device(), device("b", reachable=False, incarnation=""))
+    looks = Looks("lb-1")
+    looks.look({"lb-1": "of both"}, devices=both)
+    assert not looks.look({"lb-1": "of one"}, devices=one)
+    assert not looks.look({"lb-1": "of both"}, devices=both)
+
+
+def test_a_device_that_is_another_or_may_hold_anything_is_told_of() -> None:
+    looks = Looks("lb-1")
+    looks.look({"lb-1": "x"}, devices=(device(identity="s1"),))
+    assert looks.look({"lb-1": "x"}, devices=(device(identity="s1", incarnation="2"),)).renewed == ("a",)
+    assert looks.asked == 2
+    assert looks.look({"lb-1": "x"}, devices=(device(identity="s2", incarnation="2"),)).renewed == ("a",)
+    assert not looks.look({"lb-1": "x"}, devices=(device(identity="", incarnation=""),))
+
+
+def test_a_device_that_is_back_and_cannot_tell_may_hold_anything() -> None:
+    for incarnation, renewed in (("", ("a",)), ("1", ())):
+        looks = Looks("lb-1")
+        looks.look({"lb-1": "x"}, devices=(device(incarnation=incarnation),))
+        looks.inventory.saw_nothing()
+        assert looks.look({"lb-1": "x"}, devices=(device(incarnation=incarnation),)).renewed == renewed
+
+
+def test_what_a_device_lacks_at_two_looks_is_told() -> None:
+    looks = Looks("lb-1")
+    assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"})
+    assert looks.inventory.hurries
+    assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0) == Findings(lacking={"lb-1": "b"})
+    assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0)
+    assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}) == Findings(lacking={"lb-1": "b"})
+    assert not looks.look({"lb-1": "x"})
+
+
+def test_findings_that_did_not_arrive_go_with_the_next() -> None:
+    looks = Looks("lb-1")
+    looks.look({"lb-1": "x"})
+    assert looks.look({"lb-1": "y"}, devices=(device(incarnation="1"),)).changed
+    looks.inventory.not_told()
+    assert looks.look({"lb-1": "y"}) == Findings(changed=("lb-1",))
+    assert not looks.look({"lb-1": "y"})
+
+
+def test_a_controller_that_cannot_say_what_is_expected_raises_no_alarm() -> None:
+    inventory = Inventory()
+    for now in (0.0, 5.0, 10.0):
+        inventory.saw(Observation(configurations={}, devices=(device(),)), now)
+        assert inventory.asks(now)
+        inventory.expects(None, (), now)
+        assert not inventory.findings()

@@ -1,0 +1,105 @@
+"""What devices lose or what is changed on them by hand: seen by one agent, repaired by the owner, told once."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evenkeel.agent.common import CommonWorker
+from evenkeel.store.ownership_findings import ABSENT_REASON
+from tests.system.world import World
+from tests.waiting import eventually
+
+TENANTS = ("a", "b", "c", "d")
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    made = World(tmp_path)
+    await made.start()
+    yield made
+    await made.close()
+
+
+async def serving(world: World) -> dict[str, str]:
+    """A load balancer of each tenant, by tenant; more than one agent serves."""
+    made = {tenant: await world.create(tenant) for tenant in TENANTS}
+    for load_balancer_id in made.values():
+        await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+    assert len({await world.acting(lb) for lb in made.values()}) == 2
+    await eventually(lambda: looked_at(world) >= set(made.values()))
+    return made
+
+
+def looked_at(world: World) -> set[str]:
+    """What was on the devices at the last look of the agent that looks for all."""
+    for agent in world.agents.values():
+        for worker, _ in agent._ownership._workers.values() if agent._ownership else ():
+            if isinstance(worker, CommonWorker):
+                return set(worker._inventory._held or ())
+    return set()
+
+
+async def kinds(world: World) -> list[str]:
+    return [event.kind for event in await world.store.events(limit=1000)]
+
+
+def everywhere(world: World, made: dict[str, str]) -> bool:
+    return all(world.on_device(tenant) == {lb: ""} for tenant, lb in made.items())
+
+
+async def test_a_device_that_lost_everything_is_filled_again_and_says_so_until_then(world: World) -> None:
+    made = await serving(world)
+    for view in world.views.values():
+        view.frozen = True
+    world.memory.partitions.clear()
+    await eventually(lambda: all_absent(world, made))
+    for view in world.views.values():
+        view.frozen = False
+    await eventually(lambda: everywhere(world, made))
+    await eventually(lambda: none_absent(world, made))
+    told = await kinds(world)
+    assert (told.count("load_balancer_absent"), told.count("load_balancer_present")) == (4, 4)
+
+
+async def all_absent(world: World, made: dict[str, str]) -> bool:
+    roots = [await world.root(lb) for lb in made.values()]
+    return all((root.operating_status, root.operating_reason) == ("ERROR", ABSENT_REASON) for root in roots)
+
+
+async def none_absent(world: World, made: dict[str, str]) -> bool:
+    return not any([(await world.root(lb)).operating_reason for lb in made.values()])
+
+
+async def test_what_is_changed_by_hand_is_put_right_whoever_owns_it(world: World) -> None:
+    made = await serving(world)
+    for tenant, load_balancer_id in made.items():
+        holds = world.memory.partitions[tenant].holds
+        holds[load_balancer_id] = msgspec.structs.replace(holds[load_balancer_id], name="by hand")
+    await eventually(lambda: everywhere(world, made))
+    assert "load_balancer_absent" not in await kinds(world)
+
+
+async def test_a_device_that_was_restored_is_put_right_also_where_nothing_seems_to_be_missing(world: World) -> None:
+    made = await serving(world)
+    partition = world.memory.partitions["a"]
+    service = partition.holds[made["a"]]
+    partition.holds["orphan"] = msgspec.structs.replace(
+        service, load_balancer_id="orphan", vip=msgspec.structs.replace(service.vip, address="192.0.2.251")
+    )
+    world.memory.incarnation = "restored"
+    await eventually(lambda: everywhere(world, made))
+    assert "device_renewed" in await kinds(world)
+
+
+async def test_what_is_made_changed_and_deleted_is_never_called_absent(world: World) -> None:
+    for number in range(5):
+        made = await serving(world)
+        for load_balancer_id in made.values():
+            await world.rename(load_balancer_id, f"n{number}")
+        for load_balancer_id in made.values():
+            change = await world.store.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
+            await world.controllers["c0"].driver.accepted(change)
+        await eventually(lambda: not any(map(world.on_device, TENANTS)))
+    assert "load_balancer_absent" not in await kinds(world)
