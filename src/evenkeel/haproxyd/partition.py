@@ -238,6 +238,7 @@ class PartitionKeeper:
         await self._guard.write_again()
         await self._user.write_again()
         await asyncio.to_thread(self._storage.ledger.write, self._held.values())
+        self._runner.forget_files()
         self._incomplete = False
 
     # -- changes

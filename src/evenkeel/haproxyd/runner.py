@@ -164,6 +164,10 @@ class Runner:
         await self.process.stop()
         self._forget()
 
+    def forget_files(self) -> None:
+        """Those that HAProxy reads may be gone: the next pass writes them all."""
+        self._files.forget()
+
     def _forget(self) -> None:
         self._doing, self._known = Wish(), False
         self._places, self._leftovers, self._anywhere = frozenset(), frozenset(), False

@@ -24,7 +24,7 @@ class WrittenFiles:
         """Are they older than what HAProxy does?"""
 
     def forget(self) -> None:
-        """HAProxy ended; the next one's files are written anew."""
+        """The next time, all are written anew."""
         self._known = {}
         self._composer = Composer(self._partition, self._layout, self._settings)
 
