@@ -17,6 +17,7 @@ from evenkeel.api.answers import fault
 from evenkeel.api.identity.caller import PEER, Peer
 from evenkeel.core.values import Value
 from evenkeel.serving.connections import Connection
+from evenkeel.serving.stalled import Writing
 from evenkeel.serving.tally import Tally
 
 CONNECTION = "connection"
@@ -67,7 +68,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """After an answer that did not wait for its request's end."""
     _header_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
-    _write_timer: asyncio.TimerHandle | None = None
+    _writing: Writing
 
     # -- the connection
 
@@ -75,6 +76,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Begin: see who it is, and wait for a request."""
         super().connection_made(transport)
         self._peer = peer_of(transport)
+        self._writing = Writing(transport, self.limits.write_seconds, self._is_stalled)
         self.connection.close = transport.abort
         self._expect_header()
 
@@ -82,7 +84,8 @@ class BoundedProtocol(HttpToolsProtocol):
         """End."""
         self.connection.release()
         self._unset_keepalive_if_required()
-        self._stop(self._header_timer, self._unread_timer, self._write_timer)
+        self._writing.stop()
+        self._stop(self._header_timer, self._unread_timer)
         super().connection_lost(exc)
 
     def _stop(self, *timers: asyncio.TimerHandle | None) -> None:
@@ -202,12 +205,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """An answer was given."""
         super().on_response_complete()
-        if self.transport.is_closing():
-            self._watch_writing()
-            return
-        if self._in_body and self.cycle.response_complete:
+        if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
             self._stop_reading_soon()
-        self._watch_writing()
+        self._writing.watch()
 
     def _stop_reading_soon(self) -> None:
         """The answer did not wait for the body."""
@@ -220,21 +220,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """The client does not take as much as there is."""
         super().pause_writing()
-        self._watch_writing()
+        self._writing.watch()
 
-    def _watch_writing(self) -> None:
-        left = self.transport.get_write_buffer_size()
-        if left and self._write_timer is None:
-            self._write_timer = self.loop.call_later(self.limits.write_seconds, self._look_at_writing, left)
-
-    def _look_at_writing(self, before: int) -> None:
-        self._write_timer = None
-        left = self.transport.get_write_buffer_size()
-        if left >= before:
-            self.tally.add("the client does not take its answer", self.connection.address)
-            self.transport.abort()
-            return
-        self._watch_writing()
+    def _is_stalled(self) -> None:
+        self.tally.add("the client does not take its answer", self.connection.address)
 
 
 def peer_of(transport: asyncio.BaseTransport) -> Peer:

@@ -156,6 +156,9 @@ class Handlers:
         too_large = Refused("too_large", f"the body has more than the {limit} bytes that this daemon takes")
         if (request.content_length or 0) > limit:
             raise too_large
+        coding = request.headers.get("Content-Encoding", "identity")
+        if coding.lower() != "identity":
+            raise Refused("invalid", f"Content-Encoding: {coding[:40]!r}; allowed is identity")
         try:
             async with asyncio.timeout(self._settings.body_seconds):
                 return read(await request.read(), kind)

@@ -16,6 +16,19 @@ class HttpSettings(Value):
     """0 takes a free one."""
     endpoint_file: Path | None = None
 
+    connections_max: int = 500
+    """Held at once; at most what the limit of open files allows. A new one closes the oldest on which nobody has
+    logged in."""
+    connections_per_address_max: int = 100
+    """0: no limit."""
+    header_seconds: float = 10.0
+    """For a TLS handshake, and again for the header of a request, to arrive."""
+    login_seconds: float = 30.0
+    """How long a connection may be nobody's."""
+    unread_seconds: float = 5.0
+    """How long the rest of a body is taken that was answered already."""
+    write_seconds: float = 30.0
+    """For the other side to take some of an answer."""
     body_bytes_max: int = 64 * 1024 * 1024
     body_seconds: float = 30.0
     """For a request's body to arrive."""

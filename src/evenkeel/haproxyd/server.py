@@ -1,8 +1,12 @@
 """The daemon's HTTPS server: the routes, who may use them, and how errors are answered.
 
-A request is authenticated before its body is read. Connections are kept; what is silent too long is closed.
+A request is authenticated before its body is read. Connections are kept; what is silent too long is closed, and
+strangers' connections keep no agent out (:mod:`evenkeel.serving.connections`).
 """
 
+import asyncio
+import resource
+import socket
 import ssl
 from collections.abc import Callable
 
@@ -12,7 +16,11 @@ from aiohttp.typedefs import Handler, Middleware
 from evenkeel.haproxyd.credentials import Credentials
 from evenkeel.haproxyd.handlers import AGENT, Handlers, answer
 from evenkeel.haproxyd.httpsettings import HttpSettings
+from evenkeel.haproxyd.protocol import BoundedHandler
 from evenkeel.haproxyd.refusals import STATUS, Refused, refusal_of
+from evenkeel.serving.accepting import Acceptor, fitting
+from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
+from evenkeel.serving.tally import Tally
 
 STOP_SECONDS = 1.0
 """How long requests under way may still take when the daemon stops; who waits for events asks another time."""
@@ -51,33 +59,77 @@ class HttpsServer:
     def __init__(self, app: web.Application, context: ssl.SSLContext, settings: HttpSettings) -> None:
         self._settings = settings
         self._context = context
-        self._runner = web.AppRunner(
-            app, access_log=None, keepalive_timeout=settings.keep_alive_seconds, shutdown_timeout=STOP_SECONDS
+        self._runner = web.AppRunner(app, shutdown_timeout=STOP_SECONDS)
+        self._tally = Tally("haproxyd")
+        limits = ConnectionLimits(
+            connections_max=fitting(settings.connections_max, resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+            per_address_max=settings.connections_per_address_max,
         )
+        self._connections = Connections(limits, self._tally.add)
+        self._acceptors: list[Acceptor] = []
+        self._place = (settings.host, settings.port)
 
     async def start(self) -> str:
         """Listen; the URL. Raises :class:`ValueError` naming address and port if that is impossible."""
         await self._runner.setup()
         host, port = self._settings.host, self._settings.port
         try:
-            await web.TCPSite(self._runner, host, port, ssl_context=self._context, reuse_address=True).start()
+            listening = await _bind(host, port)
         except OSError as error:
             await self._runner.cleanup()
             raise ValueError(f"bind_host, bind_port: {host}:{port}: {error.strerror or error}") from error
-        taken = self._runner.addresses[0]
+        taken = listening[0].getsockname()
+        self._place = (str(taken[0]), int(taken[1]))
+        for each in listening:
+            self._accept(each)
         shown = f"[{taken[0]}]" if ":" in taken[0] else taken[0]
         return f"https://{shown}:{taken[1]}"
 
     @property
     def place(self) -> tuple[str, int]:
         """Address and port, once it listens."""
-        address: str = self._runner.addresses[0][0]
-        port: int = self._runner.addresses[0][1]
-        return address, port
+        return self._place
+
+    def _accept(self, listening: socket.socket) -> None:
+        acceptor = Acceptor(
+            listening,
+            self._connections,
+            self._protocol,
+            tls=self._context,
+            handshake_seconds=self._settings.header_seconds,
+        )
+        acceptor.start()
+        self._acceptors.append(acceptor)
+
+    def _protocol(self, connection: Connection) -> BoundedHandler:
+        server = self._runner.server
+        assert server is not None
+        return BoundedHandler(server, connection, self._settings, self._tally, loop=asyncio.get_running_loop())
 
     async def stop(self) -> None:
         """Answer what is under way, then close."""
+        while self._acceptors:
+            self._acceptors.pop().close()
         await self._runner.cleanup()
+
+
+async def _bind(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address that the name has. Raises :class:`OSError`."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    listening: list[socket.socket] = []
+    try:
+        for family, _, _, _, address in dict.fromkeys(found):
+            made = socket.socket(family, socket.SOCK_STREAM)
+            listening.append(made)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            made.bind(address)
+    except OSError:
+        for made in listening:
+            made.close()
+        raise
+    return listening
 
 
 @web.middleware
@@ -99,6 +151,8 @@ def _authentication(credentials: Credentials) -> Middleware:
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         peer = request.remote or "unknown"
         request[AGENT] = await credentials.agent(request.headers.get("Authorization", ""), peer=peer)
+        if isinstance(request.protocol, BoundedHandler):
+            request.protocol.stranger.known()
         return await handler(request)
 
     return authenticate
