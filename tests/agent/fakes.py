@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
+from evenkeel.agent.turns import Turns
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
-from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome
+from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Repair
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -47,6 +48,7 @@ class FakeControllers:
         """Part of the identity of every change."""
         self.reports: list[m.Applied] = []
         self.traffic: set[bool] = set()
+        self.repaired: list[m.Repaired] = []
         self.statuses: list[tuple[m.ObservedStatus, ...]] = []
         self.raised: list[m.RaiseEpoch] = []
         self.failures: list[Exception] = []
@@ -73,6 +75,7 @@ class FakeControllers:
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         if not self.stale:
             self.reports.extend(call.outcomes)
+            self.repaired.extend(call.repaired)
             self.traffic.add(call.carries_traffic)
         return m.ReportReceipt(stale=self.stale)
 
@@ -103,6 +106,7 @@ class FakeDevice:
         self.failures: list[Exception] = []
         self.bad: set[str] = set()
         self.lagging: list[tuple[str, ...]] = []
+        self.repaired: list[tuple[Repair, ...]] = []
         self.open = asyncio.Event()
         self.open.set()
         self.busy = asyncio.Event()
@@ -131,6 +135,7 @@ class FakeDevice:
                 for service in batch.services
             ),
             lagging=self.lagging.pop() if self.lagging else (),
+            repaired=self.repaired.pop() if self.repaired else (),
         )
 
     def forget(self, project_id: str) -> None:
@@ -140,20 +145,27 @@ class FakeDevice:
 class Bench:
     """A worker between fakes."""
 
-    def __init__(self, revisions: dict[str, int], *, work: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        revisions: dict[str, int],
+        *,
+        work: tuple[str, ...] = (),
+        turns: Turns | None = None,
+        shard_id: str = "shard",
+    ) -> None:
         self.session = FakeSession()
         self.controllers = FakeControllers(revisions)
         self.troubles = 0
         self.device = FakeDevice()
         self.worker = ShardWorker(
-            m.Assignment(shard_id="shard", project_id="t", epoch=3, work=work),
+            m.Assignment(shard_id=shard_id, project_id="t", epoch=3, work=work),
             session=self.session,  # type: ignore[arg-type]
             controllers=self.controllers,  # type: ignore[arg-type]
             device=self.device,  # type: ignore[arg-type]
             clock=SystemClock(),
             settings=SETTINGS,
             rng=random.Random(1),
-            turns=asyncio.Semaphore(1),
+            turns=turns or Turns(1, SystemClock()),
             on_device_trouble=self._note_trouble,
         )
 

@@ -5,7 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from evenkeel.agent.turns import Turns
+from evenkeel.cmd.runtime import SystemClock
+from evenkeel.core.device import Repair
 from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, SessionLost, StaleOwner
+from evenkeel.core.messages import Repaired
 from tests.agent.fakes import Bench
 from tests.waiting import eventually
 
@@ -268,3 +272,32 @@ async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_
     bench.worker.doubt((), complete=True)
     await eventually(lambda: len(bench.device.batches) == 2)
     task.cancel()
+
+
+async def test_what_was_repaired_is_told(bench: Bench) -> None:
+    await all_applied(bench)
+    repair = Repair(load_balancer_id="lb-1", device="a", found=("member gone; put back",))
+    bench.device.repaired.append((repair,))
+    bench.worker.doubt(("lb-1",), complete=False)
+    await eventually(lambda: bench.controllers.repaired)
+    assert bench.controllers.repaired == [Repaired(load_balancer_id="lb-1", device="a", found=repair.found)]
+    bench.device.forgotten.clear()
+
+
+async def test_a_tenant_whose_passes_hang_does_not_hold_up_another_one() -> None:
+    turns = Turns(2, SystemClock(), slow_seconds=0.05)
+    hanging = [Bench({"lb-1": 1}, turns=turns, shard_id=f"hanging-{number}") for number in range(4)]
+    for bench in hanging:
+        bench.device.open.clear()
+    tasks = [asyncio.create_task(bench.worker.run()) for bench in hanging]
+    await eventually(lambda: sum(bench.device.busy.is_set() for bench in hanging) >= 2)
+    honest = Bench({"lb-1": 1}, turns=turns, shard_id="honest")
+    tasks.append(asyncio.create_task(honest.worker.run()))
+    for revision in range(1, 5):
+        honest.controllers.revisions["lb-1"] = revision
+        honest.worker.hint(("lb-1",))
+        await all_applied(honest)
+    assert not any(bench.device.batches for bench in hanging)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

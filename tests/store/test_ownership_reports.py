@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.messages import ReportApplied
+from evenkeel.core.messages import Repaired, ReportApplied
 from evenkeel.core.model import Listener, LoadBalancer, Member, Pool
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.store import schema
@@ -400,3 +400,20 @@ async def test_number_of_statements_does_not_depend_on_size(world: World, error:
             await world.store.record_applied(report)
         counts.append(len(sent.sent))
     assert counts == [9, 9]
+
+
+async def test_what_was_repaired_is_an_event_of_its_load_balancer(world: World) -> None:
+    await world.agent("a1")
+    load_balancer = await world.placed()
+    shard = await world.shard_of("p1")
+    repairs = tuple(
+        Repaired(load_balancer_id=id_, device="a", found=("a pool was gone; put back", "more"))
+        for id_ in (load_balancer.id, "of somebody else")
+    )
+    report = ReportApplied(
+        agent_id="a1", session_id="session-of-a1", shard_id=shard.id, epoch=shard.epoch, outcomes=(), repaired=repairs
+    )
+    assert not (await world.store.record_applied(report)).stale
+    (event,) = await world.events("device_repaired")
+    assert (event.load_balancer_id, event.shard_id) == (load_balancer.id, shard.id)
+    assert event.text == f"device a, load balancer {load_balancer.id}: a pool was gone; put back; more"

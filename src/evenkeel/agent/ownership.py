@@ -13,6 +13,7 @@ from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
+from evenkeel.agent.turns import Turns
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
@@ -49,7 +50,7 @@ class Ownership:
         self._rng = rng
         self._ask_again = ask_again
         self._on_device_trouble = on_device_trouble
-        self._turns = asyncio.Semaphore(settings.passes_at_once)
+        self._turns = Turns(settings.passes_at_once, clock)
         self._restarts = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
         self._releases: set[asyncio.Task[None]] = set()

@@ -16,8 +16,9 @@ from evenkeel.agent.controllers import Controllers
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.turns import Turns
 from evenkeel.core import messages as m
-from evenkeel.core.device import PartitionBatch
+from evenkeel.core.device import PartitionBatch, Repair
 from evenkeel.core.errors import (
     BusUnavailable,
     CallRefused,
@@ -57,7 +58,7 @@ class ShardWorker:
         clock: Clock,
         settings: AgentSettings,
         rng: random.Random,
-        turns: asyncio.Semaphore,
+        turns: Turns,
         on_device_trouble: Callable[[], None],
     ) -> None:
         self.shard_id = assignment.shard_id
@@ -155,6 +156,7 @@ class ShardWorker:
                     return
                 await self._pass()
         finally:
+            self._turns.forget(self.shard_id)
             self._device.forget(self.project_id)
 
     async def _wait_for_work(self) -> None:
@@ -191,7 +193,7 @@ class ShardWorker:
             self._forget = False
             self._device.forget(self.project_id)
         try:
-            async with self._turns:
+            async with self._turns.of(self.shard_id):
                 await self._reconcile(complete, taken)
         except StaleOwner as error:
             await self._stale(error)
@@ -262,6 +264,7 @@ class ShardWorker:
         elif complete:
             self._retries.succeeded(COMPLETE)
         await self._report(outcome.outcomes)
+        await self._report_repaired(outcome.repaired)
 
     async def _prepare(self, complete: bool, taken: tuple[str, ...]) -> tuple[ServiceDefinition, ...]:
         """What is to be written now: the guard is ours, and the lease stood when this returned."""
@@ -382,18 +385,31 @@ class ShardWorker:
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         bounded = map(_bounded, outcomes)
         for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
-            receipt = await self._controllers.report_applied(
-                m.ReportApplied(
-                    agent_id=self._settings.agent_id,
-                    session_id=self._session.id,
-                    shard_id=self.shard_id,
-                    epoch=self.epoch,
-                    outcomes=portion,
-                    carries_traffic=self._device.facts.carries_traffic,
-                )
+            await self._send_report(outcomes=portion)
+
+    async def _report_repaired(self, repairs: tuple[Repair, ...]) -> None:
+        """What was found otherwise than we left it, and put right."""
+        max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
+        found = (m.Repaired(load_balancer_id=r.load_balancer_id, device=r.device, found=r.found) for r in repairs)
+        for portion in portions(found, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
+            await self._send_report(repaired=portion)
+
+    async def _send_report(
+        self, *, outcomes: tuple[m.Applied, ...] = (), repaired: tuple[m.Repaired, ...] = ()
+    ) -> None:
+        receipt = await self._controllers.report_applied(
+            m.ReportApplied(
+                agent_id=self._settings.agent_id,
+                session_id=self._session.id,
+                shard_id=self.shard_id,
+                epoch=self.epoch,
+                outcomes=outcomes,
+                repaired=repaired,
+                carries_traffic=self._device.facts.carries_traffic,
             )
-            if receipt.stale:
-                raise SessionLost("the report's epoch is old")
+        )
+        if receipt.stale:
+            raise SessionLost("the report's epoch is old")
 
     async def _stale(self, error: StaleOwner) -> None:
         """The device is guarded by somebody newer: stop, unless the database still says that it is ours."""

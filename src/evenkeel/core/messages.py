@@ -185,6 +185,14 @@ class Applied(Wire):
     """Not tried yet because of ``error`` (say, no device answers): what is PENDING stays so, with the reason on it."""
 
 
+class Repaired(Wire):
+    """What a pass found on a device otherwise than it was left, and put right: see :class:`core.device.Repair`."""
+
+    load_balancer_id: str
+    device: str
+    found: tuple[str, ...]
+
+
 class ReportApplied(Message, tag="report_applied"):
     """Outcomes of one reconcile pass over a shard."""
 
@@ -195,6 +203,7 @@ class ReportApplied(Message, tag="report_applied"):
     session_id: str = ""
     carries_traffic: bool = True
     """False: what the device confirms is not ONLINE for that."""
+    repaired: tuple[Repaired, ...] = ()
 
 
 class ObservedStatus(Wire):

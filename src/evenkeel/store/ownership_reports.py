@@ -29,6 +29,7 @@ from sqlalchemy import (
     update,
 )
 
+from evenkeel.core.device import REPAIRS_MAX
 from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store import schema
@@ -86,7 +87,29 @@ def _record_applied(connection: Connection, report: ReportApplied) -> ReportRece
         if shard.limited and (made := [each.was.id for each in settlements if each.first]):
             confirm(connection, made)
         record_events(connection, [row for each in settlements for row in _events(each, shard.environment, report)])
+    if report.repaired:
+        record_events(connection, _repaired_events(connection, shard.environment, report))
     return ReportReceipt()
+
+
+def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:
+    repairs = report.repaired[:REPAIRS_MAX]
+    ids = {repair.load_balancer_id for repair in repairs}
+    known = set(
+        connection.scalars(select(_root.c.id).where(among(_root.c.id, ids), _root.c.shard_id == report.shard_id))
+    )
+    return [
+        event_row(
+            kind="device_repaired",
+            text=f"device {repair.device}, load balancer {repair.load_balancer_id}: {'; '.join(repair.found)}",
+            environment=environment,
+            agent_id=report.agent_id,
+            shard_id=report.shard_id,
+            load_balancer_id=repair.load_balancer_id,
+        )
+        for repair in repairs
+        if repair.load_balancer_id in known
+    ]
 
 
 def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
