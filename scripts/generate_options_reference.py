@@ -9,6 +9,7 @@ from evenkeel.cmd import identity_options, options
 from evenkeel.cmd.address_options import ADDRESSES
 from evenkeel.cmd.haproxyd_options import HAPROXYD
 from evenkeel.cmd.identity_options import IDENTITY
+from evenkeel.cmd.limit_options import LIMITS
 from evenkeel.cmd.network_options import NETWORK, NEUTRON
 from evenkeel.cmd.quota_options import QUOTAS
 
@@ -25,6 +26,7 @@ SECTIONS = [
     ("Controller, `[api]`", options.API + identity_options.API + ADDRESSES),
     ("Controller, `[identity]` (and oslo.policy's and Keystone's: see how-to/authentication.md)", IDENTITY),
     ("Controller, `[quotas]`", QUOTAS),
+    ("Controller, `[limits]`", LIMITS),
     ("Controller, `[network]`", NETWORK),
     ("Controller with driver = neutron, `[neutron]` (and keystoneauth's options: see how-to/use-neutron.md)", NEUTRON),
     ("Agent, `[DEFAULT]`", options.AGENT),

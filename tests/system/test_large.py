@@ -5,10 +5,12 @@ import uuid
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES
 from evenkeel.core.control import VipPlan
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.limits import LoadBalancerLimits
+from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
 from evenkeel.core.portions import encoded_bytes
 from evenkeel.core.service import definition_of
 from tests.system.test_versions import MixedWorld
@@ -19,8 +21,8 @@ PROJECT = "tenant"
 MEMBERS = 4000
 
 
-def large_tree(address: str, members: int = MEMBERS) -> LoadBalancerTree:
-    """One pool with so many members, all with the longest of names."""
+def large_tree(address: str, members: int = MEMBERS, listeners: int = 0, pools: int = 1) -> LoadBalancerTree:
+    """So many members in one pool, all with the longest of names, and more pools and listeners without any."""
     ids = {"load_balancer_id": str(uuid.uuid4()), "project_id": PROJECT}
     vip = Vip(address=address, subnet_id="s", network_id="n", port_id=str(uuid.uuid4()))
     root = LoadBalancer(id=ids["load_balancer_id"], project_id=PROJECT, vip=vip, provider=ENVIRONMENT)
@@ -36,7 +38,25 @@ def large_tree(address: str, members: int = MEMBERS) -> LoadBalancerTree:
         )
         for number in range(members)
     )
-    return LoadBalancerTree(load_balancer=root, pools=(pool,), members=rows)
+    more = (replace(pool, id=str(uuid.uuid4())) for _ in range(1, pools))
+    fronts = (
+        Listener(id=str(uuid.uuid4()), protocol="HTTP", protocol_port=number, default_pool_id=pool.id, **ids)
+        for number in range(1, listeners + 1)
+    )
+    return LoadBalancerTree(load_balancer=root, listeners=tuple(fronts), pools=(pool, *more), members=rows)
+
+
+async def test_the_largest_that_is_allowed_is_applied(tmp_path: Path) -> None:
+    limits = LoadBalancerLimits()
+    world = World(tmp_path)
+    try:
+        await world.start(controllers=1, agents=1)
+        tree = large_tree("192.0.2.251", limits.member, limits.listener, limits.pool)
+        load_balancer_id = await create(world, tree)
+        await eventually(lambda: world.active(load_balancer_id))
+        assert held_members(world, load_balancer_id) == limits.member
+    finally:
+        await world.close()
 
 
 async def create(world: World, tree: LoadBalancerTree) -> str:

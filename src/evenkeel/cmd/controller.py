@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from evenkeel.api.app import create_app
 from evenkeel.bus.access import ControllerAccess, refusal_of
 from evenkeel.bus.factory import AMQP, open_bus
-from evenkeel.cmd import identity_options, network_options, options, quota_options
+from evenkeel.cmd import identity_options, limit_options, network_options, options, quota_options
 from evenkeel.cmd.address_options import ADDRESSES, address_rules
 from evenkeel.cmd.admission import Admission, check_exposure, open_admission
 from evenkeel.cmd.capabilities import load_capabilities
@@ -56,6 +56,7 @@ def main() -> int:
                 "network": network_options.NETWORK,
                 "neutron": network_options.NEUTRON,
                 "quotas": quota_options.QUOTAS,
+                "limits": limit_options.LIMITS,
             },
         )
     except ValueError as error:
@@ -82,6 +83,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         pending_deadline_seconds=conf.pending_deadline,
         strict_immutability=conf.api.strict_immutability,
         default_quotas=quota_options.default_quotas(conf),
+        load_balancer_limits=limit_options.load_balancer_limits(conf),
     )
     store = open_store(conf.database.connection, stored)
     network = open_network(conf, store)

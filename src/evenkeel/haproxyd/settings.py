@@ -59,9 +59,9 @@ class DaemonSettings(Value):
 
     partitions_max: int = 5000
     load_balancers_max: int = 200
-    servers_max: int = 2000
+    servers_max: int = 10_000
     """Of one backend."""
-    lines_max: int = 1000
+    lines_max: int = 5000
     """Of one frontend or backend."""
     line_chars_max: int = 2000
     files_max: int = 200

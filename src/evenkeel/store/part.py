@@ -1,5 +1,6 @@
 """What the parts of the SQL store share."""
 
+from evenkeel.core.limits import LoadBalancerLimits
 from evenkeel.core.quota import Quotas
 from evenkeel.core.values import Value
 from evenkeel.store.database import Database
@@ -14,6 +15,8 @@ class StoreOptions(Value):
     """A load balancer that is not ACTIVE, and everything of it, takes no changes, as in Octavia."""
     default_quotas: Quotas = Quotas()
     """Of projects that have none of their own."""
+    load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
+    """Of every load balancer."""
 
 
 class Part:

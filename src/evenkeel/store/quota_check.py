@@ -1,20 +1,24 @@
-"""May a project have so many more? Counted in the transaction that makes them, under the project's quota row.
+"""May a project have so many more, and a load balancer? Counted in the transaction that makes them, under the project's
+quota row.
 
 There is no counter that could drift: the rows themselves are counted, those marked deleted no more, so that a successor
 may be made at once. Two transactions that make objects of one project would each count without the other's; so each
 writes the project's row first. On one server the second waits for the first's commit, and its count, a later statement,
 sees it; at two nodes of a Galera cluster one of them is rolled back and runs again. Projects without limits never come
 here: whether there are any is told by the statements that look around or lock anyway.
+
+What a load balancer may hold is counted under its own lock, by the same statement as a quota that it comes under.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, exists, false, func, select, update
 
 from evenkeel.core.errors import QuotaMet
+from evenkeel.core.limits import LoadBalancerLimits, check_limits, growing
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.quota import TITLES, Quotas, exceeded
 from evenkeel.store import schema
@@ -61,21 +65,41 @@ def made(rows: Iterable[Any]) -> Counter[str]:
     )
 
 
+class Holder(NamedTuple):
+    """A load balancer whose lock is ours, and what it may hold."""
+
+    load_balancer_id: str
+    limits: LoadBalancerLimits
+
+
 def check_quota(
-    connection: Connection, project_id: str, wanted: Mapping[str, int], *, defaults: Quotas, has_quota: bool
+    connection: Connection,
+    project_id: str,
+    wanted: Mapping[str, int],
+    *,
+    defaults: Quotas,
+    has_quota: bool,
+    holder: Holder | None = None,
 ) -> None:
-    """Raises :class:`QuotaMet` unless the project may have as many more of each kind. Nothing to do where there are
-    neither limits of its own (``has_quota``) nor default ones."""
+    """Raises :class:`QuotaMet` unless the project may have as many more of each kind, :class:`LimitMet` unless the
+    ``holder`` may. Nothing is asked where there is no holder and there are neither limits of the project's own
+    (``has_quota``) nor default ones."""
     asked = {name for name, count in wanted.items() if count > 0}
-    if not asked or not (has_quota or asked & defaults.limited()):
+    quotas = Quotas()
+    names: tuple[str, ...] = ()
+    if asked and (has_quota or asked & defaults.limited()):
+        quotas = defaults.with_own(_locked(connection, project_id))
+        names = tuple(name for name in COUNTED if name in asked & quotas.limited())
+    below = growing(wanted) if holder is not None else ()
+    if not names and not below:
         return
-    quotas = defaults.with_own(_locked(connection, project_id))
-    names = tuple(name for name in COUNTED if name in asked & quotas.limited())
-    if not names:
-        return
-    used = connection.execute(_counts(names), {"quota_project_id": project_id}).one()
-    if met := exceeded(quotas, dict(zip(names, used, strict=True)), wanted):
+    parameters = {"quota_project_id": project_id, "holder_id": holder.load_balancer_id if holder else ""}
+    used = connection.execute(_counts(names, below), parameters).one()
+    if met := exceeded(quotas, dict(zip(names, used[: len(names)], strict=True)), wanted):
         raise QuotaMet(met)
+    if holder is not None:
+        held = dict(zip(below, used[len(names) :], strict=True))
+        check_limits(holder.load_balancer_id, holder.limits, held, wanted)
 
 
 def _locked(connection: Connection, project_id: str) -> dict[str, int | None]:
@@ -89,8 +113,14 @@ def _locked(connection: Connection, project_id: str) -> dict[str, int | None]:
 
 
 @cache
-def _counts(names: tuple[str, ...]) -> Select[Any]:
-    return select(*(_count(COUNTED[name]).label(name) for name in names))
+def _counts(names: tuple[str, ...], below: tuple[str, ...]) -> Select[Any]:
+    """Of the project, and of the load balancer."""
+    own = (_count(COUNTED[name]).label(name) for name in names)
+    return select(*own, *(_count_below(COUNTED[name]).label(f"{name}_below") for name in below))
+
+
+def _count_below(table: Table) -> Any:
+    return _live_count(table, table.c.load_balancer_id == bindparam("holder_id"))
 
 
 def _count(table: Table) -> Any:

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner, VipPlan
 from evenkeel.core.errors import Conflict, Invalid, RequestError
+from evenkeel.core.limits import check_limits
 from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
@@ -97,14 +98,16 @@ def _create(
     connection: Connection, tree: LoadBalancerTree, plan: VipPlan | None, random: Random, options: StoreOptions
 ) -> Change:
     root = tree.load_balancer
+    rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
+    check_limits(root.id, options.load_balancer_limits, {}, made(rows))
     # before anything that others could wait for: shared monitors are locked first
     monitors = [as_shared(connection, row, root.project_id) for row in tree.health_monitors]
     tree = replace(tree, health_monitors=tuple(monitors))
+    wanted = made((*rows, *tree.health_monitors))
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
     now, owner, shard_id, held, limited = _look_around(connection, root, plan, list(chain(*some.values())))
-    rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.health_monitors, *tree.l7policies, *tree.l7rules)
-    check_quota(connection, root.project_id, made(rows), defaults=options.default_quotas, has_quota=limited)
+    check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=limited)
     vips = [_taken(connection, each, plans[0], some, held, random) for each in plans]
     stored = _as_new(tree, vips, shard_id, now)
     row = row_of(stored.load_balancer) | {

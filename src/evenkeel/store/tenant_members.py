@@ -12,7 +12,6 @@ from evenkeel.core.model import Member
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.among import among
-from evenkeel.store.quota_check import check_quota
 from evenkeel.store.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.tenant_conflicts import check_members, child_conflict
 from evenkeel.store.tenant_lock import Locked, Target, change_of, touch_pool
@@ -55,7 +54,8 @@ class TenantMembers(TenantWrites):
             locked = self._lock(connection, target)
             touch_pool(connection, pool_id, locked)
             plan = plan_members(_live(connection, pool_id), members, locked, additive_only=additive_only)
-            self._check_growth(connection, plan, locked)
+            # the batch counts as a whole, and what it removes makes room
+            self._check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
             _apply(connection, plan, locked)
             return change_of(connection, locked.row, tuple(plan.result))
 
@@ -63,12 +63,6 @@ class TenantMembers(TenantWrites):
             return await self._db.write(op)
         except IntegrityError as error:
             raise child_conflict(error) from error
-
-    def _check_growth(self, connection: Connection, plan: MemberPlan, locked: Locked) -> None:
-        """Raises :class:`QuotaMet`: the batch counts as a whole, and what it removes makes room."""
-        more = {"member": len(plan.added) - len(plan.removed)}
-        defaults = self._options.default_quotas
-        check_quota(connection, locked.project_id, more, defaults=defaults, has_quota=locked.has_quota)
 
 
 def plan_members(

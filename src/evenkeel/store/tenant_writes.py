@@ -1,12 +1,13 @@
 """What the parts that tenants write by have in common: how a load balancer is locked, and what quotas allow."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
 
 from evenkeel.core.model import Child
 from evenkeel.store.part import Part
-from evenkeel.store.quota_check import check_quota, made
+from evenkeel.store.quota_check import Holder, check_quota, made
 from evenkeel.store.tenant_lock import Locked, Mutable, Target, refuse, try_lock
 
 
@@ -39,6 +40,17 @@ class TenantWrites(Part):
         return try_lock(connection, target, deadline_seconds=deadline, values=values, mutable=strict)
 
     def _check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
-        """Raises :class:`QuotaMet` if the project may not have all of these."""
-        defaults = self._options.default_quotas
-        check_quota(connection, locked.project_id, made(rows), defaults=defaults, has_quota=locked.has_quota)
+        """Raises :class:`QuotaMet` if the project may not have all of these, :class:`LimitMet` if the load balancer may
+        not."""
+        self._check_growth(connection, locked, made(rows))
+
+    def _check_growth(self, connection: Connection, locked: Locked, more: Mapping[str, int]) -> None:
+        """As :meth:`_check_quota`, for so many more of each kind."""
+        check_quota(
+            connection,
+            locked.project_id,
+            more,
+            defaults=self._options.default_quotas,
+            has_quota=locked.has_quota,
+            holder=Holder(locked.id, self._options.load_balancer_limits),
+        )

@@ -54,6 +54,8 @@ def failure(device: str, status: int, body: bytes) -> EvenKeelError:
         return Absent(device, reason) if _is_configuration(found) else DeviceUnavailable(device, reason)
     if status == 409:
         return Exists(device, reason)
+    if status == 413:
+        return DeviceRejected(device, f"what was sent is too large for it: {reason}")
     if status == 403:
         return DeviceUnavailable(device, f"user may not do that: {reason}")
     if 400 <= status < 500 and message and not message.startswith("remoteSender:"):

@@ -1,0 +1,28 @@
+"""The controller's options of how much one load balancer may hold."""
+
+from oslo_config import cfg
+
+from evenkeel.core.limits import CALLED, LoadBalancerLimits
+
+_DEFAULTS = LoadBalancerLimits()
+
+
+def _option(kind: str) -> str:
+    return f"{CALLED[kind].lower().replace(' ', '_')}_per_load_balancer"
+
+
+LIMITS = [
+    cfg.IntOpt(
+        _option(kind),
+        default=getattr(_DEFAULTS, kind),
+        min=1,
+        help=f"How many {called} one load balancer may have. More than the default is at your own risk: what does not "
+        "fit an answer to its agent (64 MiB) or a device shows as ERROR with the reason.",
+    )
+    for kind, called in CALLED.items()
+]
+
+
+def load_balancer_limits(conf: cfg.ConfigOpts) -> LoadBalancerLimits:
+    """The limits of ``[limits]``. All controllers are to have the same."""
+    return LoadBalancerLimits(**{kind: conf.limits[_option(kind)] for kind in CALLED})
