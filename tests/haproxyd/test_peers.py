@@ -19,7 +19,7 @@ from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import PartitionStorage
-from tests.haproxyd.world import World, errors, free_vip, get, load_balancer, world
+from tests.haproxyd.world import VIP_PORT, World, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
 HERE = free_vip()
@@ -166,6 +166,18 @@ async def test_peers_of_one_partition_believe_only_each_other(tmp_path):
         neighbours = (site.partitions.get("two").directory / "peer.pem").read_text()
         assert one.certificate != two.certificate == certificate_of(neighbours)
         assert await answer(one, tls_of(neighbours, one.certificate, tmp_path)) == b""
+
+
+async def test_a_load_balancer_that_is_aimed_at_the_peers_of_another_tenant_gets_nothing():
+    async with world(peers_address=HERE) as site:
+        a = await site.member("a")
+        victim = (await site.put("victim", load_balancer("lb", free_vip(), a))).peer
+        vip = free_vip()
+        target = wire.Server(name="target", address=victim.address, port=victim.port)
+        one = load_balancer("aimed", vip, target, lines=("mode tcp",), backend_lines=("mode tcp",))
+        if not errors(await site.put("attacker", one)):
+            through = wire.Peer(name=victim.name, address=vip, port=VIP_PORT)
+            assert await answer(through, None) == b""
 
 
 async def test_a_key_outlives_the_daemon_and_one_that_is_broken_is_made_anew():

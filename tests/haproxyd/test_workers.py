@@ -1,8 +1,10 @@
 """Who workers run as: whoever takes one over finds an empty folder, and nobody else's files, sockets or memory."""
 
 import asyncio
+import contextlib
 import os
 import re
+import signal
 import stat
 import tempfile
 from collections.abc import AsyncIterator, Iterable
@@ -182,6 +184,21 @@ async def test_a_user_id_outlives_the_daemon_and_is_given_back_when_its_last_wor
 
         await eventually(taken)
         assert worker(site, "two").uid == before.uid
+
+
+@as_root
+async def test_a_haproxy_that_dies_when_it_holds_nothing_gives_its_user_id_back():
+    async with world() as site:
+        a = await site.member("a")
+        await site.put("p", load_balancer("lb", free_vip(), a))
+        keeper = site.partitions.get("p")
+        storage = PartitionStorage(keeper.directory)
+        assert storage.read_worker_uid() == worker(site, "p").uid
+        master = keeper.master_pid
+        await site.put("p")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(master, signal.SIGKILL)
+        await eventually(lambda: storage.read_worker_uid() == 0)
 
 
 @as_root

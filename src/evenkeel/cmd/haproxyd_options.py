@@ -68,9 +68,9 @@ HAPROXYD = [
     cfg.IntOpt(
         "memory_max",
         default=2048,
-        min=64,
-        help="MiB of address space that one process of HAProxy's may take, from its next start on; 128 more for each "
-        "thread after the first are a good measure. Without maxconn, connections are limited by it too.",
+        min=256,
+        help="MiB of address space that one process of HAProxy's may take, from its next start on, and 128 more for "
+        "each thread after the first. Without maxconn, connections are limited by it too.",
     ),
     cfg.IntOpt("threads", default=1, min=1, max=64, help="Threads of each partition's HAProxy."),
     cfg.IntOpt(

@@ -29,6 +29,7 @@ from evenkeel.haproxyd.workers import WorkerUser
 SERVER_ID_BITS = 0x3FFFFFFF
 PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
 """Among load balancers' files, none of which can have such a name."""
+PEER_CONNECTIONS_MAX = 64
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
 """Arguments of servers that make a connection that client's own."""
 
@@ -131,7 +132,8 @@ def _with_peers(
 ) -> Iterable[str]:
     identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
     tls = f"ssl crt {identity} ca-file {trusted} verify required ssl-min-ver TLSv1.3"
-    yield f"bind {_bracketed(local.address)}:{local.port} {tls}"
+    # strangers that only connect must not take the connections that tenants' clients need
+    yield f"bind {_bracketed(local.address)}:{local.port} maxconn {PEER_CONNECTIONS_MAX} {tls}"
     yield f"default-server {tls}"
     yield f"server {settings.name}"
     for peer in sorted(peers, key=lambda peer: peer.name):

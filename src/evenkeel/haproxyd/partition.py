@@ -325,6 +325,13 @@ class PartitionKeeper:
             request.answer(merge, applied, self.peer, self._guard.peers)
         await self._runner.catch_up()
         await asyncio.to_thread(self._storage.ledger.fold, self._held.values())
+        if not self._held and not self._runner.process.up:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        """There is no HAProxy and there need not be one: others may have what it had."""
+        await self._guard.leave_peers()
+        await self._user.leave()
 
     async def _become(self, merge: Merge) -> Applied:
         """Let HAProxy do what is wanted, and hold what it does."""
@@ -420,8 +427,7 @@ class PartitionKeeper:
         if not self._requests and not self._held:
             with contextlib.suppress(HaproxyDown, OSError):
                 if await self._runner.retire():
-                    await self._guard.leave_peers()
-                    await self._user.leave()
+                    await self._leave()
         await self._work()
 
     def _cancel_timer(self) -> None:

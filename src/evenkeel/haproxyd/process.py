@@ -218,7 +218,8 @@ class HaproxyProcess:
         binary = await self._binary()
         shell = await asyncio.create_subprocess_exec(
             "/bin/sh", "-c", _START, "sh", self._log_path, binary.path, "-W",
-            "-S", f"{self._master_socket},mode,600", "-m", str(self._settings.memory_max_mib), "-f", self._config_dir,
+            "-S", f"{self._master_socket},mode,600", "-m", str(self._settings.address_space_mib),
+            "-f", self._config_dir,
             *arguments,
             cwd=self._directory, env=ENVIRONMENT, start_new_session=True,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,

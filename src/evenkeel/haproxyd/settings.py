@@ -26,7 +26,8 @@ class DaemonSettings(Value):
     """First of those users' ids, which are those of their groups too; None: a range that nobody should have."""
     worker_uid_count: int = 5000
     memory_max_mib: int = 2048
-    """Address space of one process of HAProxy's."""
+    """Address space of one process of HAProxy's with one thread. One with less than 256 could not even end a reload
+    that was refused."""
     threads: int = 1
     maxconn: int | None = None
     """Connections that one HAProxy takes at once; None: as many as memory and the limit of open files allow."""
@@ -76,6 +77,11 @@ class DaemonSettings(Value):
         return self.jail_dir / "health"
 
     @property
+    def address_space_mib(self) -> int:
+        """Of a process with that many threads, for each of which the C library reserves a heap and a stack."""
+        return self.memory_max_mib + (self.threads - 1) * THREAD_MIB
+
+    @property
     def jail_dir(self) -> Path:
         """What workers of another user see as ``/`` (:mod:`rundir`)."""
         return self.run_dir / "workers" / "root"
@@ -86,5 +92,6 @@ class DaemonSettings(Value):
         return self.state_dir / "partitions"
 
 
+THREAD_MIB = 128
 RUN_DIR_CHARS_MAX = 60
 """A Unix socket's path ends at 107 bytes, and HAProxy adds to it while it binds."""

@@ -7,6 +7,7 @@ WORDS_CHARS_MAX = 600
 _ALERT = re.compile(r"^\[ALERT\]\s+\(\d+\) : (?:config : )?(.*)$")
 _PARSING = re.compile(r"parsing \[[^\]]*\]\s*:\s*")
 _PATH = re.compile(r"(?<![\w.])(?:[\w.@+-]*/)+([\w.@:+-]*)")
+_MEMORY = re.compile(r"(?:out of|not enough) memory\.?$")
 _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configuration")
 
 
@@ -19,4 +20,5 @@ def alerts(output: str) -> str:
 
 def cleaned(text: str) -> str:
     """One message without paths."""
-    return _PATH.sub(r"\1", _PARSING.sub("", text)).strip()
+    said = _PATH.sub(r"\1", _PARSING.sub("", text)).removeprefix("(null)").strip()
+    return f"{said.rstrip('.')}: more than memory_max allows" if _MEMORY.search(said) else said
