@@ -116,3 +116,41 @@ async def test_a_state_directory_taken_away_is_written_again_and_agents_are_to_p
         await site.restart()
         keeper = site.partitions.get("p")
         assert (keeper.epoch, keeper.held["lb"].revision) == (6, 2)
+
+
+async def test_a_haproxy_of_which_everything_was_lost_goes_on_until_its_owner_has_said_what_it_is_to_do() -> None:
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip, other = free_vip(), free_vip()
+        both = load_balancer("lb", vip, a), load_balancer("other", other, b)
+        await site.put("p", *both)
+        await eventually(lambda: site.partitions.get("p")._task.done())
+        async with Traffic(vip) as traffic, Traffic(other) as more:
+            await site.partitions.close()
+            shutil.rmtree(site.settings.state_dir)
+            await site.restart()
+            assert site.partitions.names() == ()
+            await site.guard("p", 1)
+            await site.partitions.mend()
+            keeper = site.partitions.get("p")
+            await eventually(lambda: keeper._task.done())
+            await traffic.more(20)
+            receipt = await site.put("p", *both)
+            assert (receipt.how, errors(receipt)) == ("reload", {})
+            await traffic.more(20)
+            await more.more(20)
+            assert keeper.damage() == ""
+        assert (traffic.failures, more.failures) == ([], [])
+
+
+async def test_one_of_which_everything_was_lost_ends_when_its_owner_wants_nothing_of_it() -> None:
+    async with world() as site:
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, await site.member("a")))
+        await eventually(lambda: site.partitions.get("p")._task.done())
+        await site.partitions.close()
+        shutil.rmtree(site.settings.state_dir)
+        await site.restart()
+        await site.put("p")
+        await eventually(lambda: not haproxys(site))
+        assert await get(vip) == "refused"

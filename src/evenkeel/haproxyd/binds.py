@@ -124,20 +124,18 @@ def _overlap(one: str, other: str) -> bool:
     return one == other or "::" in (one, other) or ("0.0.0.0" in (one, other) and (":" in one) == (":" in other))
 
 
-def unbindable(wanted: Iterable[Place], *, shared: bool = False) -> dict[Place, str]:
-    """Those that could not be listened on now, with the reason in words. None of them may be one of our own, but if
-    they are ``shared``: then whoever of the same user shares its places, as HAProxy does, is not in the way."""
-    return {place: problem for place in wanted if (problem := _try(place, shared=shared))}
+def unbindable(wanted: Iterable[Place]) -> dict[Place, str]:
+    """Those that could not be listened on now, with the reason in words. None of them may be one of our own."""
+    return {place: problem for place in wanted if (problem := _try(place))}
 
 
-def _try(place: Place, *, shared: bool) -> str:
+def _try(place: Place) -> str:
     """As HAProxy would bind it: a closing connection there does no harm, another listener does."""
     six = ":" in place[0]
     family = socket.AF_INET6 if six else socket.AF_INET
     try:  # a host without IPv6 refuses the socket itself
         with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, int(shared))
             if six:
                 probe.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
             else:

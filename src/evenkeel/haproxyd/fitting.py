@@ -30,9 +30,8 @@ def with_bindable_peer(wish: Wish, ours: Places) -> tuple[Wish, str]:
     return (Wish(load_balancers=wish.load_balancers) if problem else wish), problem
 
 
-def unbindable(wish: Wish, doing: Wish, ours: Places, *, shared: bool = False) -> dict[str, str]:
-    """Load balancers whose new places cannot be listened on, so that HAProxy never tries. ``shared``: it may listen
-    there itself."""
+def unbindable(wish: Wish, doing: Wish, ours: Places) -> dict[str, str]:
+    """Load balancers whose new places cannot be listened on, so that HAProxy never tries."""
     balancers_places = ours - {peer_place(doing)}
     new = {
         place: one.id
@@ -41,7 +40,7 @@ def unbindable(wish: Wish, doing: Wish, ours: Places, *, shared: bool = False) -
         for place in binds.places(one)
         if place not in balancers_places
     }
-    problems = binds.unbindable(new, shared=shared)
+    problems = binds.unbindable(new)
     return {new[place]: problem for place, problem in problems.items()}
 
 

@@ -222,7 +222,7 @@ class PartitionKeeper:
     def damage(self) -> str:
         """What somebody took away of its files or of what HAProxy needs to be reloaded; empty: nothing. Blocks
         shortly."""
-        return self._storage.taken_away() or self._runner.process.adrift()
+        return self._storage.taken_away() or ("" if self._awaits_owner else self._runner.process.adrift())
 
     def mend(self, damage: str) -> None:
         """Put it back: what is held is known without the disk."""
@@ -297,9 +297,16 @@ class PartitionKeeper:
         failure.__cause__ = error
         return failure
 
+    @property
+    def _awaits_owner(self) -> bool:
+        """Its HAProxy does something, but what it is to do was lost: it goes on until an owner has said that."""
+        return not self._held and self._runner.unknown
+
     async def _pass(self, requests: list[Request]) -> None:
         if self._incomplete:
             await self._complete_files()
+        if not requests and self._awaits_owner:
+            return
         merge = Merge(
             self._held,
             requests,
@@ -397,7 +404,7 @@ class PartitionKeeper:
 
     def _look_after_it(self) -> None:
         """Nobody asks for anything: is there still something to be done, later?"""
-        if self._closing:
+        if self._closing or self._awaits_owner:
             return
         if self._runner.process.up and not self._held:
             self._wake_in(RETIRE_LOOK_SECONDS, retire=True)

@@ -110,6 +110,11 @@ class Runner:
         self._doing = wish if self._known else Wish()
         self._log.info("haproxy found running", master=self.process.master_pid, as_wished=self._known)
 
+    @property
+    def unknown(self) -> bool:
+        """Is there a HAProxy of which nothing tells what it does? The state directory was lost."""
+        return self._anywhere and self.process.up
+
     async def become(self, wish: Wish, *, verify: bool) -> Applied:
         """Make it so. Raises :class:`HaproxyDown` if HAProxy can't be brought to serve, :class:`OSError`."""
         if not self.process.up:
@@ -117,7 +122,7 @@ class Runner:
             if not wish.load_balancers:
                 return Applied(how="nothing")
         wish, self._bad_peer = with_bindable_peer(self._with_possible_user(wish), self._places)
-        errors = unbindable(wish, self._doing, self._places, shared=self._anywhere)
+        errors = {} if self.unknown else unbindable(wish, self._doing, self._places)
         wish = without(wish, self._doing, errors)
         step = await self._plan(wish, verify=verify)
         how: wire.How = "nothing"
