@@ -251,16 +251,17 @@ class BigIpSite:
             self.add_foreign(project_id)
 
     def restore(self, box: BigBox) -> None:
-        """An older backup comes back, guards and all."""
+        """An older backup comes back, guards and all; or the device is replaced by an empty one."""
         box.device.forget_sessions()
-        self.load(box, box.backup)
+        box.device.saved = box.device.factory if self.rng.random() < 0.3 else box.backup
+        self.load(box, box.device.saved)
 
     def edit_by_hand(self, box: BigBox, new_id: str) -> str:
         """Somebody changes, removes or adds objects; says what."""
         rng = self.rng
         partition = rng.choice(sorted(self._projects))
         pools, virtuals = box.names("ltm/pool", partition), box.names("ltm/virtual", partition)
-        way = rng.choice(("changed", "removed", "orphan", "foreign", "guard"))
+        way = rng.choice(("changed", "removed", "orphan", "foreign", "guard", "absurd guard", "member", "claim"))
         if way == "changed" and pools:
             pool = rng.choice(pools)
             box.by_hand("PATCH", f"ltm/pool/~{partition}~{pool}", {"loadBalancingMode": "least-connections-member"})
@@ -275,6 +276,13 @@ class BigIpSite:
         elif way == "guard" and (guards := box.guards(partition)):
             box.by_hand("DELETE", f"{DATA_GROUP}/~{partition}~{guards[-1].name}")
             self.watch.guard_moved(box.name, self._projects[partition], 0)
+        elif way == "absurd guard":
+            body = {"name": f"evenkeel_guard_{2**63 - 1}", "partition": partition, "type": "string"}
+            box.by_hand("POST", DATA_GROUP, body)
+        elif way == "member" and pools:
+            box.by_hand("PATCH", f"ltm/pool/~{partition}~{rng.choice(pools)}", {"members": []})
+        elif way == "claim":
+            box.by_hand("DELETE", f"{DATA_GROUP}/~Common~{self._names.device_claim}")
         return way
 
     # -- in the end

@@ -21,7 +21,7 @@ from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core import messages as m
 from evenkeel.core.control import Change
 from evenkeel.core.model import LoadBalancer
-from evenkeel.devices.bigip import transaction
+from evenkeel.devices.bigip import observe, transaction
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.partition import PartitionPass
 from evenkeel.devices.bigip.plan import after
@@ -447,12 +447,17 @@ def _views_kept() -> AbstractContextManager[Any]:
     def both() -> Iterator[None]:
         with (
             patch.object(BigIpDevice, "forget", lambda self, project_id: None),
+            patch.object(BigIpDevice, "_doubt_views", lambda self, before, reading: None),
             patch.object(BigIpDevice, "lost", lambda self, error: setattr(self.reach, "doubt", error)),
             patch.object(PartitionPass, "_must_read", lambda self: self._view.observed is None),
         ):
             yield
 
     return both()
+
+
+def _absurd_guards_believed() -> AbstractContextManager[Any]:
+    return patch.object(observe, "plausible", lambda epoch: True)
 
 
 BUGS: dict[str, Bug] = {
@@ -486,7 +491,10 @@ BUGS: dict[str, Bug] = {
     "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 64),
     "existence only": Bug("drift of attributes stays", _existence_only, 1),
     "unguarded batches": Bug("BIG-IP: a batch does not touch the guard", _unguarded_batches, 1, BIGIP),
-    "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 42, BIGIP),
+    "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 125, BIGIP),
+    "absurd guards believed": Bug(
+        "BIG-IP: a guard of an epoch that nobody can have locks everybody out", _absurd_guards_believed, 17, BIGIP
+    ),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
 }
 
