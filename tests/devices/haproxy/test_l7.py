@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from evenkeel.core.patterns import check_pattern
 from evenkeel.core.service import ServiceDefinition, ServiceL7Policy
 from evenkeel.devices.haproxy.note import unpack
 from evenkeel.devices.haproxy.render import render
@@ -145,3 +146,26 @@ async def test_what_is_down_matches_nothing(rig: HaproxyRig, servers: tuple[Serv
         ),
     )
     assert await got(rig, "/x") == SHOP
+
+
+LONG = 14_000
+"""Characters of a path that HAProxy still takes."""
+JUDGED = {
+    r"^/a.*secret$": "/a" + "secre" * (LONG // 5) + "secret",
+    r"^/(b[0-9]+/){1,20}secret$": "/b" + "1" * LONG + "/secret",
+    r"^/[c/]*/[^/]*/secret$": "/" + "c/" * (LONG // 2) + "/secret",
+    r"\.(php|cgi)$": "/d" + ".ph" * (LONG // 3) + ".php",
+}
+"""Expressions that the API takes, and what gives them most to try."""
+
+
+async def test_requests_of_any_length_are_judged_by_expressions_that_the_api_takes(
+    rig: HaproxyRig, servers: tuple[Server, ...]
+) -> None:
+    for expression in JUDGED:
+        check_pattern(expression)
+    rules = [policy(place, rule(compare_type="REGEX", value=each)) for place, each in enumerate(JUDGED, start=1)]
+    await applied(rig, site(servers, *rules))
+    for path in JUDGED.values():
+        assert await got(rig, path) == 403, path[:40]
+        assert await got(rig, path[:-1]) == DEFAULT, path[:40]

@@ -4,7 +4,6 @@ All raise :class:`Invalid` (400) naming field and value.
 """
 
 import re
-import warnings
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from evenkeel.api.errors import shorten, unknown_input
 from evenkeel.api.octavia.rules import childless
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7Policy, L7Rule
+from evenkeel.core.patterns import ALLOWED_WORDS, PatternRefused, check_pattern
 
 TARGETS = {
     "REDIRECT_TO_POOL": "redirect_pool_id",
@@ -145,11 +145,12 @@ def _check_compare_type(rule: L7Rule, *allowed: str) -> None:
 
 def _check_regex(text: str) -> None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what may mean something else one day
-            re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise _parsing(f"value '{shorten(text)}' is no regular expression: {error}", code="l7rule_regex") from error
+        check_pattern(text)
+    except PatternRefused as error:
+        raise _parsing(
+            f"value '{shorten(text)}' is no regular expression that is taken: {error}. Allowed: {ALLOWED_WORDS}",
+            code="l7rule_regex",
+        ) from error
 
 
 def _value(rule: L7Rule, allowed: str) -> Invalid:

@@ -1,0 +1,208 @@
+"""How often, at most, a matcher that tries one way after the other tries again, for the worst request there is.
+
+An upper bound, told from the tree alone. A repetition of a set of characters *chooses* its length if what follows it
+may begin with one of the set: then every length has to be tried. If not, there is one length only, which PCRE too
+finds out beforehand; and of several such repetitions each scans characters that no other does. Ways of what stands in
+a row multiply, ways of alternatives add.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+from evenkeel.core.patterns.tree import (
+    ANY,
+    END,
+    Ahead,
+    Assertion,
+    Characters,
+    Choice,
+    Node,
+    PatternRefused,
+    Repeat,
+    Sequence,
+)
+
+SUBJECT_BYTES = 16_384
+"""The longest line or header of a request, HAProxy's ``tune.bufsize``."""
+WAYS_MAX = 500_000
+"""PCRE gives up at 10,000,000 steps, and a way may be some steps long."""
+SIZE_MAX = 5_000
+"""Characters with all counted repetitions written out."""
+
+
+class After(NamedTuple):
+    """What follows."""
+
+    first: int
+    may_end: bool
+    """Nothing has to follow, so that nothing can fail any more."""
+
+
+class Before(NamedTuple):
+    """What stands before."""
+
+    last: int
+    chosen: bool
+    """Some of it may be matched in several ways."""
+
+
+def check_costs(tree: Node) -> None:
+    """Raises :class:`PatternRefused`."""
+    if size_of(tree) > SIZE_MAX:
+        raise PatternRefused(f"with its repetitions written out it has more than {SIZE_MAX} characters")
+    if ways_of(tree) > WAYS_MAX:
+        raise PatternRefused("a request can be made for which it has too many ways to match")
+
+
+def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
+    """The bound for requests of that length, from one place of theirs."""
+    return _Ways(subject_bytes).of(tree, Before(0, chosen=False), After(0, may_end=True))
+
+
+def size_of(node: Node) -> int:
+    """Characters with all repetitions written out."""
+    match node:
+        case Repeat():
+            return size_of(node.body) * max(1, node.minimum, node.maximum or 0)
+        case Sequence():
+            return sum(map(size_of, node.items))
+        case Choice():
+            return sum(map(size_of, node.branches))
+        case Ahead():
+            return size_of(node.body)
+    return 1
+
+
+def nullable(node: Node) -> bool:
+    """May it match nothing, wherever?"""
+    match node:
+        case Repeat():
+            return node.minimum == 0 or nullable(node.body)
+        case Sequence():
+            return all(map(nullable, node.items))
+        case Choice():
+            return any(map(nullable, node.branches))
+    return False
+
+
+def first_of(node: Node) -> int:
+    """What it may begin with; of what takes no character, what may come next."""
+    match node:
+        case Characters() | Assertion():
+            return node.mask
+        case Repeat():
+            return first_of(node.body)
+        case Sequence():
+            return _first_of_row(node.items)
+        case Choice():
+            return _union(first_of(branch) for branch in node.branches)
+    return ANY | END
+
+
+def _first_of_row(items: tuple[Node, ...]) -> int:
+    found = 0
+    for item in items:
+        found |= first_of(item)
+        if not nullable(item):
+            break
+    return found
+
+
+def last_of(node: Node) -> int:
+    """What it may end with; of what takes no character, nothing is known but at a beginning or an end."""
+    match node:
+        case Characters():
+            return node.mask
+        case Repeat():
+            return last_of(node.body)
+        case Sequence():
+            return _last_of_row(node.items, 0)
+        case Choice():
+            return _union(last_of(branch) for branch in node.branches)
+    return ANY
+
+
+def _last_of_row(items: tuple[Node, ...], before: int) -> int:
+    found = 0
+    for item in reversed(items):
+        if isinstance(item, (Assertion, Ahead)):
+            continue  # the character before it is still the one before
+        found |= last_of(item)
+        if not nullable(item):
+            return found
+    return found | before
+
+
+def _union(masks: Iterable[int]) -> int:
+    return reduce(or_, masks, 0)
+
+
+class _Ways:
+    """Counts for one length of requests."""
+
+    def __init__(self, subject_bytes: int) -> None:
+        self._subject_bytes = subject_bytes
+        self._enough = max(WAYS_MAX, subject_bytes**3) + 1
+
+    def of(self, node: Node, before: Before, after: After) -> int:
+        match node:
+            case Sequence():
+                return self._row(node.items, before, after)
+            case Choice():
+                return self._choice(node.branches, before, after)
+            case Repeat(body=Characters()):
+                return self._characters(node, before, after)
+            case Repeat():
+                return self._group(node, before, after)
+            case Ahead():
+                return self.of(node.body, Before(ANY, chosen=before.chosen), After(0, may_end=True))
+        return 1
+
+    def _row(self, items: tuple[Node, ...], before: Before, after: After) -> int:
+        ways = 1
+        for index, item in enumerate(items):
+            rest = items[index + 1 :]
+            done = items[:index]
+            near = Before(_last_of_row(done, before.last), chosen=before.chosen or ways > 1)
+            ways *= self.of(item, near, _following(rest, after))
+            ways = min(ways, self._enough)
+        return ways
+
+    def _choice(self, branches: tuple[Node, ...], before: Before, after: After) -> int:
+        each = [self.of(branch, before, after) for branch in branches]
+        taken, apart = 0, True
+        for branch in branches:
+            first = first_of(branch) | (after.first if nullable(branch) else 0)
+            apart = apart and not taken & first and not (nullable(branch) and after.may_end)
+            taken |= first
+        return max(each) if apart else min(sum(each), self._enough)
+
+    def _characters(self, node: Repeat, before: Before, after: After) -> int:
+        mask = first_of(node.body)
+        lengths = self._subject_bytes if node.maximum is None else node.maximum - node.minimum + 1
+        if after.may_end:
+            return 1
+        chooses = bool(mask & after.first)
+        scanned_again = before.chosen and bool(mask & before.last)
+        return lengths if chooses or scanned_again else 1
+
+    def _group(self, node: Repeat, before: Before, after: After) -> int:
+        assert node.maximum is not None  # the parser refuses others
+        body_first = first_of(node.body)
+        again = node.maximum > 1
+        inner = After(after.first | (body_first if again else 0), may_end=after.may_end and not again)
+        near = Before(before.last | (last_of(node.body) if again else 0), chosen=before.chosen)
+        once = self.of(node.body, near, inner)
+        counts = range(max(1, node.minimum), node.maximum + 1)
+        chooses = bool(body_first & after.first) or nullable(node.body)
+        ways: int = sum(once**count for count in counts) + 1 if chooses else once ** max(node.maximum, 1)
+        return min(ways, self._enough)
+
+
+def _following(rest: tuple[Node, ...], after: After) -> After:
+    first = _first_of_row(rest)
+    if not all(map(nullable, rest)):
+        return After(first, may_end=False)
+    return After(first | after.first, may_end=after.may_end)

@@ -1,0 +1,62 @@
+"""What an expression is made of. A set of characters is a number with a bit for each byte; the end has a bit too."""
+
+from evenkeel.core.values import Value
+
+END = 1 << 256
+"""As if it were a character after the last one."""
+ANY = (1 << 256) - 1
+CHARACTERS_MAX = 255
+COUNT_MAX = 1000
+"""Of a counted repetition of one character."""
+GROUP_COUNT_MAX = 20
+"""Of a counted repetition of a group."""
+ALLOWED_WORDS = (
+    "characters, classes, groups, alternatives, ^, $, \\b, \\d, \\w, \\s, look-ahead; *, + and {n,} after one "
+    f"character or class; groups repeated at most {GROUP_COUNT_MAX} times, characters {COUNT_MAX}; one repetition at "
+    "most of which a request may choose the length, as of .* before what .* matches too"
+)
+
+
+class PatternRefused(ValueError):
+    """The text says what is wrong with it."""
+
+
+class Characters(Value):
+    """One character of a set."""
+
+    mask: int
+
+
+class Assertion(Value):
+    """Something about a place, without taking a character. ``mask``: what may come next where it holds."""
+
+    mask: int = ANY | END
+
+
+class Repeat(Value):
+    """``maximum`` None: without limit."""
+
+    body: "Node"
+    minimum: int
+    maximum: int | None
+
+
+class Sequence(Value):
+    """One after the other."""
+
+    items: tuple["Node", ...]
+
+
+class Choice(Value):
+    """One of them."""
+
+    branches: tuple["Node", ...]
+
+
+class Ahead(Value):
+    """What comes is so, or is not."""
+
+    body: "Node"
+
+
+Node = Characters | Assertion | Repeat | Sequence | Choice | Ahead
