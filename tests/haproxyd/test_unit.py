@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd.tls import authority_key_at_hand, make_certificates
-from evenkeel.haproxyd.workers import CAPABILITIES, why_not
+from evenkeel.haproxyd.workers import CAPABILITIES, privileges_of, why_not
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
 from tests.haproxyd.test_workers import change, pids, seen
 from tests.haproxyd.world import Member
@@ -71,7 +71,7 @@ async def daemon() -> AsyncIterator[Daemon]:
             made.clean_up()
 
 
-@pytest.mark.skipif(bool(why_not(os.getpid())), reason="only root may run workers as another user")
+@pytest.mark.skipif(bool(why_not(privileges_of(os.getpid()))), reason="only root may run workers as another user")
 async def test_workers_change_hands_and_end_with_the_powers_that_are_left(daemon: Daemon):
     member, port = Member("a"), free_port()
     await member.start()

@@ -17,13 +17,14 @@ from evenkeel.haproxyd import wire, workers
 from evenkeel.haproxyd.ports import PartitionFailed
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import PartitionStorage
-from evenkeel.haproxyd.workers import PartitionUser, WorkerUser, WorkerUsers, why_not
-from tests.haproxyd.daemonworld import Daemon, balancer
-from tests.haproxyd.world import Traffic, World, errors, free_vip, load_balancer, world
+from evenkeel.haproxyd.workers import PartitionUser, WorkerUser, WorkerUsers, privileges_of, why_not
+from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
+from tests.haproxyd.world import Member, World, errors, free_vip, load_balancer, world
+from tests.haproxyd.world import Traffic as VipTraffic
 from tests.services.process import free_port
 from tests.waiting import eventually
 
-REASON = why_not(os.getpid())
+REASON = why_not(privileges_of(os.getpid()))
 as_root = pytest.mark.skipif(bool(REASON), reason=f"this process is {REASON}")
 
 TRY_ALL = """
@@ -153,7 +154,7 @@ async def test_workers_change_hands_without_losing_a_request():
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, a))
         before = worker(site, "p")
-        async with Traffic(vip) as traffic:
+        async with VipTraffic(vip) as traffic:
             for seconds in range(20, 25):
                 await site.put("p", load_balancer("lb", vip, a, lines=(f"timeout client {seconds}s",)))
                 await traffic.more(20)
@@ -212,27 +213,31 @@ async def test_one_user_may_serve_all():
 
 
 @as_root
-async def test_a_haproxy_of_a_daemon_that_could_not_switch_goes_on_as_it_is(daemon: Daemon):
+async def test_a_haproxy_of_a_daemon_that_could_not_switch_is_replaced_without_losing_a_request(daemon: Daemon):
     daemon.prefix = ("setpriv", "--bounding-set=-setuid,-setgid")
+    member, port = Member("a"), free_port()
+    await member.start()
     await daemon.start()
     async with daemon.client() as client:
         about = await client.raw("GET", "/v1")
         assert b"workers run as the daemon's user, because it is without CAP_SETGID, CAP_SETUID" in about[1]
-        await client.patch("p", change(balancer(free_port())))
+        await client.patch("p", change(balancer(port, member)))
     before = pids(daemon)
     assert {seen(pid).uid for pid in before} == {0}
-    daemon.terminate()
-    daemon.prefix = ()
-    await daemon.start()
+    async with Traffic(port).flowing() as traffic:
+        await eventually(lambda: traffic.answered)
+        daemon.terminate()
+        daemon.prefix = ()
+        await daemon.start()
+        await eventually(lambda: not set(before) & set(pids(daemon)))
+        answered = traffic.answered
+        await eventually(lambda: traffic.answered > answered + 20)
+    assert traffic.failed == []
+    assert len({seen(pid).uid for pid in pids(daemon)}) == 2
     async with daemon.client() as client:
-        about = await client.raw("GET", "/v1")
-        assert b'"note"' not in about[1]
-        await client.patch("p", change(balancer(free_port(), revision=2)))
-    assert {seen(pid).uid for pid in pids(daemon)} == {0} and min(pids(daemon)) == min(before)
-    daemon.terminate()
-    daemon.stop_haproxy()
-    await daemon.start()
-    await eventually(lambda: len({seen(pid).uid for pid in pids(daemon)}) == 2)
+        assert b'"note"' not in (await client.raw("GET", "/v1"))[1]
+        await client.patch("p", change(balancer(free_port(), member, revision=2)))
+    await member.stop()
 
 
 @as_root
@@ -326,7 +331,7 @@ def test_what_cannot_be_had_is_refused(tmp_path, changes, reason):
 
 
 def test_a_daemon_that_is_not_root_runs_workers_as_itself_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "why_not", lambda pid: "not started as root")
+    monkeypatch.setattr(workers, "why_not", lambda privileges: "not started as root")
     users = WorkerUsers(settings(tmp_path))
     assert (users.switch, users.give("p")) == (False, None)
     assert users.note == "not started as root"

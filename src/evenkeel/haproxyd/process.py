@@ -21,7 +21,7 @@ from evenkeel.haproxyd.cli import HaproxyCli, Processes
 from evenkeel.haproxyd.ports import HaproxyDown, HaproxyRefused
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.words import alerts
-from evenkeel.haproxyd.workers import why_not
+from evenkeel.haproxyd.workers import privileges_of
 
 log = structlog.get_logger(__name__)
 
@@ -59,6 +59,7 @@ class HaproxyProcess:
         self._master_socket = master_socket
         self._on_exit = on_exit
         self._pidfd: int | None = None
+        self._privileges = privileges_of(os.getpid())
         self._starting = False
         self._log = log.bind(partition=directory.name)
         self.master_pid = 0
@@ -73,14 +74,6 @@ class HaproxyProcess:
     def up(self) -> bool:
         """Has the master not ended, as far as is known?"""
         return self._pidfd is not None
-
-    @property
-    def may_switch(self) -> bool:
-        """May its workers be of another user than the master, or will those of the one that is started next?"""
-        try:
-            return not self.up or not why_not(self.master_pid)
-        except FileNotFoundError:
-            return True
 
     # -- beginning and end
 
@@ -155,13 +148,15 @@ class HaproxyProcess:
             raise HaproxyRefused(alerts(answer) or self._said_since(mark))
 
     def adrift(self) -> str:
-        """Why it can be reloaded no more, because somebody took away what it needs for that; empty: it can be. Blocks
-        shortly."""
+        """Why it can be reloaded no more, because somebody took away what it needs for that, or it cannot read or do
+        what this daemon can; empty: it can be. Blocks shortly."""
         if not self.up:
             return ""
         if not self._master_socket.exists():
             return "its socket is gone"
-        with contextlib.suppress(OSError):  # another user's, or it has just ended
+        with contextlib.suppress(OSError):  # it has just ended
+            if privileges_of(self.master_pid) != self._privileges:
+                return "it was started by a daemon of another user or with other capabilities"
             if str(Path(f"/proc/{self.master_pid:d}/cwd").readlink()).endswith(" (deleted)"):
                 return "its folder is gone"
         return ""

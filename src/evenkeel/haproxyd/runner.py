@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 
-import msgspec
 import structlog
 
 from evenkeel.core.values import Value
@@ -99,7 +98,6 @@ class Runner:
         told = await asyncio.to_thread(self._storage.read_running)
         if not await self.process.find(told.master_pid, told.master_started):
             return
-        wish = self._with_possible_user(wish)
         self._places = frozenset((address, port) for address, port in told.places)
         self._anywhere = not told.master_pid
         self._local = read_text(self._layout.local) or ""
@@ -121,7 +119,7 @@ class Runner:
             self._forget()
             if not wish.load_balancers:
                 return Applied(how="nothing")
-        wish, self._bad_peer = with_bindable_peer(self._with_possible_user(wish), self._places)
+        wish, self._bad_peer = with_bindable_peer(wish, self._places)
         errors = {} if self.unknown else unbindable(wish, self._doing, self._places)
         wish = without(wish, self._doing, errors)
         step = await self._plan(wish, verify=verify)
@@ -177,14 +175,6 @@ class Runner:
         self._doing, self._known = Wish(), False
         self._places, self._leftovers, self._anywhere = frozenset(), frozenset(), False
         self._files.forget()
-
-    def _with_possible_user(self, wish: Wish) -> Wish:
-        """A master that a daemon of another user than root started can only have workers like itself, until it is
-        started again: it is not ended for that, because of its tenant's connections."""
-        if wish.user is None or self.process.may_switch:
-            return wish
-        self._log.warning("workers run as the master's user until haproxy is started again")
-        return msgspec.structs.replace(wish, user=None)
 
     # -- what is to be done
 

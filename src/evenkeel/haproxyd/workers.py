@@ -43,7 +43,7 @@ class WorkerUsers:
     """
 
     def __init__(self, settings: DaemonSettings) -> None:
-        self.note = why_not(os.getpid())
+        self.note = why_not(privileges_of(os.getpid()))
         """Why workers run as the daemon's own user, for people; empty if they don't."""
         self._fixed: WorkerUser | None = None
         self._ids = range(0)
@@ -124,13 +124,28 @@ class PartitionUser:
             self.user = None
 
 
-def why_not(pid: int) -> str:
-    """Why this process cannot run others as somebody else; empty if it can."""
+class Privileges(Value):
+    """A process's effective user, and which of :data:`CAPABILITIES` it has."""
+
+    uid: int
+    capabilities: frozenset[str]
+
+
+def privileges_of(pid: int) -> Privileges:
+    """Raises :class:`OSError` if there is no such process."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid:d}/status").read_text().splitlines())
-    if status["Uid"].split()[1] != "0":
+    has = int(status["CapEff"], 16)
+    return Privileges(
+        uid=int(status["Uid"].split()[1]),
+        capabilities=frozenset(name for name, bit in CAPABILITIES.items() if has >> bit & 1),
+    )
+
+
+def why_not(privileges: Privileges) -> str:
+    """Why who has these cannot run others as somebody else; empty if it can."""
+    if privileges.uid != 0:
         return "not started as root"
-    capabilities = int(status["CapEff"], 16)
-    lacking = [name for name, bit in CAPABILITIES.items() if not capabilities >> bit & 1]
+    lacking = sorted(CAPABILITIES.keys() - privileges.capabilities)
     return f"without {', '.join(lacking)}" if lacking else ""
 
 
