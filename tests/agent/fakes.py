@@ -35,6 +35,11 @@ class FakeSession:
     def __init__(self) -> None:
         self.lease_stands = True
 
+    history = "h1"
+
+    def confirmed(self, history: str, outcomes: tuple[m.Applied, ...]) -> None:
+        """A report was taken."""
+
     def may_write(self) -> bool:
         return self.lease_stands
 

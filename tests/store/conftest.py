@@ -13,6 +13,7 @@ from sqlalchemy import Connection, event
 from evenkeel.core.control import Environment
 from evenkeel.store import schema
 from evenkeel.store.database import Database
+from evenkeel.store.histories import ensure_history
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.mariadb import Galera, MariaDB
 from tests.services.postgres import PostgreSQL
@@ -114,6 +115,7 @@ def other_database_url(backend: str, request: pytest.FixtureRequest, database_ur
 def empty(connection: Connection) -> None:
     for table in reversed(schema.metadata.sorted_tables):
         connection.execute(table.delete())
+    ensure_history(connection)
 
 
 @pytest.fixture

@@ -67,6 +67,7 @@ class CommonWorker:
         on_device_back: Callable[[], None] = lambda: None,
     ) -> None:
         self.shard_id = assignment.shard_id
+        self.project_id = assignment.project_id
         self.epoch = assignment.epoch
         self._session_id = session_id
         self._controllers = controllers

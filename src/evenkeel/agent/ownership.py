@@ -9,6 +9,7 @@ import structlog
 
 from evenkeel.agent.common import CommonWorker
 from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.memory import Memory
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
@@ -38,6 +39,7 @@ class Ownership:
         device: Device,
         clock: Clock,
         settings: AgentSettings,
+        memory: Memory,
         rng: random.Random,
         ask_again: Callable[[], None],
         on_device_trouble: Callable[[], None],
@@ -47,6 +49,7 @@ class Ownership:
         self._device = device
         self._clock = clock
         self._settings = settings
+        self._memory = memory
         self._rng = rng
         self._ask_again = ask_again
         self._on_device_trouble = on_device_trouble
@@ -55,7 +58,21 @@ class Ownership:
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
         self._releases: set[asyncio.Task[None]] = set()
         self._releasing: set[str] = set()
+        self._history = memory.history
         self.revision = -1
+
+    def follow_history(self) -> bool:
+        """In a new history of the database nothing is certain: every worker looks at everything. True: it is new."""
+        if self._memory.history == self._history:
+            return False
+        log.warning("the database lost changes; looking at everything again", history=self._memory.history)
+        self._history = self._memory.history
+        self.revision = -1
+        self._look_again()
+        for worker, _ in self._workers.values():
+            if isinstance(worker, CommonWorker):
+                worker.say_all_again()
+        return True
 
     def apply(self, assignments: m.Assignments) -> None:
         """Make the workers match. A shard at another epoch is another shard."""
@@ -133,7 +150,8 @@ class Ownership:
         asyncio.get_running_loop().call_later(again_at - now, self._ask_again)
 
     def _drop(self, shard_id: str) -> None:
-        _, task = self._workers.pop(shard_id)
+        worker, task = self._workers.pop(shard_id)
+        self._memory.left(worker.project_id, worker.epoch)
         task.cancel()
 
     def _hand_over(self, assignment: m.Assignment) -> None:
@@ -150,6 +168,7 @@ class Ownership:
             entry = self._workers.pop(assignment.shard_id, None)
             if entry is not None:
                 worker, task = entry
+                self._memory.left(worker.project_id, worker.epoch)
                 worker.finish()
                 try:
                     await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
@@ -206,6 +225,8 @@ class Ownership:
         """End all workers: after the passes under way if ``graceful``, else at once."""
         entries = list(self._workers.values())
         self._workers.clear()
+        for worker, _ in entries:
+            self._memory.left(worker.project_id, worker.epoch)
         tasks = {task for _, task in entries} | self._releases
         try:
             if graceful and tasks:

@@ -12,6 +12,7 @@ import structlog
 
 from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.memory import Memory
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
@@ -52,6 +53,7 @@ class Agent:
         self._rng = rng or random.Random()
         self._configurations = configurations or {}
         self._controllers = Controllers(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
+        self._memory = Memory(clock)
         self._stop = asyncio.Event()
         self._ask = asyncio.Event()
         self._tell = asyncio.Event()
@@ -131,6 +133,7 @@ class Agent:
             self._device.facts,
             self._clock,
             self._settings,
+            memory=self._memory,
             capacity=self._gauge.figures,
             identities=identities_of(self._device.facts.endpoints, self._devices),
         )
@@ -146,6 +149,7 @@ class Agent:
             device=self._device,
             clock=self._clock,
             settings=self._settings,
+            memory=self._memory,
             rng=self._rng,
             ask_again=self._ask.set,
             on_device_trouble=self._doubt_devices,
@@ -203,8 +207,14 @@ class Agent:
         except (BusUnavailable, CallRefused) as error:
             log.warning("keepalive failed", error=str(error), may_write=session.may_write())
             return
+        self._follow_history(ownership)
         if session.assignments_revision > ownership.revision:
             self._ask.set()
+
+    def _follow_history(self, ownership: Ownership) -> None:
+        if ownership.follow_history():
+            self._ask.set()
+            self._tell.set()
 
     async def _sync(self, session: Session, ownership: Ownership) -> None:
         """Ask what is ours: when told to, and every report interval in case a hint was lost."""
@@ -215,17 +225,25 @@ class Agent:
             except TimeoutError:
                 pass
             self._ask.clear()
+            served, asked_at = self._memory.lost(), self._clock.monotonic()
             try:
                 assignments = await self._controllers.assignments(
-                    m.GetAssignments(agent_id=self._settings.agent_id, session_id=session.id, takes_parts=True)
+                    m.GetAssignments(
+                        agent_id=self._settings.agent_id, session_id=session.id, takes_parts=True, served=served
+                    )
                 )
             except (BusUnavailable, CallRefused) as error:
                 log.warning("assignments not known", error=str(error))
                 await self._clock.sleep(self._settings.retry_min_seconds)
                 self._ask.set()
                 continue
+            self._memory.hear(assignments.history, asked_at=asked_at)
+            self._memory.recovered(served)
+            self._follow_history(ownership)
             if not self._stop.is_set():
                 ownership.apply(assignments)
+            if self._memory.lost():
+                self._ask.set()
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 
     def _doubt_devices(self) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import structlog
 
 from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.memory import Memory
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceFacts
@@ -28,6 +29,7 @@ class Session:
         clock: Clock,
         settings: AgentSettings,
         *,
+        memory: Memory,
         capacity: Mapping[str, m.CapacityFigure] | None = None,
         identities: Mapping[str, str] | None = None,
     ) -> None:
@@ -38,9 +40,19 @@ class Session:
         self._settings = settings
         self._capacity = dict(capacity or {})
         self._identities = dict(identities or {})
+        self._memory = memory
         self._lease: Lease | None = None
         self.assignments_revision = -1
         """As last heard of from a keepalive."""
+
+    @property
+    def history(self) -> str:
+        """Which history of the database this is, as last heard of."""
+        return self._memory.history
+
+    def confirmed(self, history: str, outcomes: tuple[m.Applied, ...]) -> None:
+        """A report was taken: see :meth:`evenkeel.agent.memory.Memory.confirm`."""
+        self._memory.confirm(history, outcomes)
 
     def may_write(self) -> bool:
         """Self-fence: may a batch of device writes be started now?"""
@@ -87,12 +99,13 @@ class Session:
             exclusive=facts.exclusive,
             capacity=self._capacity,
             names_session=True,
+            seen=self._memory.seen(),
         )
 
     async def renew(self) -> None:
         """One keepalive. Raises :class:`SessionLost`, :class:`BusUnavailable`."""
         asked_at = self._clock.monotonic()  # before it is sent: our lease must end before the database's
-        call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id)
+        call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id, seen=self._memory.seen())
         self._renewed(asked_at, await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout()))
 
     def _keepalive_timeout(self) -> float:
@@ -100,5 +113,10 @@ class Session:
         return max(self._settings.keepalive_interval_seconds, ttl / 2)
 
     def _renewed(self, asked_at: float, state: m.SessionState) -> None:
+        before = self._memory.history
+        is_current = self._memory.hear(state.history, asked_at=asked_at, keepalives=state.keepalives)
+        if self._memory.history != before:
+            self.assignments_revision = -1  # it may have been taken back
         self._lease = newer(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
-        self.assignments_revision = max(self.assignments_revision, state.assignments_revision)
+        if is_current:
+            self.assignments_revision = max(self.assignments_revision, state.assignments_revision)

@@ -84,6 +84,8 @@ class ShardWorker:
         self._forget = False
         """The driver is to forget what it remembers of the partition, before the next pass."""
         self._guarded = False
+        self._history = session.history
+        """Of the database, when it was last asked for definitions."""
         self._applied: dict[str, Identity] = {}
         """What this worker has put on the devices and nothing has put in doubt since."""
         self._retries = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
@@ -293,6 +295,7 @@ class ShardWorker:
                 if self._stopping:
                     raise SessionLost("asked to end, and the lease allows no write")
                 await self._clock.sleep(FENCE_POLL_SECONDS)
+            self._history = self._session.history
             services = await self._fetch(load_balancer_ids)
             if self._session.may_write():
                 return services
@@ -405,11 +408,13 @@ class ShardWorker:
                 epoch=self.epoch,
                 outcomes=outcomes,
                 repaired=repaired,
+                history=self._history,
                 carries_traffic=self._device.facts.carries_traffic,
             )
         )
         if receipt.stale:
             raise SessionLost("the report's epoch is old")
+        self._session.confirmed(self._history, outcomes)
 
     async def _stale(self, error: StaleOwner) -> None:
         """The device is guarded by somebody newer: stop, unless the database still says that it is ours."""

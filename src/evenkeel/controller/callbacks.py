@@ -56,14 +56,17 @@ class Callbacks:
         store, ttl = self._store, self._settings.session_ttl_seconds
         match message:
             case m.Keepalive():
-                return await store.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl)
+                return await store.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl, seen=message.seen)
             case m.ReportApplied():
                 return await store.record_applied(message)
             case m.GetServices():
                 return await self._services(message)
             case m.GetAssignments():
                 return await store.assignments(
-                    message.agent_id, message.session_id, work_limit=self._settings.work_per_sync
+                    message.agent_id,
+                    message.session_id,
+                    work_limit=self._settings.work_per_sync,
+                    served=message.served,
                 )
             case m.ReportStatus():
                 return await self._observed(message)

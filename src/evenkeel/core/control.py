@@ -100,6 +100,14 @@ class Shard(Value):
     """A planned handover is under way: the acting agent is to release it to this agent."""
 
 
+class History(Value):
+    """What the database is as long as it has lost no commit."""
+
+    id: str
+    """Random; empty: it says none."""
+    begun_at: float
+
+
 class ShardOwner(Value):
     """Who is to be told of work in a shard."""
 

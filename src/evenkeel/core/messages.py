@@ -56,6 +56,8 @@ class Register(Message, tag="register"):
     """No other device group of the environment may have one of these devices."""
     capacity: dict[str, "CapacityFigure"] = {}
     """As in :class:`ReportState`, so that a new group is never without its limits."""
+    seen: "Seen | None" = None
+    """As in :class:`Keepalive`, of the process's sessions before."""
     names_session: bool = False
     """The process names its session in every call and report: what comes in its name without is not from it."""
 
@@ -65,6 +67,18 @@ class Keepalive(Message, tag="keepalive"):
 
     agent_id: str
     session_id: str
+    seen: "Seen | None" = None
+
+
+class Seen(Wire):
+    """The newest of what the database has confirmed to a process: a database that does not know it lost commits."""
+
+    history: str
+    """:attr:`SessionState.history` in which it was confirmed."""
+    keepalives: int = 0
+    """:attr:`SessionState.keepalives`, the highest."""
+    confirmed: "Applied | None" = None
+    """An outcome whose report was taken since the last keepalive that was answered."""
 
 
 class ReportState(Message, tag="report_state"):
@@ -117,6 +131,9 @@ class GetAssignments(Message, tag="get_assignments"):
 
     agent_id: str
     session_id: str
+    served: tuple["ServedShard", ...] = ()
+    """In a new history: what this process served before and is not told of any more. Those that the database does not
+    know are made again, so that what they left on the devices is removed."""
     takes_parts: bool = False
     """The caller puts an answer together that comes as :class:`Part` messages."""
 
@@ -149,6 +166,13 @@ class ShardEpoch(Wire):
     """One shard at one epoch."""
 
     shard_id: str
+    epoch: int
+
+
+class ServedShard(Wire):
+    """A shard as it was served in the history before."""
+
+    project_id: str
     epoch: int
 
 
@@ -201,6 +225,8 @@ class ReportApplied(Message, tag="report_applied"):
     epoch: int
     outcomes: tuple[Applied, ...]
     session_id: str = ""
+    history: str = ""
+    """:attr:`SessionState.history`, as known when the definitions were asked for."""
     carries_traffic: bool = True
     """False: what the device confirms is not ONLINE for that."""
     repaired: tuple[Repaired, ...] = ()
@@ -306,6 +332,11 @@ class SessionState(Reply, tag="session_state"):
     ttl_seconds: float
     assignments_revision: int
     """Grows whenever the set of shards this agent owns changes."""
+    history: str = ""
+    """Which history of the database this is. Another one than before: it lost commits, and nothing is certain that was
+    told or confirmed before. Empty: the controller does not know of histories."""
+    keepalives: int = 0
+    """Grows with every keepalive of this agent."""
 
 
 class Assignment(Wire):
@@ -326,6 +357,8 @@ class Assignments(Reply, tag="assignments"):
 
     revision: int
     shards: tuple[Assignment, ...]
+    history: str = ""
+    """As in :class:`SessionState`."""
 
 
 class Services(Reply, tag="services"):

@@ -13,6 +13,7 @@ from evenkeel.core.control import (
     Environment,
     Event,
     GroupReach,
+    History,
     ListQuery,
     LookAgain,
     Page,
@@ -35,6 +36,8 @@ from evenkeel.core.messages import (
     ReportReceipt,
     ReportState,
     ReportStatus,
+    Seen,
+    ServedShard,
     Services,
     SessionState,
 )
@@ -460,6 +463,15 @@ class OperatorStore(Protocol):
         :class:`Invalid`."""
         ...
 
+    async def history(self) -> History:
+        """Which history of the database this is."""
+        ...
+
+    async def new_history(self) -> History:
+        """Begin another one, after the database was restored or has lost commits: every agent looks at everything it
+        serves, and what was ACTIVE is PENDING_UPDATE until then."""
+        ...
+
     async def resume_environment(self, name: str) -> Environment:
         """Close the circuit breaker: the agents silent until now count as lost for good, and their shards move.
         Repeating it is harmless. Raises :class:`NotFound`."""
@@ -532,8 +544,11 @@ class OwnershipStore(Protocol):
         (environment, group, host) or agent id is live). Makes the group's common shard if there is none."""
         ...
 
-    async def keepalive(self, agent_id: str, session_id: str, *, ttl_seconds: float) -> SessionState:
-        """Renew, one row. Raises :class:`SessionLost` if it was ended or replaced.
+    async def keepalive(
+        self, agent_id: str, session_id: str, *, ttl_seconds: float, seen: Seen | None = None
+    ) -> SessionState:
+        """Renew, one row. Raises :class:`SessionLost` if it was ended or replaced. A new history begins if the database
+        does not know what was confirmed to the agent (``seen``).
 
         One that has expired lives again: whatever was taken from it meanwhile has another epoch, and what was not
         is still its own. So an outage of the bus or the database moves nothing by itself.
@@ -548,8 +563,11 @@ class OwnershipStore(Protocol):
         """End it and free its shards. Harmless if it has ended."""
         ...
 
-    async def assignments(self, agent_id: str, session_id: str, *, work_limit: int) -> Assignments:
-        """The session's shards and their unconfirmed load balancers. Raises :class:`SessionLost`."""
+    async def assignments(
+        self, agent_id: str, session_id: str, *, work_limit: int, served: Sequence[ServedShard] = ()
+    ) -> Assignments:
+        """The session's shards and their unconfirmed load balancers. ``served``: see :class:`GetAssignments`; taken for
+        a while after a new history has begun. Raises :class:`SessionLost`."""
         ...
 
     async def services(

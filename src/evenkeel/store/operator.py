@@ -8,6 +8,7 @@ from evenkeel.core.control import Event, ListQuery, Page, Shard
 from evenkeel.core.errors import NotFound
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store import schema
+from evenkeel.store.histories import HistoriesPart
 from evenkeel.store.operator_agents import AgentsPart
 from evenkeel.store.operator_environments import EnvironmentsPart
 from evenkeel.store.operator_moves import MovesPart
@@ -18,7 +19,7 @@ _agent, _shard, _event = schema.agent, schema.shard, schema.event
 _root = schema.load_balancer
 
 
-class OperatorPart(EnvironmentsPart, AgentsPart, MovesPart):
+class OperatorPart(EnvironmentsPart, AgentsPart, MovesPart, HistoriesPart):
     """Implements :class:`evenkeel.core.ports.OperatorStore`."""
 
     async def load_balancers_on_agent(self, agent_id: str, query: ListQuery) -> Page:

@@ -6,17 +6,31 @@ environment take turns on its row.
 """
 
 import uuid
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import BindParameter, Connection, Double, and_, bindparam, case, func, not_, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Connection,
+    Double,
+    and_,
+    bindparam,
+    case,
+    func,
+    not_,
+    or_,
+    select,
+    update,
+)
 
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.messages import Register, SessionState
+from evenkeel.core.messages import Register, Seen, SessionState
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
+from evenkeel.store.histories import history_id, lost_since
 from evenkeel.store.ownership_capacity import note_first_figures
 from evenkeel.store.ownership_devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership_sql import FREED, insert_if_absent, json_text, live
@@ -30,7 +44,15 @@ _group = schema.device_group
 _shard = schema.shard
 
 
-def register(connection: Connection, call: Register, ttl_seconds: float) -> SessionState:
+class Opened(NamedTuple):
+    """A session that stands."""
+
+    state: SessionState
+    lost: str
+    """How it proves that the database lost commits; empty: it does not."""
+
+
+def register(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
     """Open the session, or renew it if it is the live one. Raises :class:`CallRefused`."""
     _check_environment(connection, call)
     group = _check_group(connection, call)
@@ -43,7 +65,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Sess
     _check_moved(connection, call, mine)
     _replace_predecessor(connection, call, claims)
     _free_former_shards(connection, call.agent_id)
-    revision = _start_session(connection, call, ttl_seconds, known=mine is not None)
+    started = _start_session(connection, call, ttl_seconds, known=mine is not None)
     _make_common_shard(connection, call)
     _store_group(connection, call, group)
     if call.capacity:
@@ -55,7 +77,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Sess
         environment=call.environment,
         agent_id=call.agent_id,
     )
-    return SessionState(ttl_seconds=ttl_seconds, assignments_revision=revision)
+    return _opened(connection, started, ttl_seconds, call.seen)
 
 
 # -- checks
@@ -199,23 +221,46 @@ def _duplicate_of(call: Register) -> CallRefused:
 # -- effects
 
 
-def _renew(connection: Connection, call: Register, ttl_seconds: float) -> SessionState:
-    revision = renew(connection, call.agent_id, call.session_id, ttl_seconds)
-    if revision is None:
+def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
+    opened = renew(connection, call.agent_id, call.session_id, ttl_seconds, call.seen)
+    if opened is None:
         raise _duplicate_of(call)
-    return SessionState(ttl_seconds=ttl_seconds, assignments_revision=revision)
+    return opened
 
 
-def renew(connection: Connection, agent_id: str, session_id: str, ttl_seconds: float) -> int | None:
-    """Prolong a session; its assignments revision, or None if it was ended or replaced. One statement.
+def renew(
+    connection: Connection, agent_id: str, session_id: str, ttl_seconds: float, seen: Seen | None = None
+) -> Opened | None:
+    """Prolong a session; None if it was ended or replaced. One statement, and one more if a change was confirmed to the
+    agent since its last keepalive.
 
     One that had expired lives again, and has to settle again. (``session_started_at`` is set before the expiry it is
     judged by: MariaDB evaluates assignments from left to right.)
     """
-    row = _RENEW.first(connection, {"b_id": agent_id, "b_session": session_id, "b_ttl": float(ttl_seconds)})
-    return None if row is None else int(row.assignments_revision)
+    parameters = {
+        "b_id": agent_id,
+        "b_session": session_id,
+        "b_ttl": float(ttl_seconds),
+        "b_seen": seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0,
+    }
+    row = _RENEW.first(connection, parameters)
+    return None if row is None else _opened(connection, row, ttl_seconds, seen)
 
 
+def _opened(connection: Connection, row: Any, ttl_seconds: float, seen: Seen | None) -> Opened:
+    state = SessionState(
+        ttl_seconds=ttl_seconds,
+        assignments_revision=int(row.assignments_revision),
+        history=row.history or "",
+        keepalives=int(row.keepalives),
+    )
+    return Opened(state, lost_since(connection, seen, history=state.history, keepalives=state.keepalives))
+
+
+MAX_KEEPALIVES = 2**62
+"""No agent sends so many."""
+_CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
+_SEEN: BindParameter[int] = bindparam("b_seen", type_=BigInteger())
 _TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
 _RENEW = returning(
     update(_agent)
@@ -224,8 +269,10 @@ _RENEW = returning(
         (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
         (_agent.c.session_expires_at, db_now() + _TTL),
         (_agent.c.session_ttl_seconds, _TTL),
+        # not while it is behind what was confirmed: that stays to be seen until a new history has begun
+        (_agent.c.keepalives, case((_agent.c.keepalives < _SEEN, _agent.c.keepalives), else_=_agent.c.keepalives + 1)),
     ),
-    _agent.c.assignments_revision,
+    *_CONFIRMED,
     by=_agent.c.id == bindparam("b_id"),
 )
 """Built once: building it costs more than running it, and every agent asks for it every second."""
@@ -236,7 +283,7 @@ def _free_former_shards(connection: Connection, agent_id: str) -> None:
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
 
 
-def _start_session(connection: Connection, call: Register, ttl_seconds: float, *, known: bool) -> int:
+def _start_session(connection: Connection, call: Register, ttl_seconds: float, *, known: bool) -> Any:
     values: dict[str, Any] = {
         "environment": call.environment,
         "group_number": call.group_number,
@@ -254,18 +301,18 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
     }
     if not known:
         row = {"id": call.agent_id, "assignments_revision": 1, "created_at": db_now(), **values}
-        if insert_if_absent(connection, _agent, row):
-            return 1
-        raise _duplicate_of(call)
+        if not insert_if_absent(connection, _agent, row):
+            raise _duplicate_of(call)
+        return connection.execute(select(*_CONFIRMED).where(_agent.c.id == call.agent_id)).one()
     statement = (
         update(_agent)
         .where(_agent.c.id == call.agent_id, not_(live()))
         .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
     )
-    started = returning(statement, _agent.c.assignments_revision, by=_agent.c.id == call.agent_id).first(connection)
+    started = returning(statement, *_CONFIRMED, by=_agent.c.id == call.agent_id).first(connection)
     if started is None:
         raise _duplicate_of(call)
-    return int(started.assignments_revision)
+    return started
 
 
 def _make_common_shard(connection: Connection, call: Register) -> None:

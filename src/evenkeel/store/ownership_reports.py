@@ -4,7 +4,7 @@ The shard's row is locked while a report is written, so a report of an owner and
 the other, and a report that comes second is stale.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -34,11 +34,12 @@ from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.among import among
+from evenkeel.store.changes import contradicts
 from evenkeel.store.events import EventRow, event_row, record_events
+from evenkeel.store.histories import CONFIRMED_ANEW, HistoriesPart, contradiction, history_id
 from evenkeel.store.ownership_capacity import confirm, is_limited
 from evenkeel.store.ownership_outcomes import Settlement, Standing, settle
 from evenkeel.store.ownership_sql import batches, reports
-from evenkeel.store.part import Part
 from evenkeel.store.vip_leaving import free_vips
 
 _shard = schema.shard
@@ -60,17 +61,27 @@ ACTIVE = ProvisioningStatus.ACTIVE.value
 ERROR = ProvisioningStatus.ERROR.value
 
 
-class ReportsPart(Part):
+class ReportsPart(HistoriesPart):
     """What agents say they have done."""
 
     async def record_applied(self, report: ReportApplied) -> ReportReceipt:
         """See :meth:`evenkeel.core.ports.OwnershipStore.record_applied`."""
-        return await self._db.write(lambda connection: _record_applied(connection, report))
+        lost: list[str] = []
+        receipt = await self._db.write(lambda connection: _record_applied(connection, report, lost))
+        if lost:
+            await self._begin_history(report.history, f"agent {report.agent_id}: {lost[0]}")
+        return receipt
 
 
-def _record_applied(connection: Connection, report: ReportApplied) -> ReportReceipt:
+def _record_applied(connection: Connection, report: ReportApplied, lost: list[str]) -> ReportReceipt:
+    """``lost``: gets how the report proves that the database lost commits, if it does."""
+    lost.clear()
     shard = connection.execute(
-        select(_shard.c.environment, is_limited(_shard.c.environment, _shard.c.group_number).label("limited"))
+        select(
+            _shard.c.environment,
+            is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
+            history_id().label("history"),
+        )
         .where(
             _shard.c.id == report.shard_id,
             _shard.c.acting_agent_id == report.agent_id,
@@ -82,7 +93,10 @@ def _record_applied(connection: Connection, report: ReportApplied) -> ReportRece
     if shard is None:
         return ReportReceipt(stale=True)
     for batch in batches(newest_outcomes(report.outcomes)):
-        settlements = _settlements(connection, report, batch)
+        standings = _standings(connection, report, batch)
+        if shard.history and report.history == shard.history:
+            lost += _contradictions(standings, batch)
+        settlements = _settlements(standings, report, batch)
         write_settlements(connection, settlements, carries_traffic=report.carries_traffic)
         if shard.limited and (made := [each.was.id for each in settlements if each.first]):
             confirm(connection, made)
@@ -122,10 +136,22 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
     return [newest[id_] for id_ in sorted(newest)]
 
 
-def _settlements(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> list[Settlement]:
+def _standings(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> list[Standing]:
+    ids = [outcome.load_balancer_id for outcome in outcomes]
+    statement = standing_of().where(among(_root.c.id, ids), _root.c.shard_id == report.shard_id)
+    return [standing(row) for row in connection.execute(statement)]
+
+
+def _contradictions(standings: Iterable[Standing], outcomes: Sequence[Applied]) -> Iterator[str]:
     by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
-    statement = standing_of().where(among(_root.c.id, by_id), _root.c.shard_id == report.shard_id)
-    standings = [standing(row) for row in connection.execute(statement)]
+    for was in standings:
+        outcome = by_id[was.id]
+        if contradicts(outcome, revision=was.revision, change_id=was.change_id):
+            yield contradiction(was.id, outcome.revision, was.revision)
+
+
+def _settlements(standings: Iterable[Standing], report: ReportApplied, outcomes: Sequence[Applied]) -> list[Settlement]:
+    by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
     settled = (settle(was, by_id[was.id], carries_traffic=report.carries_traffic) for was in standings)
     return [each for each in settled if each is not None]
 
@@ -151,6 +177,8 @@ def _events(settlement: Settlement, environment: str, report: ReportApplied) -> 
         kind, text = "load_balancer_deleted", f"load balancer {was.id} is gone from its device"
     elif now.provisioning_status is was.provisioning_status:
         return
+    elif now.provisioning_status is ProvisioningStatus.ACTIVE and was.status_reason == CONFIRMED_ANEW:
+        return  # of all at once, and no news
     elif now.provisioning_status is ProvisioningStatus.ACTIVE:
         kind, text = "load_balancer_active", f"load balancer {was.id} is active at revision {now.revision}"
     elif now.provisioning_status is ProvisioningStatus.ERROR:

@@ -1,35 +1,51 @@
 """Sessions: one row per agent, whatever it owns. The database's clock alone says who is live."""
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, case, select, update
 
 from evenkeel.core.errors import SessionLost
-from evenkeel.core.messages import Register, ReportState, SessionState
+from evenkeel.core.messages import Register, ReportState, Seen, SessionState
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
+from evenkeel.store.database import Op
 from evenkeel.store.events import record_event
+from evenkeel.store.histories import HistoriesPart
 from evenkeel.store.ownership_capacity import note_figures
-from evenkeel.store.ownership_register import register, renew
+from evenkeel.store.ownership_register import Opened, register, renew
 from evenkeel.store.ownership_sql import FREED, Raced, json_text
-from evenkeel.store.part import Part
 from evenkeel.store.returning import returning
 
 _agent = schema.agent
 _shard = schema.shard
 
 
-class SessionsPart(Part):
+class SessionsPart(HistoriesPart):
     """Register, keep alive, report, end."""
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
         """See :meth:`evenkeel.core.ports.OwnershipStore.register`."""
-        return await self._db.write(lambda connection: register(connection, call, ttl_seconds))
+        return await self._opened(call.agent_id, lambda connection: register(connection, call, ttl_seconds))
 
-    async def keepalive(self, agent_id: str, session_id: str, *, ttl_seconds: float) -> SessionState:
+    async def keepalive(
+        self, agent_id: str, session_id: str, *, ttl_seconds: float, seen: Seen | None = None
+    ) -> SessionState:
         """See :meth:`evenkeel.core.ports.OwnershipStore.keepalive`."""
-        revision = await self._db.write(lambda connection: renew(connection, agent_id, session_id, ttl_seconds))
-        if revision is None:
-            raise session_lost(agent_id)
-        return SessionState(ttl_seconds=ttl_seconds, assignments_revision=revision)
+
+        def op(connection: Connection) -> Opened:
+            opened = renew(connection, agent_id, session_id, ttl_seconds, seen)
+            if opened is None:
+                raise session_lost(agent_id)
+            return opened
+
+        return await self._opened(agent_id, op)
+
+    async def _opened(self, agent_id: str, op: Op[Opened]) -> SessionState:
+        """Run it; a new history begins if it finds that commits were lost, in a transaction of its own: that one locks
+        load balancers, which come before agents."""
+        state, lost = await self._db.write(op)
+        if not lost:
+            return state
+        return replace(state, history=await self._begin_history(state.history, f"agent {agent_id}: {lost}"))
 
     async def record_state(self, call: ReportState) -> None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.record_state`."""

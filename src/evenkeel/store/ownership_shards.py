@@ -3,6 +3,7 @@
 Every change names the epoch it saw; a change that comes late finds no row and does nothing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, case, func, select, update
@@ -10,10 +11,12 @@ from sqlalchemy import Connection, case, func, select, update
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import next_epoch, plausible
 from evenkeel.core.errors import CallRefused
-from evenkeel.core.messages import EPOCHS_USED_UP, Assignment, Assignments
+from evenkeel.core.messages import EPOCHS_USED_UP, Assignment, Assignments, ServedShard
 from evenkeel.core.statuses import PENDING, ProvisioningStatus
 from evenkeel.store import schema
 from evenkeel.store.events import record_event
+from evenkeel.store.histories import history_id
+from evenkeel.store.lost_shards import restore_shards
 from evenkeel.store.ownership_sessions import session_lost
 from evenkeel.store.ownership_sql import (
     FREED,
@@ -38,8 +41,12 @@ UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningSta
 class ShardsPart(Part):
     """What agents ask of their shards."""
 
-    async def assignments(self, agent_id: str, session_id: str, *, work_limit: int) -> Assignments:
+    async def assignments(
+        self, agent_id: str, session_id: str, *, work_limit: int, served: Sequence[ServedShard] = ()
+    ) -> Assignments:
         """See :meth:`evenkeel.core.ports.OwnershipStore.assignments`."""
+        if served:
+            await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
         return await self._db.read(lambda connection: _assignments(connection, agent_id, session_id, work_limit))
 
     async def release(self, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
@@ -58,10 +65,12 @@ class ShardsPart(Part):
 
 def _assignments(connection: Connection, agent_id: str, session_id: str, work_limit: int) -> Assignments:
     # the revision is read before the shards: where a change slips in between, the agent asks once more
-    revision = connection.scalar(
-        select(_agent.c.assignments_revision).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
-    )
-    if revision is None:
+    agent = connection.execute(
+        select(_agent.c.assignments_revision, history_id().label("history")).where(
+            _agent.c.id == agent_id, _agent.c.session_id == session_id
+        )
+    ).first()
+    if agent is None:
         raise session_lost(agent_id)
     shards = connection.execute(
         select(_shard.c.id, _shard.c.project_id, _shard.c.epoch, _shard.c.handover_to)
@@ -70,7 +79,8 @@ def _assignments(connection: Connection, agent_id: str, session_id: str, work_li
     ).all()
     work = _work(connection, agent_id, work_limit) if shards else {}
     return Assignments(
-        revision=revision,
+        revision=agent.assignments_revision,
+        history=agent.history or "",
         shards=tuple(
             Assignment(
                 shard_id=row.id,

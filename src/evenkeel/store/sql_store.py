@@ -4,6 +4,7 @@ from sqlalchemy import text
 
 from evenkeel.store.catalogue import CataloguePart
 from evenkeel.store.database import Database, open_database
+from evenkeel.store.histories import ensure_history
 from evenkeel.store.migrations import upgrade
 from evenkeel.store.operator import OperatorPart
 from evenkeel.store.ownership import OwnershipPart
@@ -37,6 +38,7 @@ class SqlStore(
         """Connect and bring the schema up to date. Raises :class:`StoreUnavailable`."""
         await self._db.write(upgrade)
         await self._db.write(take_unwritten)
+        await self._db.write(ensure_history)
 
     async def ping(self) -> None:
         """Raises :class:`StoreUnavailable` unless the database answers."""

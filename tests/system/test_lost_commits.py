@@ -1,0 +1,174 @@
+"""The database loses its last commits, as after a fail-over to a copy that was behind; agents and devices live on."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert, select, update
+
+from evenkeel.core.model import Listener
+from evenkeel.store import schema
+from evenkeel.store.clock import db_now
+from tests.system.world import World
+from tests.waiting import eventually
+
+Copy = dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    made = World(tmp_path)
+    yield made
+    await made.close()
+
+
+async def started(world: World, agents: int = 1) -> None:
+    """Nothing repairs but what is tested: the next complete pass by itself would come after minutes."""
+    await world.start(agents=agents)
+    long_ago = update(schema.history).values(begun_at=db_now() - 3600.0)
+    await world.store.database.write(lambda connection: connection.execute(long_ago))
+
+
+async def copied(world: World) -> Copy:
+    """The database as it is now."""
+
+    def read(connection: Connection) -> Copy:
+        return {
+            table.name: [dict(row._mapping) for row in connection.execute(select(table))]
+            for table in schema.metadata.sorted_tables
+        }
+
+    return await world.store.database.read(read)
+
+
+async def lose(world: World, copy: Copy) -> None:
+    """Every commit since the copy was made is lost."""
+
+    def write(connection: Connection) -> None:
+        for table in reversed(schema.metadata.sorted_tables):
+            connection.execute(table.delete())
+        for table in schema.metadata.sorted_tables:
+            if copy[table.name]:
+                connection.execute(insert(table), copy[table.name])
+
+    await world.store.database.write(write)
+
+
+async def kinds(world: World) -> list[str]:
+    return [event.kind for event in await world.store.events(limit=1000)]
+
+
+async def test_a_revision_given_again_is_active_only_when_the_device_holds_its_own_content(world: World) -> None:
+    """An access list was shown ACTIVE and was not in force: another change had had its revision."""
+    await started(world)
+    lb = await world.create("a")
+    await eventually(lambda: world.active(lb))
+    listener = Listener(id="1" * 36, load_balancer_id=lb, project_id="a", protocol="TCP", protocol_port=80)
+    await world.store.add_listener(listener, project_id=None)
+    await eventually(lambda: world.active(lb))
+    copy = await copied(world)
+    lost = await world.store.update_child(Listener, listener.id, {"name": "lost"}, parent_id=None, project_id=None)
+    await world.controllers["c0"].driver.accepted(lost)
+    await eventually(lambda: world.active(lb))
+    await lose(world, copy)
+    cidrs = {"allowed_cidrs": ("192.0.2.0/24",)}
+    change = await world.store.update_child(Listener, listener.id, cidrs, parent_id=None, project_id=None)
+    assert change.revision == lost.revision
+    await world.controllers["c0"].driver.accepted(change)
+    await eventually(lambda: world.active(lb))
+    (held,) = world.memory.partitions["a"].holds[lb].listeners
+    assert held.allowed_cidrs == ("192.0.2.0/24",)
+    assert held.name != "lost"
+
+
+async def test_a_delete_with_the_revision_of_a_lost_change_is_done_when_the_device_let_go(world: World) -> None:
+    """A deleted VIP's address went to another tenant while the device still answered at it."""
+    await started(world)
+    lb = await world.create("a")
+    await eventually(lambda: world.active(lb))
+    copy = await copied(world)
+    revision = await world.rename(lb, "lost")
+    await eventually(lambda: world.active(lb))
+    await lose(world, copy)
+    change = await world.store.delete_load_balancer(lb, cascade=True, project_id=None)
+    assert change.revision == revision
+    await world.controllers["c0"].driver.accepted(change)
+
+    async def removed() -> bool:
+        return not [row for row in await rows(world, schema.load_balancer) if row.id == lb]
+
+    await eventually(removed)
+    assert world.on_device("a") == {}
+
+
+async def rows(world: World, table: Any) -> list[Any]:
+    return await world.store.database.read(lambda connection: list(connection.execute(select(table))))
+
+
+async def test_what_was_lost_is_taken_off_the_device_and_not_active_until_then(world: World) -> None:
+    await started(world)
+    lb = await world.create("a")
+    await world.rename(lb, "kept")
+    await eventually(lambda: world.active(lb))
+    copy = await copied(world)
+    await world.rename(lb, "lost")
+    await eventually(lambda: world.active(lb))
+    assert world.on_device("a") == {lb: "lost"}
+    await lose(world, copy)
+
+    async def noticed() -> bool:
+        return "history_begun" in await kinds(world)
+
+    await eventually(noticed)
+    await eventually(lambda: world.active(lb))
+    assert world.on_device("a") == {lb: "kept"}
+
+
+async def test_a_tenant_that_was_lost_with_all_it_had_leaves_nothing_on_the_device(world: World) -> None:
+    await started(world)
+    copy = await copied(world)
+    lost = await world.create("a")
+    await eventually(lambda: world.active(lost))
+    await lose(world, copy)
+    await eventually(lambda: not world.on_device("a"))
+    assert "shard_restored" in await kinds(world)
+
+
+async def test_an_operator_that_restored_the_database_has_everything_looked_at(world: World) -> None:
+    await started(world)
+    lb = await world.create("a")
+    await eventually(lambda: world.active(lb))
+    world.memory.partitions["a"].holds.clear()
+    await world.store.new_history()
+    await eventually(lambda: world.on_device("a") == {lb: ""})
+    await eventually(lambda: world.active(lb))
+
+
+async def test_two_owners_of_one_epoch_are_told_apart_and_the_databases_owner_wins(world: World) -> None:
+    await started(world, agents=3)
+    lb = await world.create("a")
+    await eventually(lambda: world.active(lb))
+    home = await world.acting(lb)
+    copy = await copied(world)
+    await world.kill(home)
+
+    async def taken_over() -> bool:
+        return await world.acting(lb) not in ("", home) and await guard(world) == 2
+
+    await eventually(taken_over)
+    other = await world.acting(lb)
+    await world.kill(other)
+    await lose(world, copy)  # epoch 2 is given again, to the one that is left
+    (third,) = world.tasks.keys() - world.controllers.keys()
+    await world.rename(lb, "of the third")
+    await eventually(lambda: world.active(lb))
+    assert world.on_device("a") == {lb: "of the third"}
+    assert await world.acting(lb) == third
+    shard = await world.store.hosting(lb)
+    assert shard is not None and shard.epoch == 3 == await guard(world)
+    assert "epoch_raised" in await kinds(world)
+
+
+async def guard(world: World) -> int | None:
+    return world.memory.partitions["a"].epoch
