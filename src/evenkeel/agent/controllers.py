@@ -3,8 +3,11 @@
 from typing import TypeVar
 
 from evenkeel.core import messages as m
-from evenkeel.core.errors import CallRefused, SessionLost
+from evenkeel.core.errors import CallRefused, CallTimeout, SessionLost
 from evenkeel.core.ports import Bus
+
+LONGEST_SECONDS = 60.0
+"""That an answer with service definitions is waited for."""
 
 R = TypeVar("R", bound=m.Reply)
 
@@ -18,7 +21,7 @@ class Controllers:
     def __init__(self, bus: Bus, environment: str, *, timeout_seconds: float) -> None:
         self._bus = bus
         self._queue = m.callback_queue(environment)
-        self._timeout = timeout_seconds
+        self._timeout = self._services_timeout = timeout_seconds
 
     async def _ask(self, call: m.Call, expected: type[R], timeout_seconds: float | None = None) -> R:
         reply = await self._bus.call(self._queue, call, timeout_seconds=timeout_seconds or self._timeout)
@@ -47,8 +50,15 @@ class Controllers:
         return await self._ask(call, m.Assignments)
 
     async def services(self, call: m.GetServices) -> m.Services:
-        """One answer's worth of service definitions."""
-        return await self._ask(call, m.Services)
+        """One answer's worth of service definitions. A very large one may take longer than others to be read and sent:
+        each time-out doubles the next one's time, each answer halves it again."""
+        try:
+            found = await self._ask(call, m.Services, self._services_timeout)
+        except CallTimeout:
+            self._services_timeout = min(2 * self._services_timeout, max(LONGEST_SECONDS, self._timeout))
+            raise
+        self._services_timeout = max(self._services_timeout / 2, self._timeout)
+        return found
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         """Outcomes of a pass."""

@@ -115,6 +115,7 @@ def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool
         (400, "<html>", DeviceUnavailable),
         (401, "<html>401 F5 Authorization Required", LoginLost),
         (403, {"code": 403, "message": "no"}, DeviceUnavailable),
+        (413, "<html>", DeviceRejected),
         (500, {"code": 500, "message": "The connection to mcpd has been lost, try again."}, DeviceUnavailable),
         (503, {"code": 503, "message": "There is an active asynchronous task executing."}, Busy),
         (200, "", DeviceUnavailable),
