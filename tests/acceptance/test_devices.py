@@ -13,6 +13,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.devices import EmulatedDevice
+from evenkeel.demo.processes import ProcessFailed
 from tests.acceptance.devices import call, change, content, segment
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.waiting import eventually
@@ -145,6 +146,19 @@ async def test_a_device_restored_from_an_old_backup_is_found_out_without_any_cha
     path = f"ltm/data-group/internal/{segment(partition(tenant), old)}"
     status, _ = await call(cluster, second, "PATCH", path, {"records": [{"name": "epoch", "data": "1"}]})
     assert status == 404
+
+
+async def test_a_second_device_group_that_names_the_same_devices_is_refused_and_touches_nothing(
+    cluster: Cluster, tenant: Tenant
+) -> None:
+    """Once it removed the first one's objects as orphans: both were at epoch 1."""
+    wanted = [await content(cluster, device, partition(tenant)) for device in cluster.emulator.devices]
+    with pytest.raises(ProcessFailed):
+        await cluster.start_agent("host-2", group=2, options={"DEFAULT": {"device_check_timeout": 2.0}})
+    last_words = cluster.processes[agent_name("host-2")].tail(20)
+    assert "belongs to device group dev/1; this is device group dev/2" in last_words
+    assert [await content(cluster, device, partition(tenant)) for device in cluster.emulator.devices] == wanted
+    await online(cluster, tenant)
 
 
 def guards(found: dict[str, Any]) -> list[str]:

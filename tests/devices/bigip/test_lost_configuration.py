@@ -8,7 +8,7 @@ from evenkeel.core.device import Observation
 from evenkeel.core.errors import GuardLost
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, at
-from tests.devices.services import batch, pool, service, session_of
+from tests.devices.services import batch, gone, pool, service, session_of
 from tests.waiting import eventually
 
 EDITS: dict[str, tuple[str, str, Any, str]] = {
@@ -103,6 +103,18 @@ async def test_what_is_changed_for_its_tenant_is_no_repair(rig: BigIpRig) -> Non
     before = held(await agent.observe())
     await agent.apply(batch(service(change_id="d", revision=3), complete=True))
     assert held(await agent.observe())["lb-1"] != before["lb-1"]
+
+
+async def test_what_is_no_longer_there_is_no_longer_remembered(rig: BigIpRig) -> None:
+    agent = rig.agent()
+    await agent.take_over(service().project_id, 1, session_of(1))
+    await agent.apply(batch(service(), service(2), service(3), complete=True))
+    ((_, left),) = agent._devices[0]._left.values()  # type: ignore[attr-defined]
+    assert set(left) == {"lb-1", "lb-2", "lb-3"}
+    await agent.apply(batch(gone()))
+    assert set(left) == {"lb-2", "lb-3"}
+    await agent.apply(batch(service(3), complete=True))
+    assert set(left) == {"lb-3"}
 
 
 async def test_what_one_device_of_a_pair_lacks_is_named_at_the_next_look(pair: BigIpRig) -> None:

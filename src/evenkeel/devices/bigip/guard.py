@@ -17,6 +17,7 @@ from typing import Any
 
 import structlog
 
+from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.devices.bigip.answers import Exists
 from evenkeel.devices.bigip.icontrol import IControl
@@ -92,6 +93,8 @@ async def take_over(
 
 def check(guards: Guards, partition: str, mine: Guard, names: Names, host: str) -> None:
     """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may rule the partition."""
+    if not plausible(mine.epoch):
+        raise DeviceRejected(host, f"epoch {mine.epoch} is nobody's; 0 to {EPOCH_MAX} are allowed")
     if strangers := [mark for mark in guards.marks if not names.owns(mark)]:
         raise DeviceRejected(host, f"partition {partition} belongs to {strangers[0].owner}; this is {names.place}")
     rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)

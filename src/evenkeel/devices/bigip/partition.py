@@ -17,7 +17,7 @@ never repeated: the transaction is dropped, the partition read again, and the re
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import structlog
 
@@ -115,9 +115,7 @@ class PartitionPass:
         for orphan in errors.keys() - named:
             self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
         errors = {name: errors[name] for name in errors.keys() & named}
-        for service in self._batch.services:
-            if service.load_balancer_id not in errors:
-                self._left[service.load_balancer_id] = change_of(service)
+        self._note_left(errors)
         return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired)
 
     # -- look
@@ -247,6 +245,18 @@ class PartitionPass:
         self._note_repairs(steps)
         self._view.observed = after(self._view.observed or {}, steps)
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
+
+    def _note_left(self, errors: Mapping[str, str]) -> None:
+        """Remember at which change each load balancer was left, of those that there are."""
+        if self._batch.complete:
+            named = {service.load_balancer_id for service in self._batch.services}
+            for gone in self._left.keys() - named:
+                del self._left[gone]
+        for service in self._batch.services:
+            if service.deleted:
+                self._left.pop(service.load_balancer_id, None)
+            elif service.load_balancer_id not in errors:
+                self._left[service.load_balancer_id] = change_of(service)
 
     def _note_repairs(self, steps: tuple[Operation, ...]) -> None:
         for one in self._rendered:
