@@ -24,17 +24,23 @@ ENVIRONMENT = "dev"
 HOST = "host-1"
 MANY = 200
 AUDIT_SECONDS = 5.0
+NOT_IN_THIS_TEST_SECONDS = 3600.0
 
 
 @pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+async def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
+    """``param``: another ``service_resync_interval``."""
     made = Cluster(
         tmp_path,
         environment=ENVIRONMENT,
         emulator_arguments=["--no-data-plane"],
         controller_options={"DEFAULT": {"session_ttl": 10.0}},
         agent_options={
-            "DEFAULT": {"report_interval": 1.0, "status_interval": 0.5, "service_resync_interval": AUDIT_SECONDS}
+            "DEFAULT": {
+                "report_interval": 1.0,
+                "status_interval": 0.5,
+                "service_resync_interval": getattr(request, "param", AUDIT_SECONDS),
+            }
         },
     )
     try:
@@ -146,6 +152,32 @@ async def test_a_device_restored_from_an_old_backup_is_found_out_without_any_cha
     path = f"ltm/data-group/internal/{segment(partition(tenant), old)}"
     status, _ = await call(cluster, second, "PATCH", path, {"records": [{"name": "epoch", "data": "1"}]})
     assert status == 404
+
+
+@pytest.mark.parametrize("cluster", [NOT_IN_THIS_TEST_SECONDS], indirect=True)
+async def test_devices_that_lost_everything_or_were_changed_by_hand_are_put_right_at_the_next_look(
+    cluster: Cluster, tenant: Tenant
+) -> None:
+    """Not by the next complete pass, of which there is none here."""
+    await online(cluster, tenant)
+    first, second = cluster.emulator.devices
+    wanted = await content(cluster, first, partition(tenant))
+    for lost in ((second,), (first, second)):
+        for device in lost:
+            cluster.emulator.control("POST", "/wipe", {"device": device.name})
+        for device in (first, second):
+            await holds(cluster, device, tenant, wanted)
+    pool = f"ltm/pool/{segment(partition(tenant), f'dev_{tenant.pool_id}')}"
+    await change(cluster, first, "PATCH", pool, {"loadBalancingMode": "least-connections-member"})
+    await holds(cluster, first, tenant, wanted)
+    await online(cluster, tenant)
+
+    async def told() -> bool:
+        events = (await cluster.ask("/events"))["events"]
+        found = " ".join(str(event) for event in events if "repair" in event["kind"])
+        return "was changed (loadBalancingMode); put right" in found and "nothing of it was left; put back" in found
+
+    await eventually(told, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
 
 
 async def test_a_second_device_group_that_names_the_same_devices_is_refused_and_touches_nothing(
