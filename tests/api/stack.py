@@ -10,7 +10,7 @@ import httpx
 import msgspec
 
 from evenkeel.core.model import Subnet
-from evenkeel.demo.configuration import merged
+from evenkeel.demo.configuration import NO_QUOTAS, merged
 from evenkeel.demo.processes import stop_all
 from evenkeel.demo.workshop import Workshop, announced
 from tests.api.subnet import SUBNET
@@ -83,7 +83,7 @@ class Stack:
             "database": {"connection": f"sqlite:///{self._workshop.directory}/evenkeel.db"},
             "api": {"bind_port": 0, "endpoint_file": file},
         }
-        process = self._workshop.configured(name, "evenkeel.cmd.controller", merged(own, self._options))
+        process = self._workshop.configured(name, "evenkeel.cmd.controller", merged(own, NO_QUOTAS, self._options))
         await self._workshop.run(process, announced(file), "its URL")
         self.urls = (*self.urls, file.read_text().strip())
 

@@ -6,10 +6,12 @@ from hypothesis import strategies as st
 
 from evenkeel.api.app import create_app
 from evenkeel.api.errors import Refusal
+from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.rate import MAX_PROJECTS, RateLimit
 from evenkeel.core.ports import Store
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.client import Client, Sink
+from tests.api.personas import ADMIN, MEMBER, READER, STRANGER
 
 
 class Time:
@@ -80,12 +82,32 @@ async def test_too_many_requests_are_answered_with_429(store: Store, sink: Sink)
         driver=sink,
         default_provider="dev",
         rate_limit=RateLimit(0.001, 2),
+        identity=TrustedHeaders(),
     )
     async with Client.of(app) as client:
-        await client.get("/loadbalancers")
-        await client.get("/listeners")
-        answer = await client.http.get("/v2/lbaas/pools")
+        await client.get("/loadbalancers", headers=MEMBER.headers)
+        await client.get("/listeners", headers=MEMBER.headers)
+        answer = await client.http.get("/v2/lbaas/pools", headers=MEMBER.headers)
         assert answer.status_code == 429 and int(answer.headers["retry-after"]) > 1
         assert answer.json()["faultcode"] == "Client"
-        await client.get("/loadbalancers", headers={"X-Project-Id": "another"})
+        await client.post("/loadbalancers", {}, 429, headers=MEMBER.headers)
+        await client.get("/loadbalancers", headers=STRANGER.headers)
         await client.get("/healthz")
+
+
+async def test_operators_ask_as_often_as_they_like_and_tenants_do_not_by_a_refused_request(
+    store: Store, sink: Sink
+) -> None:
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store),
+        driver=sink,
+        default_provider="dev",
+        rate_limit=RateLimit(0.001, 1),
+        identity=TrustedHeaders(),
+    )
+    async with Client.of(app) as client:
+        for _ in range(3):
+            await client.get("/loadbalancers", headers=ADMIN.headers)
+        await client.get("/evenkeel/v1/agents", 403, headers=READER.headers)
+        await client.get("/evenkeel/v1/agents", 429, headers=READER.headers)

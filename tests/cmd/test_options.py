@@ -2,14 +2,16 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd import options
+from evenkeel.cmd import identity_options, options, quota_options
 from evenkeel.cmd.agent import agent_settings, driver_options
 from evenkeel.cmd.controller import parse_environment
 from evenkeel.core.capacity import parse_policy
+from evenkeel.core.quota import TITLES
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -54,6 +56,25 @@ def test_the_password_may_come_from_a_file(tmp_path: Path) -> None:
 def test_a_malformed_environment_is_refused(item: str) -> None:
     with pytest.raises(ValueError, match=r"^environments: "):
         parse_environment(item)
+
+
+def loaded(tmp_path: Path, text: str, group: str, found: Sequence[options.cfg.Opt]) -> options.cfg.ConfigOpts:
+    file = tmp_path / "controller.ini"
+    file.write_text(text)
+    return options.load("controller", ["--config-file", str(file)], groups={group: found})
+
+
+def test_tenants_are_limited_unless_an_operator_says_otherwise(tmp_path: Path) -> None:
+    quotas = quota_options.default_quotas(loaded(tmp_path, "", "quotas", quota_options.QUOTAS))
+    assert quotas.limited() == frozenset(TITLES)
+    assert (quotas.loadbalancer, quotas.member) == (100, 10_000)
+    unlimited = "[quotas]\ndefault_member_quota = -1\n"
+    assert (
+        "member"
+        not in quota_options.default_quotas(loaded(tmp_path, unlimited, "quotas", quota_options.QUOTAS)).limited()
+    )
+    conf = loaded(tmp_path, "", "api", identity_options.API)
+    assert (conf.api.rate_limit, conf.api.rate_limit_burst) == (50.0, 200)
 
 
 def run(module: str, *arguments: str) -> tuple[int, str]:

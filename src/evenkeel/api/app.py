@@ -28,7 +28,7 @@ from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
-from evenkeel.api.policy.names import PUBLIC
+from evenkeel.api.policy.names import PUBLIC, UNHURRIED
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.ports import ChangeSink
 from evenkeel.api.protocol import CONNECTION
@@ -62,7 +62,7 @@ class Door:
     def __init__(self, identity: Identity, policy: Policy, rate_limit: RateLimit, routes: Iterable[RouteMap]) -> None:
         """Raises :class:`ValueError` for a route that no rule guards."""
         names = {operation.rule for route_map in routes for operation in route_map.operations}
-        policy.check_names(names - {PUBLIC})
+        policy.check_names((names - {PUBLIC}) | {UNHURRIED})
         self._identity = identity
         self._policy = policy
         self._rate_limit = rate_limit
@@ -73,7 +73,8 @@ class Door:
         connection = scope["state"].get(CONNECTION)
         if connection is not None:
             connection.known()
-        self._rate_limit.take(caller.project_id)
+        if not self._policy.allows(UNHURRIED, caller):
+            self._rate_limit.take(caller.project_id)
         return self._policy.admit(rule, caller)
 
 

@@ -1,4 +1,4 @@
-"""A rate limit per project: a token bucket for each, in this controller alone.
+"""A rate limit per project: a token bucket for each, in this controller alone. Operators have none.
 
 With N controllers behind a load balancer a project gets up to N times as much. Nothing is shared, so nothing is asked
 of the database for a request that is refused.

@@ -39,12 +39,12 @@ API = [
     ),
     cfg.FloatOpt(
         "rate_limit",
-        default=0.0,
+        default=50.0,
         min=0.0,
         help="Requests a second that each project may make to this controller in the long run; 0: no limit. "
-        "More are answered with 429.",
+        "More are answered with 429. Operators, and everybody where nobody logs in, have no limit.",
     ),
-    cfg.IntOpt("rate_limit_burst", default=100, min=1, help="Requests that a project may make at once."),
+    cfg.IntOpt("rate_limit_burst", default=200, min=1, help="Requests that a project may make at once."),
     cfg.IntOpt("max_page_items", default=1000, min=1, max=10_000, help="Default and cap of a list's limit."),
 ]
 """Beside :data:`evenkeel.cmd.options.API`, in the same group."""

@@ -5,27 +5,29 @@ from oslo_config import cfg
 from evenkeel.core.quota import MAX_QUOTA, UNLIMITED, Quotas
 
 _OPTIONS = {
-    "loadbalancer": ("default_load_balancer_quota", "load balancers"),
-    "listener": ("default_listener_quota", "listeners"),
-    "pool": ("default_pool_quota", "pools"),
-    "member": ("default_member_quota", "members"),
-    "healthmonitor": ("default_health_monitor_quota", "health monitors"),
-    "l7policy": ("default_l7policy_quota", "L7 policies"),
-    "l7rule": ("default_l7rule_quota", "L7 rules"),
+    "loadbalancer": ("default_load_balancer_quota", "load balancers", 100),
+    "listener": ("default_listener_quota", "listeners", 1000),
+    "pool": ("default_pool_quota", "pools", 1000),
+    "member": ("default_member_quota", "members", 10_000),
+    "healthmonitor": ("default_health_monitor_quota", "health monitors", 1000),
+    "l7policy": ("default_l7policy_quota", "L7 policies", 1000),
+    "l7rule": ("default_l7rule_quota", "L7 rules", 5000),
 }
+"""Enough for a tenant with hundreds of sites, and little enough that one with a loop fills neither database nor
+devices."""
 
 QUOTAS = [
     cfg.IntOpt(
         name,
-        default=UNLIMITED,
+        default=default,
         min=UNLIMITED,
         max=MAX_QUOTA,
         help=f"How many {called} a project without quotas of its own may have; -1: no limit.",
     )
-    for name, called in _OPTIONS.values()
+    for name, called, default in _OPTIONS.values()
 ]
 
 
 def default_quotas(conf: cfg.ConfigOpts) -> Quotas:
     """The quotas of ``[quotas]``. All controllers are to have the same."""
-    return Quotas(**{name: conf.quotas[option] for name, (option, _) in _OPTIONS.items()})
+    return Quotas(**{name: conf.quotas[option] for name, (option, *_) in _OPTIONS.items()})

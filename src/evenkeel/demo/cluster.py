@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.cli.client import API, Client, ClientError
-from evenkeel.demo.configuration import Sections, merged
+from evenkeel.demo.configuration import NO_QUOTAS, Sections, merged
 from evenkeel.demo.devices import Emulator
 from evenkeel.demo.processes import Process, ProcessFailed, stop_all
 from evenkeel.demo.sides import DeviceSide
@@ -126,6 +126,7 @@ class Cluster:
                     "allow_loopback_addresses": True,  # everything is on this machine
                 },
             },
+            NO_QUOTAS,
             self._controller_options,
         )
         process = self.workshop.configured(name, "evenkeel.cmd.controller", sections)

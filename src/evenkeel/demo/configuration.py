@@ -4,6 +4,14 @@ from collections.abc import Mapping
 
 Sections = Mapping[str, Mapping[str, object]]
 
+NO_QUOTAS: Sections = {
+    "quotas": {
+        f"default_{kind}_quota": -1
+        for kind in ("load_balancer", "listener", "pool", "member", "health_monitor", "l7policy", "l7rule")
+    }
+}
+"""For controllers where one project makes everything."""
+
 
 def ini(sections: Sections) -> str:
     """``sections`` as an ini file for oslo.config; None leaves an option out, sequences become lists."""

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
+from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.rate import RateLimit
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client, Sink
+from tests.api.personas import MEMBER
 
 PATH = "/neutron/v2.0/lbaas/loadbalancers"
 JSON = {"Content-Type": "application/json"}
@@ -95,9 +97,10 @@ async def test_too_many_requests_are_told_when_to_come_back(store: Any) -> None:
         driver=Sink(),
         default_provider="dev",
         rate_limit=RateLimit(0.001, 1),
+        identity=TrustedHeaders(),
     )
     async with Client.of(app) as client:
-        await client.get(PATH)
-        answer = await client.http.get(PATH)
+        await client.get(PATH, headers=MEMBER.headers)
+        answer = await client.http.get(PATH, headers=MEMBER.headers)
         assert answer.status_code == 429 and answer.headers["retry-after"]
         assert answer.json()["NeutronError"]["type"] == "HTTPTooManyRequests"

@@ -104,6 +104,7 @@ _OWN = (
     ("shard", "get", _WATCHER, "List shards"),
     ("event", "get", _OPERATOR, "List events"),
     ("status", "get", _WATCHER, "Show the whole system in a few numbers"),
+    ("request", "unlimited", _OPERATOR, "Ask as often as it likes: the rate limit is for tenants"),
 )
 
 

@@ -69,6 +69,14 @@ class Policy:
             raise Forbidden
         return verdict
 
+    def allows(self, rule: str, caller: Caller) -> bool:
+        """Does the rule let the caller do it anywhere?"""
+        try:
+            self.admit(rule, caller)
+        except Forbidden:
+            return False
+        return True
+
     def check_names(self, names: Iterable[str]) -> None:
         """Raises :class:`ValueError` for one that is no rule: a route that nothing guards is never served."""
         if unknown := sorted(set(names) - set(self._enforcer.registered_rules)):
