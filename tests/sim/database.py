@@ -174,7 +174,7 @@ class SimDatabase(Database):
         self._server = server
         self._process = process
 
-    async def write(self, op: Op[T]) -> T:
+    async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         return await self._run(op, True)
 
     async def read(self, op: Op[T]) -> T:

@@ -12,10 +12,9 @@ they hand the interpreter's lock to each other at every row. For servers see :mo
 What a value cannot be is left to the callers' validation; what slips through is :class:`Invalid` on servers.
 """
 
-import asyncio
 import sqlite3
 import time
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import structlog
@@ -29,6 +28,7 @@ from evenkeel.core.files import make_private
 from evenkeel.store.database_base import Database, Op, T
 from evenkeel.store.database_mariadb import MariadbDatabase
 from evenkeel.store.database_server import PostgresqlDatabase
+from evenkeel.store.ordered_thread import OrderedThread
 
 __all__ = ["Database", "Op", "open_database"]
 
@@ -37,9 +37,14 @@ log = structlog.get_logger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
 """SQLite's write lock is unfair between processes: waits of a second occur under load."""
 LOCKED_LOOK_SECONDS = 0.01
+POOL_SIZE = 8
+"""Connections to a server, each for writing and reading."""
+BESIDE_SECONDS = 1.0
+"""So much longer an operation of a database that was opened beside another one waits than one of that, and those that
+are not urgent than those that are: a lead, so that everything has its turn."""
 
 
-def open_database(url: str) -> Database:
+def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
     """A database for ``url``: ``sqlite:///path``, ``postgresql://…``, ``mysql://…`` or ``mariadb://…``. Connects on
     first use.
 
@@ -50,42 +55,65 @@ def open_database(url: str) -> Database:
     if backend == "sqlite":
         return SqliteDatabase(parsed.set(drivername="sqlite"))
     if backend == "postgresql":
-        return PostgresqlDatabase(parsed)
+        return PostgresqlDatabase(parsed, pool_size)
     if backend in ("mysql", "mariadb"):
-        return MariadbDatabase(parsed)
+        return MariadbDatabase(parsed, pool_size)
     raise ValueError(f"database connection: {backend!r} is not supported; use sqlite, postgresql or mysql")
 
 
 class SqliteDatabase(Database):
-    """An SQLite file in WAL mode, shared by processes of one machine."""
+    """An SQLite file in WAL mode, shared by processes of one machine. All that one process does with it is done by the
+    same two threads, also for another event loop: two writers would wait for each other's locks, which is unfair."""
 
-    def __init__(self, url: URL) -> None:
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
-        self._writing = _Line(url, "BEGIN IMMEDIATE")
-        self._reading = _Line(url, "BEGIN")
-        self._querying = _Line(url, "")
+    def __init__(self, url: URL, *, shared: "_SqliteFile | None" = None) -> None:
+        self._url = url
+        self._file = shared or _SqliteFile(url)
+        self._file.users += 1
+        self._wait_seconds = BESIDE_SECONDS if shared else 0.0
+
+    def beside(self) -> "SqliteDatabase":
+        return SqliteDatabase(self._url, shared=self._file)
 
     def sync_engines(self) -> tuple[Engine, ...]:
-        return (self._writing.engine, self._reading.engine, self._querying.engine)
+        return tuple(line.engine for line in self._file.lines)
 
-    async def write(self, op: Op[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._writing.run, op)
+    async def write(self, op: Op[T], *, urgent: bool = False) -> T:
+        file = self._file
+        wait_seconds = 0.0 if urgent else BESIDE_SECONDS + self._wait_seconds
+        return await file.writer.run(partial(file.writing.run, op), wait_seconds=wait_seconds)
 
     async def read(self, op: Op[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._reader, self._reading.run, op)
+        file = self._file
+        return await file.reader.run(partial(file.reading.run, op), wait_seconds=self._wait_seconds)
 
     async def query(self, op: Op[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._reader, self._querying.run, op)
+        file = self._file
+        return await file.reader.run(partial(file.querying.run, op), wait_seconds=self._wait_seconds)
+
+    async def close(self) -> None:
+        self._file.users -= 1
+        if not self._file.users:
+            await self._file.close()
+
+
+class _SqliteFile:
+    """The connections to a file, and the threads that use them."""
+
+    def __init__(self, url: URL) -> None:
+        self.users = 0
+        self.writer, self.reader = OrderedThread("sqlite-writer"), OrderedThread("sqlite-reader")
+        self.writing = _Line(url, "BEGIN IMMEDIATE")
+        self.reading = _Line(url, "BEGIN")
+        self.querying = _Line(url, "")
+
+    @property
+    def lines(self) -> tuple["_Line", ...]:
+        return (self.writing, self.reading, self.querying)
 
     async def close(self) -> None:
         # each connection is closed by the thread that uses it, after what is under way: SQLite crashes otherwise
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._writer, self._writing.close)
-        await loop.run_in_executor(self._reader, self._reading.close)
-        await loop.run_in_executor(self._reader, self._querying.close)
-        self._writer.shutdown(wait=True)
-        self._reader.shutdown(wait=True)
+        await self.writer.close(self.writing.close)
+        await self.reader.close(self.reading.close, self.querying.close)
 
 
 class _Line:

@@ -16,8 +16,14 @@ class Database:
         """The engines under it, for hooks such as counting statements."""
         raise NotImplementedError
 
-    async def write(self, op: Op[T]) -> T:
-        """Run ``op`` in one writing transaction. Raises :class:`StoreUnavailable`."""
+    def beside(self) -> "Database":
+        """Another way to the same database, for another event loop. What it does keeps this one's operations from
+        nothing that they need: it has connections of its own, or waits while this one has something to do."""
+        raise NotImplementedError
+
+    async def write(self, op: Op[T], *, urgent: bool = False) -> T:
+        """Run ``op`` in one writing transaction. ``urgent``: before others that wait, on a connection that these never
+        take. Raises :class:`StoreUnavailable`."""
         raise NotImplementedError
 
     async def read(self, op: Op[T]) -> T:

@@ -66,7 +66,8 @@ _ON_CLUSTER = "SET wsrep_sync_wait = 7"
 class MariadbDatabase(ServerDatabase):
     """MariaDB. Two pools, because the isolation of a session costs two round trips to change."""
 
-    def __init__(self, url: URL, *, pool_size: int = 10) -> None:
+    def __init__(self, url: URL, pool_size: int) -> None:
+        super().__init__(url, pool_size)
         self._packet_bytes = 0
         self._write_engine = self._engine(_checked(url), pool_size, _WRITER, autocommit=False)
         # outside a transaction by default: a single SELECT is a snapshot by itself
@@ -117,8 +118,8 @@ class MariadbDatabase(ServerDatabase):
         async with _limited():
             return await super()._once_bare(engine, op)
 
-    async def write(self, op: Op[T]) -> T:
-        return await self._run(self._write_engine, op)
+    async def write(self, op: Op[T], *, urgent: bool = False) -> T:
+        return await self._write(self._write_engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:
         return await self._run(self._read_engine, lambda connection: _in_snapshot(connection, op), bare=True)

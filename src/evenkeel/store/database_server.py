@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import URL
@@ -45,6 +45,28 @@ class _CommitUnknown(Exception):
 
 class ServerDatabase(Database):
     """A database server. A kind of it says which connections to take and what its errors mean."""
+
+    def __init__(self, url: URL, pool_size: int) -> None:
+        """``pool_size``: connections for writing. One of them is only for what is urgent."""
+        self._url = url
+        self._pool_size = pool_size
+        self._not_urgent = asyncio.Semaphore(pool_size - 1)
+
+    def beside(self) -> Self:
+        return type(self)(self._url, self._pool_size)
+
+    async def _write(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
+        if urgent:
+            return await self._run(engine, op)
+        try:
+            async with asyncio.timeout(POOL_SECONDS):
+                await self._not_urgent.acquire()
+        except TimeoutError as error:
+            raise StoreUnavailable("all connections to the database are busy") from error
+        try:
+            return await self._run(engine, op)
+        finally:
+            self._not_urgent.release()
 
     def refuses_value(self, error: DBAPIError) -> str:
         """What is wrong with a value, if it is about one; empty if not."""
@@ -131,7 +153,8 @@ class PostgresqlDatabase(ServerDatabase):
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
     """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
 
-    def __init__(self, url: URL, *, pool_size: int = 10) -> None:
+    def __init__(self, url: URL, pool_size: int) -> None:
+        super().__init__(url, pool_size)
         self._engine = _engine(url, pool_size)
         event.listen(self._engine.sync_engine, "connect", _limit_idle_transactions)
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
@@ -143,8 +166,8 @@ class PostgresqlDatabase(ServerDatabase):
     def sync_engines(self) -> tuple[Engine, ...]:
         return (self._engine.sync_engine, self._query_engine.sync_engine)
 
-    async def write(self, op: Op[T]) -> T:
-        return await self._run(self._engine, op)
+    async def write(self, op: Op[T], *, urgent: bool = False) -> T:
+        return await self._write(self._engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:
         return await self._run(self._read_engine, op)

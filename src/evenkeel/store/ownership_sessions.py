@@ -37,12 +37,12 @@ class SessionsPart(HistoriesPart):
                 raise session_lost(agent_id)
             return opened
 
-        return await self._opened(agent_id, op)
+        return await self._opened(agent_id, op, urgent=True)
 
-    async def _opened(self, agent_id: str, op: Op[Opened]) -> SessionState:
+    async def _opened(self, agent_id: str, op: Op[Opened], *, urgent: bool = False) -> SessionState:
         """Run it; a new history begins if it finds that commits were lost, in a transaction of its own: that one locks
         load balancers, which come before agents."""
-        state, lost = await self._db.write(op)
+        state, lost = await self._db.write(op, urgent=urgent)
         if not lost:
             return state
         return replace(state, history=await self._begin_history(state.history, f"agent {agent_id}: {lost}"))

@@ -1,0 +1,83 @@
+"""A thread that does one thing after the other, what may wait least first; for any number of event loops."""
+
+import asyncio
+import itertools
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class _Job(NamedTuple):
+    due_at: float
+    number: int
+    """Of jobs that are due at the same time the first comes first."""
+    do: Callable[[], Any] | None
+    """None: there is nothing more to do."""
+    done: "Future[Any]"
+
+
+class OrderedThread:
+    """Starts with its first job. Close it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: queue.PriorityQueue[_Job] = queue.PriorityQueue()
+        self._numbers = itertools.count()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    async def run(self, do: Callable[[], T], *, wait_seconds: float = 0.0) -> T:
+        """The result of ``do``. It lets those pass that may wait less and come within ``wait_seconds``; a job that is
+        cancelled before it begins is left out."""
+        if self._closed:
+            raise RuntimeError(f"{self._name} is closed")
+        done: Future[T] = Future()
+        self._jobs.put(_Job(time.monotonic() + wait_seconds, next(self._numbers), do, done))
+        self._start()
+        return await asyncio.wrap_future(done)
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job.do is None:
+                job.done.set_result(None)
+                return
+            if job.done.set_running_or_notify_cancel():
+                self._do(job)
+            del job  # until the next one comes it would keep a caller's values alive
+
+    @staticmethod
+    def _do(job: _Job) -> None:
+        assert job.do is not None
+        try:
+            result = job.do()
+        except BaseException as error:
+            job.done.set_exception(error)
+        else:
+            job.done.set_result(result)
+
+    async def close(self, *last: Callable[[], object]) -> None:
+        """Do what waits, then ``last``, and end."""
+        if self._closed:
+            return
+        for do in last:
+            await self.run(do, wait_seconds=_LAST_SECONDS)
+        self._closed = True
+        done: Future[None] = Future()
+        self._jobs.put(_Job(float("inf"), next(self._numbers), None, done))
+        await asyncio.wrap_future(done)
+
+
+_LAST_SECONDS = 365 * 86_400.0
