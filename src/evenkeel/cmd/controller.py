@@ -17,6 +17,7 @@ from evenkeel.bus.factory import AMQP, open_bus
 from evenkeel.cmd import identity_options, limit_options, network_options, options, quota_options
 from evenkeel.cmd.address_options import ADDRESSES, address_rules
 from evenkeel.cmd.admission import Admission, check_exposure, open_admission
+from evenkeel.cmd.beside import SinkBeside, run_beside
 from evenkeel.cmd.capabilities import load_capabilities
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.cmd.runtime import (
@@ -28,7 +29,7 @@ from evenkeel.cmd.runtime import (
     start_bus,
     tune_collector,
 )
-from evenkeel.cmd.serving import run_serving, server_of
+from evenkeel.cmd.serving import Server, proxies_of, run_serving, server_of
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.addresses import AddressRules
@@ -37,7 +38,7 @@ from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.ports import Bus, Store
 from evenkeel.store.part import StoreOptions
-from evenkeel.store.sql_store import open_store
+from evenkeel.store.sql_store import SqlStore, open_store
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +77,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     environments = [parse_environment(item) for item in conf.environments]
     admission = open_admission(conf)
     addresses = address_rules(conf.api, "api")
+    proxies_of(conf)
     listening = listen(conf)
     stop = asyncio.Event()
     on_stop_signal(stop.set)
@@ -120,7 +122,7 @@ def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
 
 async def serve(
     conf: cfg.ConfigOpts,
-    store: Store,
+    store: SqlStore,
     bus: Bus,
     network: OpenedNetwork,
     environments: list[Environment],
@@ -139,28 +141,52 @@ async def serve(
         network=network.network if network.gives_back else None,
     )
     await controller.start()
-    app = create_app(
-        store=store,
-        network=network.network,
-        driver=controller.driver,
-        default_provider=conf.default_provider or (environments[0].name if environments else ""),
-        capabilities=load_capabilities(),
-        max_body_bytes=conf.api.max_body_bytes,
-        max_page_items=conf.api.max_page_items,
-        identity=admission.identity,
-        policy=admission.policy,
-        rate_limit=admission.rate_limit,
-        addresses=addresses,
-    )
-    tune_collector()
-    server = server_of(app, conf)
+    driver = SinkBeside(controller.driver)
+
+    async def serve_api(stop: asyncio.Event) -> None:
+        tenants = store.beside()
+        theirs = open_network(conf, tenants)
+        app = create_app(
+            store=tenants,
+            network=theirs.network,
+            driver=driver,
+            default_provider=conf.default_provider or (environments[0].name if environments else ""),
+            capabilities=load_capabilities(),
+            max_body_bytes=conf.api.max_body_bytes,
+            max_page_items=conf.api.max_page_items,
+            identity=admission.identity,
+            policy=admission.policy,
+            rate_limit=admission.rate_limit,
+            addresses=addresses,
+        )
+        tune_collector()
+        try:
+            await serve_until(stop, server_of(app, conf), listening, conf)
+        finally:
+            theirs.close()
+            await tenants.close()
+
+    try:
+        await run_beside(serve_api, name="api")
+    finally:
+        await controller.stop()
+
+
+async def serve_until(stop: asyncio.Event, server: Server, listening: socket.socket, conf: cfg.ConfigOpts) -> None:
+    """Serve, say where, and end what is under way when told to."""
+
+    async def end() -> None:
+        await stop.wait()
+        server.should_exit = True
+
+    ending = asyncio.create_task(end())
     try:
         host, port = listening.getsockname()[:2]
         log.info("API listening", host=host, port=port, identity=conf.identity.kind)
         announce(conf.api.endpoint_file, f"{'https' if conf.api.ssl_cert_file else 'http'}://{host}:{port}")
         await server.serve(sockets=[listening])
     finally:
-        await controller.stop()
+        ending.cancel()
 
 
 def announce(endpoint_file: str | None, url: str) -> None:

@@ -15,7 +15,7 @@ from oslo_config import cfg
 from evenkeel.api.protocol import BoundedProtocol, HttpLimits
 from evenkeel.serving.accepting import Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
-from evenkeel.serving.peers import networks
+from evenkeel.serving.peers import Network, networks
 from evenkeel.serving.tally import Tally
 
 KEEP_ALIVE_SECONDS = 75
@@ -78,7 +78,7 @@ class Server(uvicorn.Server):
 
 def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
     """The server that ``[api]`` describes. Raises :class:`ValueError`."""
-    shared = networks(conf.api.proxies, "api.proxies")
+    shared = proxies_of(conf)
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -99,6 +99,11 @@ def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
     )
     http = HttpLimits(header_bytes_max=conf.api.max_header_bytes, header_seconds=conf.api.header_seconds)
     return Server(config, Connections(limits, tally.add), http, tally)
+
+
+def proxies_of(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
+    """Load balancers in front of the API. Raises :class:`ValueError`."""
+    return networks(conf.api.proxies, "api.proxies")
 
 
 def open_files_max() -> int:

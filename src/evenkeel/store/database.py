@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
 """SQLite's write lock is unfair between processes: waits of a second occur under load."""
 LOCKED_LOOK_SECONDS = 0.01
-POOL_SIZE = 8
+POOL_SIZE = 7
 """Connections to a server, each for writing and reading."""
 BESIDE_SECONDS = 1.0
 """So much longer an operation of a database that was opened beside another one waits than one of that, and those that

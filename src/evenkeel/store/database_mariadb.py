@@ -66,8 +66,8 @@ _ON_CLUSTER = "SET wsrep_sync_wait = 7"
 class MariadbDatabase(ServerDatabase):
     """MariaDB. Two pools, because the isolation of a session costs two round trips to change."""
 
-    def __init__(self, url: URL, pool_size: int) -> None:
-        super().__init__(url, pool_size)
+    def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
+        super().__init__(url, pool_size, urgent)
         self._packet_bytes = 0
         self._write_engine = self._engine(_checked(url), pool_size, _WRITER, autocommit=False)
         # outside a transaction by default: a single SELECT is a snapshot by itself

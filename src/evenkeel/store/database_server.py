@@ -46,14 +46,14 @@ class _CommitUnknown(Exception):
 class ServerDatabase(Database):
     """A database server. A kind of it says which connections to take and what its errors mean."""
 
-    def __init__(self, url: URL, pool_size: int) -> None:
-        """``pool_size``: connections for writing. One of them is only for what is urgent."""
+    def __init__(self, url: URL, pool_size: int, urgent: int) -> None:
+        """``pool_size``: connections for writing, of which so many are only for what is ``urgent``."""
         self._url = url
         self._pool_size = pool_size
-        self._not_urgent = asyncio.Semaphore(pool_size - 1)
+        self._not_urgent = asyncio.Semaphore(pool_size - urgent)
 
     def beside(self) -> Self:
-        return type(self)(self._url, self._pool_size)
+        return type(self)(self._url, self._pool_size, urgent=0)
 
     async def _write(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
         if urgent:
@@ -153,8 +153,8 @@ class PostgresqlDatabase(ServerDatabase):
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
     """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
 
-    def __init__(self, url: URL, pool_size: int) -> None:
-        super().__init__(url, pool_size)
+    def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
+        super().__init__(url, pool_size, urgent)
         self._engine = _engine(url, pool_size)
         event.listen(self._engine.sync_engine, "connect", _limit_idle_transactions)
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
