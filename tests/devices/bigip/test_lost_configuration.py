@@ -6,6 +6,8 @@ import pytest
 
 from evenkeel.core.device import Observation
 from evenkeel.core.errors import GuardLost
+from evenkeel.core.model import Vip
+from evenkeel.core.service import ServiceMember
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands, at
 from tests.devices.services import batch, gone, pool, service, session_of
@@ -150,12 +152,27 @@ async def test_after_a_look_that_misses_something_the_next_pass_reads_everything
 
 async def test_a_look_forgets_nothing_of_what_is_as_it_should_be(rig: BigIpRig) -> None:
     agent = rig.owner()
-    await agent.apply(batch(service(), service(2)))
+    ipv6 = ServiceMember(id="m", address="2001:DB8::0:7", protocol_port=80)
+    six = service(
+        3,
+        vip=Vip(address="2001:db8:0::3", subnet_id="s", network_id="n", port_id="p"),
+        pools=(pool(3, members=(ipv6,)),),
+    )
+    outcome = await agent.apply(batch(service(), service(2), six))
+    assert not any(one.error for one in outcome.outcomes)
     await rig.add_foreign()
     await agent.observe()
     rig.counts()
     await agent.apply(batch(service(members=1, revision=2)))
     assert rig.counts()["reads"] == 0
+
+
+async def test_what_two_versions_marked_is_in_step(pair: BigIpRig) -> None:
+    agent = pair.owner()
+    await agent.apply(batch(service(), complete=True))
+    former = {"description": "evenkeel:dev:pool:lb-1:pool-1"}
+    await Hands(pair.emulator, "bigip-2").call("PATCH", at("ltm/pool", "pool-1"), former)
+    assert not (await agent.observe()).lacking
 
 
 # -- lost configurations

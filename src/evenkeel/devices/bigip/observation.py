@@ -16,7 +16,7 @@ from evenkeel.core.values import Value
 from evenkeel.devices.bigip import digest
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.naming import Mark, Names
+from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import subcollection
 from evenkeel.devices.bigip.requirements import device_state
@@ -114,17 +114,18 @@ def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence
     held = {host: frozenset(_held(reading, names)) for host, reading in readings.items()}
     everything = frozenset().union(*held.values())
     return frozenset(
-        Absence(device=host, load_balancer_id=mark.load_balancer_id, kind=mark.kind, object_id=mark.object_id)
-        for host, marks in held.items()
-        for mark in everything - marks
+        Absence(device=host, load_balancer_id=load_balancer_id, kind=kind, object_id=object_id)
+        for host, things in held.items()
+        for load_balancer_id, kind, object_id in everything - things
     )
 
 
-def _held(reading: Reading, names: Names) -> Iterator[Mark]:
+def _held(reading: Reading, names: Names) -> Iterator[tuple[str, str, str]]:
+    """Load balancer, kind and id of each, whichever version marked it."""
     members = (member for pool in reading.pools for member in subcollection(pool, "members"))
     for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
         if mark := names.own(item.get("description")):
-            yield mark
+            yield mark.load_balancer_id, mark.kind, mark.object_id
 
 
 def out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
