@@ -10,6 +10,7 @@ from evenkeel.core.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
 from evenkeel.core.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.guarding import UNGUARDED, EpochTooFar, NotGuarded, OtherOwner, PartitionGuard
+from evenkeel.haproxyd.owners import give_up
 from evenkeel.haproxyd.partitions import Partitions
 from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.ports import InvalidChange
@@ -167,3 +168,16 @@ async def test_every_life_is_another_one_of_the_same_installation(daemon: Partit
     assert again.identity.installation_id == daemon.identity.installation_id
     assert again.identity.state_id != daemon.identity.state_id
     assert again.identity.intact() and not daemon.identity.intact()
+
+
+async def test_what_is_given_up_may_be_another_groups(daemon: Partitions) -> None:
+    for name in ("dev_a", "dev_b", "dev_x_a"):
+        await daemon.guard(name, guard_of(3, owner="dev/1"))
+    assert give_up(daemon._settings, "dev") == {"dev_a": "dev/1", "dev_b": "dev/1"}
+    assert give_up(daemon._settings, "nobody") == {}
+    again = Partitions(daemon._settings)
+    await again.start()
+    await again.guard("dev_a", guard_of(4, "second", owner="dev/2"))
+    assert again.owners == {"dev": "dev/2", "dev_x": "dev/1"}
+    with pytest.raises(StaleOwner):  # whose it is is another matter than who was first
+        await again.guard("dev_b", guard_of(2, "second", owner="dev/2"))

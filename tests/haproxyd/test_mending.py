@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from evenkeel.core.errors import StaleOwner
@@ -132,14 +133,12 @@ async def test_a_haproxy_of_which_everything_was_lost_goes_on_until_its_owner_ha
             assert site.partitions.names() == ()
             await site.guard("p", 1)
             await site.partitions.mend()
-            keeper = site.partitions.get("p")
-            await eventually(lambda: keeper._task.done())
             await traffic.more(20)
             receipt = await site.put("p", *both)
             assert (receipt.how, errors(receipt)) == ("reload", {})
             await traffic.more(20)
             await more.more(20)
-            assert keeper.damage() == ""
+            assert site.partitions.get("p").damage() == ""
         assert (traffic.failures, more.failures) == ([], [])
 
 
@@ -154,3 +153,37 @@ async def test_one_of_which_everything_was_lost_ends_when_its_owner_wants_nothin
         await site.put("p")
         await eventually(lambda: not haproxys(site))
         assert await get(vip) == "refused"
+
+
+@pytest.mark.parametrize("owner_comes", [True, False])
+async def test_an_older_copy_that_a_daemon_begins_with_is_carried_out_only_if_no_owner_comes(owner_comes: bool) -> None:
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip, other = free_vip(), free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        await eventually(lambda: site.partitions.get("p")._task.done())
+        copy = site.directory / "copy"
+        shutil.copytree(site.settings.state_dir, copy, symlinks=True)
+        newer = load_balancer("lb", vip, b, revision=2), load_balancer("other", other, b)
+        await site.put("p", *newer)
+        async with Traffic(other) as traffic:
+            await site.partitions.close()
+            shutil.rmtree(site.settings.state_dir)
+            shutil.copytree(copy, site.settings.state_dir, symlinks=True)
+            wait = 60.0 if owner_comes else 0.1
+            site.settings = msgspec.structs.replace(site.settings, owner_wait_seconds=wait)  # of the next daemon
+            await site.restart()
+            if owner_comes:
+                await site.partitions.mend()
+                assert site.partitions.get("p").held.keys() == {"lb"}
+                assert await get(vip) == "b"
+                assert not errors(await site.put("p", *newer))
+                await traffic.more(20)
+        if owner_comes:
+            assert traffic.failures == []
+            return
+
+        async def older() -> bool:
+            return await get(vip) == "a" and await get(other) == "refused"
+
+        await eventually(older)

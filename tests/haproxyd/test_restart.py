@@ -13,7 +13,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.binary import find_binary
 from evenkeel.haproxyd.turns import Busy
-from tests.haproxyd.world import Traffic, configured_binary, free_vip, get, load_balancer, server, world
+from tests.haproxyd.world import Traffic, configured_binary, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 
 CHANGER = """
@@ -192,6 +192,7 @@ async def test_kill_9_in_the_middle_of_changes_loses_no_request():
         assert traffic.failures == []
         keeper = site.partitions.get("p")
         assert keeper.held["lb"].revision in (2, 3, 4, 5)
+        assert not errors(await site.put("p", keeper.held["lb"]))
         assert (await site.put("p", keeper.held["lb"])).how == "nothing"
 
 

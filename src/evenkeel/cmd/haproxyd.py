@@ -15,9 +15,12 @@ from oslo_config import cfg
 from evenkeel.cmd import options
 from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.runtime import on_stop_signal, set_up_logs
+from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd.credentials import add_agent
 from evenkeel.haproxyd.daemon import HaproxyDaemon, lock
+from evenkeel.haproxyd.owners import give_up
 from evenkeel.haproxyd.partitions import Partitions
+from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.tls import CertificateFiles, make_certificates
 
 log = structlog.get_logger(__name__)
@@ -51,6 +54,8 @@ def main() -> int:
     os.umask(0o077)  # keys, epochs and sockets are nobody else's, whatever starts it
     set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_name(conf)}")
     try:
+        if arguments.disown:
+            return disown(daemon_settings(conf), arguments.disown)
         asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf))
     except ValueError as error:
         log.error("configuration refused", reason=str(error))
@@ -69,6 +74,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     )
     other.add_argument(
         "--stop-haproxy", action="store_true", help="end every HAProxy of a daemon that does not run, and end"
+    )
+    other.add_argument(
+        "--disown",
+        metavar="PREFIX",
+        help="let another device group take over the partitions PREFIX_..., of a daemon that does not run, and end",
     )
     parser.add_argument(
         "--host", action="append", help="with --init: a name or address of this host; default: its name and loopback"
@@ -97,6 +107,20 @@ async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
         if partitions.problem:
             raise ValueError(f"haproxy: {partitions.problem}")
         await partitions.stop_all()
+
+
+def disown(settings: DaemonSettings, prefix: str) -> int:
+    """The next group that takes one of these partitions over owns them all. Raises :class:`ValueError`."""
+    with lock(settings.state_dir):
+        try:
+            given_up = give_up(settings, prefix)
+        except (EvenKeelError, OSError) as error:
+            raise ValueError(f"--disown {prefix}: {error}") from error
+    for name, owner in given_up.items():
+        print(f"{name} was {owner}'s, and is nobody's now")
+    if not given_up:
+        raise ValueError(f"--disown {prefix}: no partition of that prefix belongs to anybody")
+    return 0
 
 
 def init(folder: Path, hosts: Sequence[str] | None) -> int:

@@ -76,6 +76,8 @@ class PartitionKeeper:
         self._verify_next = True
         """A daemon before us may have ended in the middle of something."""
         self._started = False
+        self._awaits_owner = False
+        """Is its HAProxy to be left alone until its owner has said what it is to do?"""
         self._passing: Pass | None = None
         self._closing = False
         self._down_told = False
@@ -189,13 +191,18 @@ class PartitionKeeper:
         self._registry.occupy(self.name, (await asyncio.to_thread(self._storage.read_running)).places)
 
     async def start(self) -> None:
-        """Adopt the HAProxy that runs, or start one; see that it does what is held. Its trouble is in ``problem``."""
+        """Start a HAProxy if there is none. One that runs is adopted, and left alone for a while: the disk may be an
+        older copy, and its owner is about to say what it is to do. Its trouble is in ``problem``."""
         try:
             await self._runner.adopt(self._wish(self._held))
         finally:
             self._started = True
+        self._awaits_owner = self.runs
+        if not self._awaits_owner:
             self._attention = True
-        await self._kick()
+            await self._kick()
+        elif not self._runner.unknown:
+            self._wake_in(self._settings.owner_wait_seconds)
 
     async def close(self) -> None:
         """Finish what is under way and go; HAProxy stays."""
@@ -291,16 +298,11 @@ class PartitionKeeper:
         words = str(error) if isinstance(error, EvenKeelError) else type(error).__name__
         if isinstance(error, OSError):
             words = error.strerror or words
-        self.problem = self.problem or words
+        self.problem = words if self._is_down() else self.problem or words
         self._restarts.failed()
         failure = PartitionFailed(f"partition {self.name}: {words}")
         failure.__cause__ = error
         return failure
-
-    @property
-    def _awaits_owner(self) -> bool:
-        """Its HAProxy does something, but what it is to do was lost: it goes on until an owner has said that."""
-        return not self._held and self._runner.unknown
 
     async def _pass(self, requests: list[Request]) -> None:
         if self._incomplete:
@@ -317,6 +319,7 @@ class PartitionKeeper:
             partition=self.name,
         )
         merge.refuse_unguarded(self.admit)
+        self._awaits_owner = self._awaits_owner and not merge.requests
         self._passing = Pass(merge.requests)
         try:
             merge.merge()
@@ -424,6 +427,7 @@ class PartitionKeeper:
         self._timer = None
         if self._closing or (self._task is not None and not self._task.done()):
             return  # who works looks after it afterwards
+        self._awaits_owner = False
         if retire:
             self._task = asyncio.create_task(self._retire(), name=f"partition {self.name} retires")
             return

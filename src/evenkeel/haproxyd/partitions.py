@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import hashlib
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from evenkeel.haproxyd.compose import Layout
 from evenkeel.haproxyd.guarding import NotGuarded, OtherOwner
 from evenkeel.haproxyd.identity import Identity
 from evenkeel.haproxyd.offlimits import OffLimits
+from evenkeel.haproxyd.owners import prefix_of
 from evenkeel.haproxyd.partition import PartitionKeeper
 from evenkeel.haproxyd.peerports import PeerPorts
 from evenkeel.haproxyd.ports import (
@@ -34,7 +34,7 @@ from evenkeel.haproxyd.ports import (
 )
 from evenkeel.haproxyd.runner import Runner
 from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, DaemonSettings
-from evenkeel.haproxyd.storage import PartitionStorage
+from evenkeel.haproxyd.storage import PartitionStorage, folders
 from evenkeel.haproxyd.workers import WorkerUsers
 
 log = structlog.get_logger(__name__)
@@ -106,7 +106,7 @@ class Partitions:
             log.warning("workers share a user", reason=self.note)
         await asyncio.to_thread(self.identity.begin)
         async with self._making:  # whoever asks meanwhile waits, and finds all partitions
-            for name in await asyncio.to_thread(_folders, self._settings.partitions_dir):
+            for name in await asyncio.to_thread(folders, self._settings.partitions_dir):
                 await self._load(name)
             self.loaded.set()
             loaded = [keeper for keeper in self._keepers.values() if keeper.name not in self._broken]
@@ -317,11 +317,6 @@ def layout_of(name: str, storage: PartitionStorage, settings: DaemonSettings) ->
     )
 
 
-def prefix_of(name: str) -> str:
-    """What the names of all partitions of one owner begin with."""
-    return name.rpartition("_")[0]
-
-
 def _check_settings(settings: DaemonSettings) -> None:
     """Raises :class:`ValueError`."""
     for what, path in (("state_dir", settings.state_dir), ("run_dir", settings.run_dir)):
@@ -337,11 +332,6 @@ def _check_settings(settings: DaemonSettings) -> None:
 
 def _damages(keepers: Iterable[PartitionKeeper]) -> list[tuple[PartitionKeeper, str]]:
     return [(keeper, keeper.damage()) for keeper in keepers]
-
-
-def _folders(directory: Path) -> list[str]:
-    with os.scandir(directory) as entries:
-        return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
 def _without_keys(one: wire.LoadBalancer) -> wire.LoadBalancer:

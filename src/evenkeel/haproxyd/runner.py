@@ -72,7 +72,9 @@ class Runner:
         self._places: Places = frozenset()
         """Where the process may be listening."""
         self._anywhere = False
-        """May it be listening elsewhere, too? It was found without anything that tells."""
+        """May it be listening elsewhere, too? It was found, and does something else than the disk says."""
+        self._lost = False
+        """Was it found without anything that tells what it does?"""
         self._leftovers: Leftovers = frozenset()
         self._refusals = 0
         """Reloads refused since the last one that was not."""
@@ -99,19 +101,19 @@ class Runner:
         if not await self.process.find(told.master_pid, told.master_started):
             return
         self._places = frozenset((address, port) for address, port in told.places)
-        self._anywhere = not told.master_pid
         self._local = read_text(self._layout.local) or ""
         self._known = told.worker_pid == self.process.worker_pid and told.digest == self._files.digest(
             wish, self._local
         )
         self._told = True
         self._doing = wish if self._known else Wish()
+        self._anywhere, self._lost = not self._known, not told.master_pid
         self._log.info("haproxy found running", master=self.process.master_pid, as_wished=self._known)
 
     @property
     def unknown(self) -> bool:
         """Is there a HAProxy of which nothing tells what it does? The state directory was lost."""
-        return self._anywhere and self.process.up
+        return self._lost and self.process.up
 
     async def become(self, wish: Wish, *, verify: bool) -> Applied:
         """Make it so. Raises :class:`HaproxyDown` if HAProxy can't be brought to serve, :class:`OSError`."""
@@ -120,7 +122,7 @@ class Runner:
             if not wish.load_balancers:
                 return Applied(how="nothing")
         wish, self._bad_peer = with_bindable_peer(wish, self._places)
-        errors = {} if self.unknown else unbindable(wish, self._doing, self._places)
+        errors = {} if self._anywhere else unbindable(wish, self._doing, self._places)
         wish = without(wish, self._doing, errors)
         step = await self._plan(wish, verify=verify)
         how: wire.How = "nothing"
@@ -173,7 +175,8 @@ class Runner:
 
     def _forget(self) -> None:
         self._doing, self._known = Wish(), False
-        self._places, self._leftovers, self._anywhere = frozenset(), frozenset(), False
+        self._places, self._leftovers = frozenset(), frozenset()
+        self._anywhere = self._lost = False
         self._files.forget()
 
     # -- what is to be done
@@ -307,7 +310,7 @@ class Runner:
         else:  # what was known of servers is from before the last reload, which may be long ago
             await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
             await self.process.start()
-        self._places, self._anywhere = places_of(wish), False
+        self._places, self._anywhere, self._lost = places_of(wish), False, False
         self._local, self._leftovers, self._refusals = local, frozenset(), 0
         await self._remember(wish)
         with contextlib.suppress(NeedsReload):  # it would end no better

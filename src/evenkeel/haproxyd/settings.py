@@ -52,6 +52,8 @@ class DaemonSettings(Value):
     command_timeout_seconds: float = 5.0
     guard_timeout_seconds: float = 20.0
     """How long a takeover waits for a change of an older owner that is under way."""
+    owner_wait_seconds: float = 30.0
+    """How long a daemon that begins leaves a HAProxy that runs as it is, for its owner to say what it is to do."""
     restart_min_seconds: float = 0.2
     restart_max_seconds: float = 30.0
     """How long a HAProxy that died waits for its next start: the shortest, doubled each time up to the longest."""

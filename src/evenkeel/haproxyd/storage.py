@@ -202,6 +202,12 @@ class PartitionStorage:
         write_file(self._running, msgspec.json.encode(running))
 
 
+def folders(directory: Path) -> list[str]:
+    """Names of the partitions that have one."""
+    with os.scandir(directory) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
 def digest(*texts: str) -> str:
     """Of what a process was told."""
     total = hashlib.sha256()

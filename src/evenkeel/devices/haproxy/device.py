@@ -1,5 +1,6 @@
 """One daemon of a device group: whether it can be reached, and how a batch gets there."""
 
+import hashlib
 import ssl
 from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -81,7 +82,7 @@ class HaproxyDevice:
     async def take_over(self, partition: str, epoch: int, session_id: str) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         self._lives.pop(partition, None)
-        wanted = wire.Guard(epoch=epoch, session_id=session_id, owner=self._options.owner)
+        wanted = wire.Guard(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
         async with self._reached():
             self._lives[partition] = (await self._climb(partition, wanted)).state_id
 
@@ -162,7 +163,7 @@ class HaproxyDevice:
     def _change(self, partition: str, batch: PartitionBatch) -> wire.Change:
         """Of nothing, under the batch's guard."""
         state_id = self._lives.get(partition, "")
-        return wire.Change(epoch=batch.epoch, session_id=batch.session_id, state_id=state_id)
+        return wire.Change(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)
 
     @asynccontextmanager
     async def _reached(self) -> AsyncIterator[None]:
@@ -210,6 +211,12 @@ class HaproxyDevice:
         good = tuple(one for one in wanted if one.id not in found.errors)
         done = await self._put(partition, change, good, {**problems, **found.errors})
         return Done(errors={**found.errors, **done.errors}, wrote=found.wrote or done.wrote, receipt=done.receipt)
+
+
+def token(session_id: str) -> str:
+    """What a daemon is told of a session. Everybody with a credential for the daemon reads it there, and the session
+    itself is what an agent is known by to the controllers."""
+    return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
 
 def _done(receipt: wire.Receipt) -> Done:
