@@ -28,7 +28,7 @@ from evenkeel.core.values import Value
 from evenkeel.devices.bigip import drift, guard
 from evenkeel.devices.bigip.icontrol import IControl
 from evenkeel.devices.bigip.naming import Guard, Names, guard_of
-from evenkeel.devices.bigip.objects import LIGHT_TYPES, POOL, Observed, Operation, Rendered, Verb
+from evenkeel.devices.bigip.objects import LIGHT_TYPES, MEMBER, POOL, Observed, Operation, Rendered, Verb
 from evenkeel.devices.bigip.observe import Guards, read_all, read_guards, read_light
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.plan import SHARED, Plan, after, node_of, plan
@@ -36,6 +36,8 @@ from evenkeel.devices.bigip.transaction import OutcomeUnknown, command_of, commi
 
 log = structlog.get_logger(__name__)
 
+ONE_TRANSACTION_MAX = 1000
+"""Commands for one load balancer. Only one of which more than so many members change has several transactions."""
 UNKNOWN_OUTCOMES_MAX = 3
 """Lost answers in one pass after which the device counts as out of reach."""
 
@@ -198,16 +200,20 @@ class PartitionPass:
 
     async def _settle(self, owners: tuple[str, ...], shared: tuple[Operation, ...] = ()) -> None:
         """Commit the operations of these owners together; if they are refused, of each half."""
-        steps = self._plan().of(frozenset(owners))
+        all_steps = self._plan().of(frozenset(owners))
+        steps = first_of(all_steps)
         if not steps:
             return
+        whole = len(steps) == len(all_steps)
         try:
-            await self._commit((*steps, *shared))
+            await self._commit((*steps, *shared) if whole else steps)
+            if not whole:
+                await self._settle(owners, shared)
         except OutcomeUnknown as error:
             await self._after_unknown(error)
             await self._settle(owners)
         except DeviceRejected as error:
-            if await self._after_refusal() and self._plan().of(frozenset(owners)) != steps:
+            if await self._after_refusal() and first_of(self._plan().of(frozenset(owners))) != steps:
                 await self._settle(owners)  # it was planned from something that was no longer so
             elif len(owners) == 1 and not shared:
                 self._errors[owners[0]] = error.reason
@@ -269,6 +275,18 @@ class PartitionPass:
         if len(services) == 1:
             return f"{services[0].load_balancer_id}@{services[0].revision}"
         return f"{len(services)} load balancers"
+
+
+def first_of(steps: tuple[Operation, ...]) -> tuple[Operation, ...]:
+    """All, or if they are too many for one transaction, which a device drops if it is not committed in time, as many as
+    it takes: members come and change first, and go last."""
+    if len(steps) <= ONE_TRANSACTION_MAX:
+        return steps
+    coming = tuple(step for step in steps if step.key.type == MEMBER and step.verb is not Verb.DELETE)
+    if coming:
+        return coming[:ONE_TRANSACTION_MAX]
+    others = tuple(step for step in steps if step.key.type != MEMBER)
+    return others or steps[:ONE_TRANSACTION_MAX]
 
 
 def change_of(service: ServiceDefinition) -> Change:
