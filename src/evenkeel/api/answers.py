@@ -4,7 +4,8 @@ Three error bodies exist because Octavia has three: faults of the API itself (``
 method, ``Accept`` and list parameters (``code``, ``title``, ``description``), and its identity middleware's 401.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from evenkeel.core.values import Value
 encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 
 _JSON = (b"content-type", b"application/json")
+CHUNK_BYTES = 64 * 1024
 
 
 class Fault(Value):
@@ -68,6 +70,49 @@ class Answer:
             headers.append((b"content-length", b"0"))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": body or b"", "more_body": False})
+
+
+class StreamedAnswer(Answer):
+    """A JSON answer that is too large to be made as a whole: ``pieces`` are made one after the other as the client
+    takes them, and the loop serves others in between. Ends early when the client has gone."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        super().__init__(200)
+        self._pieces = pieces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it; what fits one chunk as any other answer."""
+        chunk = self._chunk()
+        if len(chunk) < CHUNK_BYTES:
+            await Answer(self.status, chunk, self.headers)(scope, receive, send)
+            return
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, _JSON]})
+            while chunk and not gone.done():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                await asyncio.sleep(0)  # sending may not have waited
+                chunk = self._chunk()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            gone.cancel()
+
+    def _chunk(self) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        for piece in self._pieces:
+            parts.append(piece)
+            size += len(piece)
+            if size >= CHUNK_BYTES:
+                break
+        return b"".join(parts)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def json_answer(value: Any, status: int = 200) -> Answer:

@@ -418,8 +418,11 @@ class TenantStore(Protocol):
         """A page of objects. Unknown filter or sort names and markers are :class:`Invalid`."""
         ...
 
-    async def tree(self, load_balancer_id: str, *, project_id: str | None) -> LoadBalancerTree:
-        """Everything of one load balancer, those marked deleted included. Raises :class:`NotFound`."""
+    async def tree(
+        self, load_balancer_id: str, *, project_id: str | None, statuses_only: bool = False
+    ) -> LoadBalancerTree:
+        """Everything of one load balancer, those marked deleted included; with ``statuses_only`` without tags and
+        descriptions, which may be most of it. Raises :class:`NotFound`."""
         ...
 
     async def statistics(self, load_balancer_id: str, *, listener_id: str | None = None) -> ListenerStatistics:

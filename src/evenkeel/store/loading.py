@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, CursorResult, Select, select
+from sqlalchemy import ColumnElement, Connection, CursorResult, Select, literal_column, select
 
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 from evenkeel.store.among import among_given
@@ -38,8 +38,11 @@ class _Below(NamedTuple):
     rules: list[L7Rule]
 
 
-def load_trees(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, LoadBalancerTree]:
-    """The trees of those load balancers that exist, by id in the order asked for; six queries.
+def load_trees(
+    connection: Connection, load_balancer_ids: Sequence[str], *, brief: bool = False
+) -> dict[str, LoadBalancerTree]:
+    """The trees of those load balancers that exist, by id in the order asked for; six queries. ``brief``: what is below
+    them without tags and descriptions, of which each object may have kilobytes.
 
     Rows marked deleted are included: what is to be removed from a device is part of the picture. Children are in
     the order they were made. Load balancers are read first, so a tree never claims a revision newer than what it
@@ -50,37 +53,48 @@ def load_trees(connection: Connection, load_balancer_ids: Sequence[str]) -> dict
     wanted = list(dict.fromkeys(load_balancer_ids))
     roots = {row[0]: row for row in connection.execute(_ROOTS, {"wanted": wanted})}
     below = {id_: _Below([], [], [], [], {}, []) for id_ in roots}
-    for row in _children(connection, LISTENER, wanted):
+    for row in _children(connection, LISTENER, wanted, brief):
         below[row.load_balancer_id].listener_rows.append(row)
-    for row in _children(connection, POOL, wanted):
+    for row in _children(connection, POOL, wanted, brief):
         below[row.load_balancer_id].pool_rows.append(row)
-    for row in _children(connection, MEMBER, wanted):
+    for row in _children(connection, MEMBER, wanted, brief):
         member = member_of(row)
         below[member.load_balancer_id].members.append(member)
-    for row in _children(connection, HEALTH_MONITOR, wanted):
+    for row in _children(connection, HEALTH_MONITOR, wanted, brief):
         monitor = health_monitor_of(row)
         below[monitor.load_balancer_id].monitors.append(monitor)
-    _add_policies(connection, wanted, below)
+    _add_policies(connection, wanted, below, brief)
     return {id_: _tree(roots[id_], below[id_]) for id_ in wanted if id_ in roots}
 
 
 _ROOTS = select(*LOAD_BALANCER.columns).where(among_given(LOAD_BALANCER.table.c.id, "wanted"))
 
 
-def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str]) -> CursorResult[Any]:
-    return connection.execute(_children_of(kind), {"wanted": load_balancer_ids})
+def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str], brief: bool) -> CursorResult[Any]:
+    return connection.execute(_children_of(kind, brief), {"wanted": load_balancer_ids})
 
 
 @cache
-def _children_of(kind: Kind) -> Select[Any]:
+def _children_of(kind: Kind, brief: bool) -> Select[Any]:
     table = kind.table
     owned = among_given(table.c.load_balancer_id, "wanted")
-    return select(*kind.columns).where(owned).order_by(table.c.created_at, table.c.id)
+    return select(*_shown(kind, brief)).where(owned).order_by(table.c.created_at, table.c.id)
 
 
-def _add_policies(connection: Connection, load_balancer_ids: list[str], below: dict[str, _Below]) -> None:
+_LEFT_OUT = {"tags": "'[]'", "description": "''"}
+
+
+def _shown(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
+    """A kind's columns, in their order."""
+    return [
+        literal_column(_LEFT_OUT[column.name]).label(column.name) if brief and column.name in _LEFT_OUT else column
+        for column in kind.columns
+    ]
+
+
+def _add_policies(connection: Connection, load_balancer_ids: list[str], below: dict[str, _Below], brief: bool) -> None:
     """Both kinds by one query: most load balancers have neither."""
-    for row in connection.execute(_POLICIES_WITH_RULES, {"wanted": load_balancer_ids}):
+    for row in connection.execute(_policies_with_rules(brief), {"wanted": load_balancer_ids}):
         policy, rule = row[:_POLICY_COLUMNS], row[_POLICY_COLUMNS:]
         into = below[row.load_balancer_id]
         into.policy_rows[policy[0]] = policy
@@ -89,18 +103,18 @@ def _add_policies(connection: Connection, load_balancer_ids: list[str], below: d
 
 
 _POLICY_COLUMNS = len(L7POLICY.columns)
-_POLICIES_WITH_RULES = (
-    select(*L7POLICY.columns, *(column.label(f"rule_{column.name}") for column in L7RULE.columns))
-    .select_from(L7POLICY.table.outerjoin(L7RULE.table, L7RULE.table.c.l7policy_id == L7POLICY.table.c.id))
-    .where(among_given(L7POLICY.table.c.load_balancer_id, "wanted"))
-    .order_by(
-        L7POLICY.table.c.position,
-        L7POLICY.table.c.created_at,
-        L7POLICY.table.c.id,
-        L7RULE.table.c.created_at,
-        L7RULE.table.c.id,
+
+
+@cache
+def _policies_with_rules(brief: bool) -> Select[Any]:
+    policies, rules = L7POLICY.table, L7RULE.table
+    of_rules = (column.label(f"rule_{column.name}") for column in _shown(L7RULE, brief))
+    return (
+        select(*_shown(L7POLICY, brief), *of_rules)
+        .select_from(policies.outerjoin(rules, rules.c.l7policy_id == policies.c.id))
+        .where(among_given(policies.c.load_balancer_id, "wanted"))
+        .order_by(policies.c.position, policies.c.created_at, policies.c.id, rules.c.created_at, rules.c.id)
     )
-)
 
 
 def _tree(root: Any, below: _Below) -> LoadBalancerTree:

@@ -81,9 +81,11 @@ class TenantReads(Part):
         alone = query.marker is None and parent_id is None
         return await (self._db.query(op) if alone else self._db.read(op))
 
-    async def tree(self, load_balancer_id: str, *, project_id: str | None) -> LoadBalancerTree:
-        """Everything of one load balancer, those marked deleted included. Raises :class:`NotFound`."""
-        trees = await self._db.read(lambda connection: load_trees(connection, [load_balancer_id]))
+    async def tree(
+        self, load_balancer_id: str, *, project_id: str | None, statuses_only: bool = False
+    ) -> LoadBalancerTree:
+        """See :meth:`evenkeel.core.ports.TenantStore.tree`."""
+        trees = await self._db.read(lambda connection: load_trees(connection, [load_balancer_id], brief=statuses_only))
         tree = trees.get(load_balancer_id)
         if tree is None or project_id not in (None, tree.load_balancer.project_id):
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)

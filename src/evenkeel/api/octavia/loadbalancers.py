@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.answers import Answer, StreamedAnswer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
 from evenkeel.api.errors import Forbidden
 from evenkeel.api.octavia import change_requests, requests
@@ -12,7 +12,7 @@ from evenkeel.api.octavia.choosing import chosen_place
 from evenkeel.api.octavia.places import Place, project_of
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id, one, written
 from evenkeel.api.octavia.showing import statistics_view
-from evenkeel.api.octavia.trees import graph_view, status_tree
+from evenkeel.api.octavia.trees import graph_view, status_pieces
 from evenkeel.api.octavia.vips import check_options, plan_vip
 from evenkeel.core.capabilities import refuse, tree_problems
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree
@@ -111,8 +111,8 @@ async def failover(services: Services, call: Call) -> Answer:
 async def status(services: Services, call: Call) -> Answer:
     """The status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    tree = await services.store.tree(load_balancer_id, project_id=call.caller.scope)
-    return json_answer({"statuses": status_tree(tree)})
+    tree = await services.store.tree(load_balancer_id, project_id=call.caller.scope, statuses_only=True)
+    return StreamedAnswer(status_pieces(tree))
 
 
 async def statistics(services: Services, call: Call) -> Answer:

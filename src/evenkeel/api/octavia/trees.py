@@ -1,10 +1,12 @@
 """Whole load balancers as Octavia shows them: the answer to a create, and the status tree."""
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from evenkeel.api.answers import encode
 from evenkeel.api.octavia.full_views import FullLoadBalancerView
 from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, load_balancer_view
 from evenkeel.api.octavia.views import View
@@ -70,8 +72,8 @@ class ListenerStatus(View, kw_only=True):
     name: str
     operating_status: str
     provisioning_status: str
-    pools: list[PoolStatus]
     l7policies: list[L7PolicyStatus]
+    pools: list[PoolStatus]
 
 
 class LoadBalancerStatus(View, kw_only=True):
@@ -121,27 +123,61 @@ def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
     return FullLoadBalancerView(**{**msgspec.structs.asdict(load_balancer_view(tree.load_balancer)), **parts})
 
 
-def status_tree(tree: LoadBalancerTree) -> StatusTree:
-    """The statuses of everything."""
+def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
+    """The statuses of everything, :class:`StatusTree` as JSON piece by piece. A pool is shown below each listener that
+    sends to it, so that the whole may be very much larger than the load balancer."""
     members, monitors = below(tree)
-    pools = {row.id: _pool_status(row, members.get(row.id, []), monitors.get(row.id)) for row in tree.pools}
     policies, rules = policies_of(tree)
-    listeners = [_listener_status(row, policies.get(row.id, []), rules, pools) for row in tree.listeners]
-    root = tree.load_balancer
-    return StatusTree(
-        loadbalancer=LoadBalancerStatus(**_statuses(root), listeners=listeners, pools=list(pools.values()))
-    )
+    pools = {row.id: row for row in tree.pools}
+
+    def pool(row: Pool) -> Iterator[bytes]:
+        yield opened(_pool_status(row, monitors.get(row.id)))
+        yield from joined(encode(_member_status(member)) for member in members.get(row.id, ()))
+        yield CLOSED
+
+    def listener(row: Listener) -> Iterator[bytes]:
+        own = policies.get(row.id, [])
+        targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in own)))
+        yield opened(_listener_status(row, [_policy_status(policy, rules.get(policy.id, [])) for policy in own]))
+        yield from listed(pool(pools[pool_id]) for pool_id in targets if pool_id in pools)
+        yield CLOSED
+
+    yield STATUSES
+    yield opened(LoadBalancerStatus(**_statuses(tree.load_balancer), listeners=[], pools=[]), last="pools")
+    yield from listed(listener(row) for row in tree.listeners)
+    yield b'],"pools":['
+    yield from listed(pool(row) for row in tree.pools)
+    yield CLOSED + b"}}"
 
 
-def _listener_status(
-    row: Listener, policies: list[L7Policy], rules: dict[str, list[L7Rule]], pools: dict[str, PoolStatus]
-) -> ListenerStatus:
-    targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in policies)))
-    return ListenerStatus(
-        **_statuses(row),
-        pools=[pools[pool_id] for pool_id in targets if pool_id in pools],
-        l7policies=[_policy_status(policy, rules.get(policy.id, [])) for policy in policies],
-    )
+STATUSES = b'{"statuses":{"loadbalancer":'
+CLOSED = b"]}"
+"""Ends what :func:`opened` began."""
+
+
+def opened(view: View, *, last: str = "") -> bytes:
+    """A view as JSON up to the inside of its last list, which is empty; of two empty ones at the end, ``last`` is the
+    name of the second, and it is the first that stays open."""
+    end = f'],"{last}":[]}}'.encode() if last else CLOSED
+    return encode(view).removesuffix(end)
+
+
+def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """With commas between them."""
+    for number, piece in enumerate(pieces):
+        yield b"," + piece if number else piece
+
+
+def listed(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
+    """Each in pieces, with commas between them."""
+    for number, part in enumerate(parts):
+        if number:
+            yield b","
+        yield from part
+
+
+def _listener_status(row: Listener, policies: list[L7PolicyStatus]) -> ListenerStatus:
+    return ListenerStatus(**_statuses(row), l7policies=policies, pools=[])
 
 
 def _policy_status(row: L7Policy, rules: list[L7Rule]) -> L7PolicyStatus:
@@ -166,12 +202,13 @@ def _statuses(row: Any) -> dict[str, str]:
     }
 
 
-def _pool_status(row: Pool, members: list[Member], monitor: HealthMonitor | None) -> PoolStatus:
+def _pool_status(row: Pool, monitor: HealthMonitor | None) -> PoolStatus:
     return PoolStatus(
         **_statuses(row),
         health_monitor=None if monitor is None else MonitorStatus(**_statuses(monitor), type=monitor.type),
-        members=[
-            MemberStatus(**_statuses(member), address=member.address, protocol_port=member.protocol_port)
-            for member in members
-        ],
+        members=[],
     )
+
+
+def _member_status(row: Member) -> MemberStatus:
+    return MemberStatus(**_statuses(row), address=row.address, protocol_port=row.protocol_port)

@@ -1,12 +1,12 @@
 """Load balancers: create, change, delete, statuses, statistics."""
 
-from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.answers import NO_CONTENT, Answer, StreamedAnswer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS, body_as, one
 from evenkeel.api.neutron.v2.showing import statistics_view
-from evenkeel.api.neutron.v2.trees import status_tree
+from evenkeel.api.neutron.v2.trees import status_pieces
 from evenkeel.api.octavia import change_requests as octavia_changes
 from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.loadbalancers import change_load_balancer, make_load_balancer, remove_load_balancer
@@ -50,8 +50,9 @@ async def delete(services: Services, call: Call) -> Answer:
 
 async def statuses(services: Services, call: Call) -> Answer:
     """The status tree."""
-    tree = await services.store.tree(object_id(call, LOAD_BALANCERS.title), project_id=call.caller.scope)
-    return json_answer({"statuses": status_tree(tree)})
+    load_balancer_id = object_id(call, LOAD_BALANCERS.title)
+    tree = await services.store.tree(load_balancer_id, project_id=call.caller.scope, statuses_only=True)
+    return StreamedAnswer(status_pieces(tree))
 
 
 async def statistics(services: Services, call: Call) -> Answer:

@@ -3,12 +3,15 @@
 Two rules of its own: what is disabled disables what is below it, and what does not work degrades what is above it.
 """
 
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from evenkeel.api.answers import encode
 from evenkeel.api.neutron.v2.showing import DEGRADED, DISABLED, operating_status
-from evenkeel.api.octavia.trees import below, policies_of
+from evenkeel.api.octavia.trees import CLOSED, STATUSES, below, joined, listed, opened, policies_of
 from evenkeel.api.octavia.views import View
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
 from evenkeel.core.statuses import ProvisioningStatus
@@ -43,8 +46,8 @@ class V2PoolStatus(View, kw_only=True):
     name: str
     operating_status: str
     provisioning_status: str
-    members: list[V2MemberStatus]
     healthmonitor: V2MonitorStatus
+    members: list[V2MemberStatus]
 
 
 class V2L7RuleStatus(View, kw_only=True):
@@ -72,8 +75,8 @@ class V2ListenerStatus(View, kw_only=True):
     name: str
     operating_status: str
     provisioning_status: str
-    pools: list[V2PoolStatus]
     l7policies: list[V2L7PolicyStatus]
+    pools: list[V2PoolStatus]
 
 
 class V2LoadBalancerStatus(View, kw_only=True):
@@ -101,30 +104,42 @@ class _Shown(NamedTuple):
 
 
 class _Tree:
-    """The parts of a load balancer by what they are below."""
+    """The parts of a load balancer by what they are below. What works is found out first, because it is told before
+    what it follows from."""
 
     def __init__(self, tree: LoadBalancerTree) -> None:
         self.members, self.monitors = below(tree)
         self.policies, self.rules = policies_of(tree)
         self.pools = {row.id: row for row in tree.pools}
+        self._working: dict[tuple[str, bool], bool] = {}
 
     def listener(self, row: Listener, disabled: bool) -> _Shown:
+        """With its policies, and without its pool."""
         disabled = disabled or not row.admin_state_up
-        pools = [self.pool(self.pools[each], disabled) for each in (row.default_pool_id,) if each in self.pools]
         policies = [self._policy(policy) for policy in self.policies.get(row.id, [])]
-        statuses, good = _statuses(row, disabled, [*pools, *policies])
-        view = V2ListenerStatus(
-            **statuses, pools=[part.view for part in pools], l7policies=[part.view for part in policies]
-        )
+        pools = (self.works(pool, disabled) for pool in self.pools_of(row))
+        statuses, good = _statuses(row, disabled, (*(part.good for part in policies), *pools))
+        view = V2ListenerStatus(**statuses, l7policies=[part.view for part in policies], pools=[])
         return _Shown(view, good)
 
+    def pools_of(self, row: Listener) -> list[Pool]:
+        """The one that it sends to."""
+        return [self.pools[each] for each in (row.default_pool_id,) if each in self.pools]
+
     def pool(self, row: Pool, disabled: bool) -> _Shown:
+        """Without its members."""
         disabled = disabled or not row.admin_state_up
-        members = [_member(member, disabled) for member in self.members.get(row.id, [])]
+        members = (_member_statuses(member, disabled)[1] for member in self.members.get(row.id, []))
         monitor = _monitor(self.monitors.get(row.id))
-        statuses, good = _statuses(row, disabled, [*members, monitor])
-        view = V2PoolStatus(**statuses, members=[part.view for part in members], healthmonitor=monitor.view)
-        return _Shown(view, good)
+        statuses, good = _statuses(row, disabled, itertools.chain(members, (monitor.good,)))
+        return _Shown(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
+
+    def works(self, row: Pool, disabled: bool) -> bool:
+        """Does the pool, where what sends to it is disabled or not?"""
+        known = self._working.get((row.id, disabled))
+        if known is None:
+            known = self._working[row.id, disabled] = self.pool(row, disabled).good
+        return known
 
     def _policy(self, row: L7Policy) -> _Shown:
         rules = [_rule(rule) for rule in self.rules.get(row.id, [])]
@@ -138,19 +153,34 @@ class _Tree:
         return _Shown(view, _provisioned(row) and all(part.good for part in rules))
 
 
-def status_tree(tree: LoadBalancerTree) -> V2StatusTree:
-    """The statuses of everything. Pure."""
+def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
+    """The statuses of everything, :class:`V2StatusTree` as JSON piece by piece. Pure."""
     root, parts = tree.load_balancer, _Tree(tree)
     disabled = not root.admin_state_up
-    listeners = [parts.listener(row, disabled) for row in tree.listeners]
-    pools = [parts.pool(row, disabled) for row in tree.pools]
-    statuses, _ = _statuses(root, disabled, [*listeners, *pools])
-    view = V2LoadBalancerStatus(
-        **statuses,
-        listeners=[part.view for part in listeners],
-        pools=UNSET if disabled else [part.view for part in pools],
+
+    def pool(row: Pool, disabled: bool) -> Iterator[bytes]:
+        yield opened(parts.pool(row, disabled).view)
+        down = disabled or not row.admin_state_up
+        yield from joined(encode(_member(member, down)) for member in parts.members.get(row.id, ()))
+        yield CLOSED
+
+    def listener(row: Listener) -> Iterator[bytes]:
+        yield opened(parts.listener(row, disabled).view)
+        yield from listed(pool(each, disabled or not row.admin_state_up) for each in parts.pools_of(row))
+        yield CLOSED
+
+    good = itertools.chain(
+        (parts.listener(row, disabled).good for row in tree.listeners),
+        (parts.works(row, disabled) for row in tree.pools),
     )
-    return V2StatusTree(loadbalancer=view)
+    statuses, _ = _statuses(root, disabled, good)
+    yield STATUSES
+    yield opened(V2LoadBalancerStatus(**statuses, listeners=[], pools=UNSET))
+    yield from listed(listener(row) for row in tree.listeners)
+    if not disabled:
+        yield b'],"pools":['
+        yield from listed(pool(row, disabled) for row in tree.pools)
+    yield CLOSED + b"}}"
 
 
 def _provisioned(row: Any) -> bool:
@@ -158,13 +188,13 @@ def _provisioned(row: Any) -> bool:
 
 
 def _statuses(
-    row: LoadBalancer | Listener | Pool | Member, disabled: bool, parts: list[_Shown]
+    row: LoadBalancer | Listener | Pool | Member, disabled: bool, parts: Iterable[bool]
 ) -> tuple[dict[str, str], bool]:
     """What is told of it, and whether it works: what is disabled does as it should."""
     status = operating_status(row)
     if disabled:
         status = DISABLED
-    elif not all(part.good for part in parts):
+    elif not all(parts):
         status = DEGRADED
     shown = {
         "id": row.id,
@@ -175,9 +205,13 @@ def _statuses(
     return shown, status == DISABLED or (status in _GOOD and _provisioned(row))
 
 
-def _member(row: Member, disabled: bool) -> _Shown:
-    statuses, good = _statuses(row, disabled, [])
-    return _Shown(V2MemberStatus(**statuses, address=row.address, protocol_port=row.protocol_port), good)
+def _member_statuses(row: Member, disabled: bool) -> tuple[dict[str, str], bool]:
+    return _statuses(row, disabled, ())
+
+
+def _member(row: Member, disabled: bool) -> V2MemberStatus:
+    statuses, _ = _member_statuses(row, disabled)
+    return V2MemberStatus(**statuses, address=row.address, protocol_port=row.protocol_port)
 
 
 def _monitor(row: HealthMonitor | None) -> _Shown:
