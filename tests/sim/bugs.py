@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy import select, text, update
 
 from evenkeel.agent import ownership as agent_ownership
+from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.session import Session
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.controller.scheduler import Scheduler
@@ -37,6 +38,7 @@ from evenkeel.store import (
     schema,
 )
 from evenkeel.store.operator import OperatorPart
+from evenkeel.store.ownership_reach import ReachPart
 from evenkeel.store.ownership_shards import ShardsPart
 from evenkeel.store.ownership_sweeping import SweepingPart
 from evenkeel.store.tenant_roots import TenantRoots
@@ -460,6 +462,30 @@ def _absurd_guards_believed() -> AbstractContextManager[Any]:
     return patch.object(observe, "plausible", lambda epoch: True)
 
 
+# -- what devices hold, and whether they can be reached
+
+
+def _findings_without(*names: str) -> Callable[[], AbstractContextManager[Any]]:
+    real = Inventory.findings
+
+    def findings(self: Inventory) -> Findings:
+        found = real(self)
+        return replace(found, **{name: type(getattr(found, name))() for name in names})
+
+    return lambda: patch.object(Inventory, "findings", findings)
+
+
+def _doubts_ignored() -> AbstractContextManager[Any]:
+    return patch.object(ShardWorker, "doubt", lambda self, load_balancer_ids, *, complete: None)
+
+
+def _reach_not_noted() -> AbstractContextManager[Any]:
+    async def note_reach(self: ReachPart, environment: str, group_number: int) -> None:
+        return None
+
+    return patch.object(ReachPart, "note_reach", note_reach)
+
+
 BUGS: dict[str, Bug] = {
     "no guard": Bug("the device refuses nobody", _no_guard, 1),
     "guard never moved": Bug("a takeover leaves the first owner's guard", _guard_never_moved, 1),
@@ -495,6 +521,12 @@ BUGS: dict[str, Bug] = {
     "absurd guards believed": Bug(
         "BIG-IP: a guard of an epoch that nobody can have locks everybody out", _absurd_guards_believed, 17, BIGIP
     ),
+    "absent not told": Bug("what no device holds is not told", _findings_without("absent"), 9),
+    "drift not told": Bug(
+        "what is held otherwise, or not by all devices, is not told", _findings_without("changed", "lacking"), 17
+    ),
+    "doubts ignored": Bug("an owner that is told to look does not", _doubts_ignored, 9),
+    "reach not noted": Bug("devices that nobody reaches are shown as before", _reach_not_noted, 4),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
 }
 

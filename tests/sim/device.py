@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.messages import ObservedStatus
 from evenkeel.core.service import ServiceDefinition
-from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.devices.noop.memory import Partition
 from tests.sim.effects import Effects, Latency, Lost
@@ -34,6 +35,7 @@ class Box:
         self.memory = NoopMemory()
         self.group = NoopGroup(self.memory)
         self.backup: dict[str, Partition] = {}
+        self.restores = 0
 
     @property
     def reachable(self) -> bool:
@@ -160,18 +162,46 @@ class Site:
 
     def states(self, *, cut: bool = False) -> tuple[DeviceState, ...]:
         """As an agent sees them; ``cut``: it sees none."""
-        seen = [(box.name, box.memory.reachable and not cut) for box in self.boxes]
+        seen = [(box, box.memory.reachable and not cut) for box in self.boxes]
         return tuple(
-            DeviceState(name=name, reachable=reachable, version="1", problem="" if reachable else "out of reach")
-            for name, reachable in seen
+            DeviceState(
+                name=box.name,
+                reachable=reachable,
+                version="1",
+                problem="" if reachable else "out of reach",
+                identity=f"serial of {box.name}" if reachable else "",
+                incarnation=str(box.restores) if reachable else "",
+            )
+            for box, reachable in seen
+        )
+
+    def observed(self) -> Observation:
+        """One look at the devices in reach: what any of them holds works."""
+        reached = [box for box in self.boxes if box.memory.reachable]
+        digests = {box.name: box.memory.digests() for box in reached}
+        held = sorted({lb for found in digests.values() for lb in found})
+        missing = {lb: [box.name for box in reached if lb not in digests[box.name]] for lb in held}
+        return Observation(
+            devices=self.states(),
+            statuses=tuple(ObservedStatus(kind="loadbalancer", id=lb, status=OperatingStatus.ONLINE) for lb in held),
+            configurations={lb: " ".join(found.get(lb, "") for found in digests.values()) for lb in held},
+            lacking={lb: ", ".join(names) for lb, names in missing.items() if names},
         )
 
     # -- what happens to devices
 
     def restore(self, box: Box) -> None:
-        """An older backup comes back, guards and all."""
+        """An older backup comes back, guards and all; the device says that it was restored."""
+        self._put_back(box, box.backup)
+        box.restores += 1
+
+    def wipe(self, box: Box) -> None:
+        """Everything of ours is gone, guards and all; the device cannot tell."""
+        self._put_back(box, {})
+
+    def _put_back(self, box: Box, backup: dict[str, Partition]) -> None:
         foreign = {project: part.foreign for project, part in box.memory.partitions.items()}
-        box.memory.partitions = _copied(box.backup)
+        box.memory.partitions = _copied(backup)
         for project, things in foreign.items():
             if things:
                 box.memory.partitions.setdefault(project, Partition()).foreign |= things
@@ -229,6 +259,10 @@ class Site:
     def _judge_pass(self, box: Box, batch: PartitionBatch) -> None:
         try:
             outcome = _now(box.group.apply(batch))
+        except GuardLost as error:  # where nothing is, nobody finds out before the next change
+            if batch.services:
+                self.watch.violation(f"{box.name} does not know its owner: {error!r}")
+            return
         except Exception as error:
             self.watch.violation(f"{box.name} refuses its owner: {error!r}")
             return
@@ -257,6 +291,8 @@ class SimDevice:
             reschedule=site.reschedule,
             ha_type=HaType.STANDALONE if len(site.boxes) == 1 else HaType.PAIR,
             endpoints=tuple(box.name for box in site.boxes),
+            carries_traffic=True,
+            exclusive=True,
         )
 
     async def check(self) -> tuple[DeviceState, ...]:
@@ -286,7 +322,7 @@ class SimDevice:
         def look() -> Observation:
             if self._process.cut_from_devices or not any(box.memory.reachable for box in self._site.boxes):
                 raise DeviceUnavailable(self._site.boxes[0].name, "out of reach")
-            return Observation(devices=self._site.states())
+            return self._site.observed()
 
         seen: Observation = await self._request("observe", look, effect=False)
         return seen

@@ -17,6 +17,7 @@ import structlog
 
 from evenkeel.core.errors import Unavailable
 from evenkeel.devices.bigip.partition import PartitionPass
+from tests.sim.aftermath import aftermath
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client
 from tests.sim.loop import PROCESS, Stuck
@@ -120,6 +121,8 @@ async def life_of(world: World, kind: type[Client]) -> None:
     chaos.end()
     await asyncio.gather(*load)
     await come_to_rest(world, chaos)
+    if not world.watch.violations:
+        await aftermath(world)
     watchdog.cancel()
     await judge(world, clients)
 

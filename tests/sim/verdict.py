@@ -10,6 +10,7 @@ from evenkeel.core.service import ServiceDefinition, definition_of
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.store.loading import load_trees
 from tests.sim.clients import Client, Thing
+from tests.sim.device import Site
 from tests.sim.world import World
 
 TABLES = {
@@ -37,6 +38,11 @@ UNREST = {
     "breaker open": "SELECT name FROM environment WHERE halted_at IS NOT NULL",
 }
 
+NOT_SHOWN_AS_SERVED = """SELECT id, operating_status, operating_reason FROM load_balancer
+    WHERE (operating_status != 'ONLINE' OR operating_reason != '') AND NOT deleted AND vip_network_id != ''"""
+
+OUT_OF_REACH = "SELECT number, reach, away_devices FROM device_group WHERE reach != 'reached' OR away_devices != '[]'"
+
 AWAY = "SELECT id, project_id, epoch FROM shard WHERE acting_agent_id != home_agent_id"
 """Shards that are to go home, where they may move at all."""
 
@@ -46,6 +52,9 @@ def unrest(world: World) -> list[str]:
     found = [f"{what}: {row}" for what, sql in UNREST.items() for row in world.server.look(sql)]
     if world.scenario.reschedule is RescheduleMode.CONTROL:
         found += [f"shard away from home: {row}" for row in world.server.look(AWAY)]
+    found += [f"not in reach: {row}" for row in world.server.look(OUT_OF_REACH)]
+    if world.scenario.driver == Site.driver:
+        found += [f"not shown as served: {row}" for row in world.server.look(NOT_SHOWN_AS_SERVED)]
     found += [f"not running: {life.name}" for life in world.lives if not life.up]
     known = world.server.look("SELECT count(*) FROM agent")[0][0]
     if known < len(world.agents):
@@ -79,6 +88,15 @@ async def judge(world: World, clients: Iterable[Client]) -> None:
 
 
 # -- the devices
+
+
+def missing(world: World) -> Iterable[str]:
+    """What devices that can be reached do not hold as the store says."""
+    for number, stored in _definitions(world).items():
+        wanted = {lb: service for lb, service in stored.items() if not service.deleted}
+        for box in world.sites[number].boxes:
+            if box.reachable and box.holds() != wanted:
+                yield f"{box.name} holds {sorted(box.holds())}, not {sorted(wanted)}"
 
 
 def _definitions(world: World) -> dict[int, dict[str, ServiceDefinition]]:
