@@ -197,6 +197,19 @@ async def test_a_partition_that_another_group_guards_is_refused_also_without_a_c
     assert await rig.content() == content
 
 
+async def test_a_partition_that_another_group_made_is_refused_also_without_guards(rig: BigIpRig) -> None:
+    await rig.owner().apply(batch(service(), complete=True))
+    content = await rig.content()
+    await rig.hands.call("DELETE", f"{DATA_GROUP}/~Common~evenkeel_owner_dev")
+    for name in ("evenkeel_guard", guard_of(1, session_of(1)).name):
+        await rig.hands.call("DELETE", f"{DATA_GROUP}/~{PARTITION}~{name}")
+    for epoch in (1, 9):
+        with pytest.raises(DeviceRejected, match=f"partition {PARTITION} belongs to device group dev/1; .* dev/2"):
+            await rig.agent(group_number=2).take_over(PROJECT, epoch, "another")
+    assert await rig.content() == content
+    assert not await guards(rig.hands)
+
+
 async def test_what_bears_another_groups_mark_is_no_orphan(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(), service(2), complete=True))

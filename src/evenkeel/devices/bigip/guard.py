@@ -21,7 +21,7 @@ from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.devices.bigip.answers import Exists
 from evenkeel.devices.bigip.icontrol import IControl
-from evenkeel.devices.bigip.naming import GUARD, Guard, Names, segment
+from evenkeel.devices.bigip.naming import GUARD, Guard, Names, parse_mark, segment
 from evenkeel.devices.bigip.objects import DATA_GROUP
 from evenkeel.devices.bigip.observe import Guards, read_guards
 from evenkeel.devices.bigip.transaction import Command, OutcomeUnknown, commit, drop_pending
@@ -68,6 +68,8 @@ async def take_over(
             return new
         if not guards.held and not new:
             new = await ensure_partition(device, partition, names)
+            if not new:
+                await _refuse_strangers_partition(device, partition, names)
         if guards.absurd:
             log.error(
                 "removing guards of epochs that nobody can have",
@@ -89,6 +91,14 @@ async def take_over(
             return new
         guards = await read_guards(device, partition)
     raise DeviceUnavailable(device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts")
+
+
+async def _refuse_strangers_partition(device: IControl, partition: str, names: Names) -> None:
+    """Where no guard says whose a partition is, its own mark may. Raises :class:`DeviceRejected`."""
+    found = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description"})
+    mark = parse_mark(found.get("description"))
+    if mark is not None and not names.owns(mark):
+        raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
 
 
 def check(guards: Guards, partition: str, mine: Guard, names: Names, host: str) -> None:
