@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Callable
 
 import aio_pika
 import pytest
+import structlog
 from aio_pika.abc import AbstractChannel
 from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
 from evenkeel.bus.access import AgentAccess, ControllerAccess, refusal_of
 from evenkeel.bus.amqp.topology import DEAD_QUEUE, calls_exchange, declare_own_queue
+from evenkeel.bus.codec import encode
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd import rabbitmq as command
 from evenkeel.core import messages as m
@@ -191,6 +193,25 @@ async def test_the_broker_refuses_an_agent_what_is_not_its_own(scene: Scene) -> 
     finally:
         await connection.close()
     assert not scene.heard
+
+
+async def test_controllers_write_to_no_queue_that_a_caller_names(scene: Scene) -> None:
+    await scene.controller()
+    connection = await aio_pika.connect(url_of(scene.users, "host.1"))
+    try:
+        channel = await connection.channel()
+        own = await declare_own_queue(channel, queue_of("host.1"))
+        await own.purge()
+        raw = encode(keepalive("host.1"), message_id="m", reply_to=queue_of("host.1"))
+        message = aio_pika.Message(raw, user_id=IDS["host.1"], reply_to=queue_of("host.1"))
+        calls = await channel.get_exchange(calls_exchange(CALLBACK), ensure=False)
+        with structlog.testing.capture_logs() as lines:
+            await calls.publish(message, "")
+            await eventually(lambda: [line for line in lines if "its address is a queue" in line["event"]])
+        assert scene.heard == [keepalive("host.1")]
+        assert await own.get(no_ack=True, fail=False) is None
+    finally:
+        await connection.close()
 
 
 async def test_an_agent_waits_for_the_first_controller(users: RabbitMQ, patience: None) -> None:

@@ -10,6 +10,7 @@ from aio_pika.abc import AbstractConnection, AbstractIncomingMessage, AbstractQu
 from evenkeel.bus.access import NOT_AUTHORISED, AgentAccess, ControllerAccess
 from evenkeel.bus.amqp.link import Link, translated
 from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.publisher import REPLY_TO
 from evenkeel.bus.amqp.refusals import Complaints
 from evenkeel.bus.amqp.topology import declare_calls, declare_own_queue, declare_queue
 from evenkeel.bus.work import Outcome, Workers, work
@@ -140,10 +141,19 @@ class AmqpSubscription:
         elif outcome.aside:
             await self._settle(message.reject(requeue=False))
         else:
-            if outcome.reply_to and message.reply_to:
+            if outcome.reply_to and (address := self._reply_address(message)):
                 for reply in outcome.replies:
-                    await self._reply(message.reply_to, reply)
+                    await self._reply(address, reply)
             await self._settle(message.ack())
+
+    def _reply_address(self, message: AbstractIncomingMessage) -> str:
+        """Where its sender waits; empty if that is no caller's connection. Who may not write to a queue must not have
+        us write to it."""
+        address = message.reply_to or ""
+        if address and not address.startswith(f"{REPLY_TO}."):
+            log.error("reply dropped: its address is a queue", queue=self._queue, user=message.user_id)
+            return ""
+        return address
 
     async def _settle(self, settling: Awaitable[None]) -> None:
         try:
