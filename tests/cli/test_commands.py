@@ -158,6 +158,13 @@ def test_a_subnet_is_created_with_what_was_said_only(stub: Stub, evenkeel: Run) 
     assert stub.asked[0][2] == {"subnet": {"name": "web", "cidr": "10.0.0.0/24", "gateway_ip": "10.0.0.1"}}
 
 
+def test_addresses_of_a_subnet_are_reserved(stub: Stub, evenkeel: Run) -> None:
+    stub.on("POST", "/subnets", {"subnet": {"id": "n1", "name": "web"}}, status=201)
+    words = ("--reserve", "10.0.0.1", "--reserve", "10.0.0.5-10.0.0.9")
+    evenkeel("subnet", "create", "web", "--cidr", "10.0.0.0/24", *words)
+    assert stub.asked[0][2]["subnet"]["reserved"] == ["10.0.0.1", "10.0.0.5-10.0.0.9"]
+
+
 def test_a_subnet_is_deleted_by_name(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/subnets", {"subnets": [{"id": "n1", "name": "web"}]})
     stub.on("DELETE", "/subnets/n1", status=204)

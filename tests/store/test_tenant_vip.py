@@ -4,6 +4,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
@@ -40,6 +41,30 @@ def test_any_free_finds_a_free_address_whenever_there_is_one(taken: set[int], se
     found = any_free(plan("10.0.0.4", "10.0.0.11"), held, Random(seed))
 
     assert (found in inside - held) if inside - held else found is None
+
+
+@given(
+    taken=st.sets(st.integers(0, 15)),
+    reserved=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 4)), max_size=4),
+    seed=st.integers(),
+)
+def test_reserved_addresses_are_never_given(taken: set[int], reserved: list[tuple[int, int]], seed: int) -> None:
+    closed = tuple(f"10.0.0.{first}-10.0.0.{first + more}" for first, more in reserved)
+    wanted = replace(plan("10.0.0.4", "10.0.0.11"), reserved=(*closed, "::a00:4-::a00:b"))
+    kept = {f"10.0.0.{number}" for first, more in reserved for number in range(first, first + more + 1)}
+    free = {f"10.0.0.{number}" for number in range(4, 12)} - {f"10.0.0.{number}" for number in taken} - kept
+
+    found = any_free(wanted, {f"10.0.0.{number}" for number in taken}, Random(seed))
+
+    assert (found in free) if free else found is None
+    assert not set(candidates(wanted, Random(seed))) & kept
+
+
+def test_a_huge_reserved_range_costs_nothing() -> None:
+    huge = replace(
+        plan("2001:db8::", "2001:db8:0:0:ffff:ffff:ffff:ffff"), reserved=("2001:db8::1-2001:db8::ffff:0:0:0",)
+    )
+    assert ip_address(any_free(huge, ["2001:db8::"], Random(1)) or "::") > ip_address("2001:db8::ffff:0:0:0")
 
 
 @pytest.mark.parametrize(("first", "last"), [("", ""), ("10.0.0.2", "10.0.0.1"), ("10.0.0.1", "::1")])

@@ -8,7 +8,7 @@ from evenkeel.cli.client import API, Client, Refused, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("id", "name", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
-OPTIONAL = ("network_id", "gateway_ip", "allocation_start", "allocation_end", "project_id")
+OPTIONAL = ("network_id", "gateway_ip", "allocation_start", "allocation_end", "project_id", "reserved")
 
 
 class ListSubnets(Lists):
@@ -31,6 +31,13 @@ class CreateSubnet(Shows):
         parser.add_argument("--gateway-ip", help="The gateway; never a VIP.")
         parser.add_argument("--allocation-start", help="First address to give out; else the first usable one.")
         parser.add_argument("--allocation-end", help="Last address to give out; else the last usable one.")
+        parser.add_argument(
+            "--reserve",
+            dest="reserved",
+            action="append",
+            metavar="ADDRESS[-ADDRESS]",
+            help="An address or a range that is never a VIP; may be given several times.",
+        )
         parser.add_argument("--project", dest="project_id", help="Only for this project; else for all.")
         return parser
 

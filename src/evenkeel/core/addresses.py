@@ -9,6 +9,7 @@ host knows about itself (its own addresses) its daemon adds.
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
 
 from evenkeel.core.values import Value
 
@@ -53,6 +54,31 @@ def parsed_address(text: str) -> Address:
     if "%" in text:
         raise ValueError(f"{text[:64]!r} has a zone")
     return ip_address(text)
+
+
+class AddressRange(NamedTuple):
+    """From the first to the last address, both included."""
+
+    first: Address
+    last: Address
+
+    def holds(self, address: Address) -> bool:
+        """Is it one of them?"""
+        return address.version == self.first.version and int(self.first) <= int(address) <= int(self.last)
+
+    def __str__(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+@lru_cache(maxsize=1024)
+def parsed_range(text: str) -> AddressRange:
+    """An address, or two with a dash between them. Raises :class:`ValueError`."""
+    start, dash, end = text.partition("-")
+    first = parsed_address(start.strip())
+    last = parsed_address(end.strip()) if dash else first
+    if first.version != last.version or int(last) < int(first):
+        raise ValueError(f"{text[:100]!r} does not go from an address to a later one")
+    return AddressRange(first, last)
 
 
 def parsed_networks(texts: Iterable[str]) -> tuple[Network, ...]:

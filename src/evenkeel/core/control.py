@@ -252,6 +252,8 @@ class VipPlan(Value):
     address: str | None = None
     allocation_start: str = ""
     allocation_end: str = ""
+    reserved: tuple[str, ...] = ()
+    """Addresses and ranges between them that are not to be taken; see :attr:`evenkeel.core.model.Subnet.reserved`."""
     claim: VipClaim | None = None
     """Its port was taken outside the database, under this claim, which storing the load balancer is to hold."""
     tell_network: bool = False

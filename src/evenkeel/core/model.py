@@ -386,3 +386,5 @@ class Subnet(Value):
     gateway_ip: str | None = None
     project_id: str | None = None
     """None: every project may use it."""
+    reserved: tuple[str, ...] = ()
+    """Addresses, and ranges as ``first-last``, that are never VIPs: those of the operator's own hosts."""

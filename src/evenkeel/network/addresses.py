@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from evenkeel.core.addresses import parsed_range
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.model import Subnet
 
@@ -100,6 +101,8 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
     elif subnet.gateway_ip and wanted == ip_address(subnet.gateway_ip):
         code = "gateway_address"
         problem = f"is the gateway of subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
+    elif any(parsed_range(text).holds(wanted) for text in subnet.reserved):
+        problem = f"is reserved by the operator in subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
     elif network.prefixlen < network.max_prefixlen - 1 and wanted in reserved_addresses(network):
         problem = f"is reserved in subnet {subnet.id}; allowed are host addresses of {subnet.cidr}"
     else:

@@ -157,6 +157,7 @@ def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
         address=None if wanted is None else str(wanted),
         allocation_start=subnet.allocation_start,
         allocation_end=subnet.allocation_end,
+        reserved=subnet.reserved,
     )
 
 

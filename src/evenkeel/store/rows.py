@@ -470,7 +470,7 @@ SHARD_COLUMNS = _columns(
     schema.shard, "id environment group_number project_id home_agent_id acting_agent_id epoch handover_to"
 )
 SUBNET_COLUMNS = _columns(
-    schema.subnet, "id network_id cidr allocation_start allocation_end name gateway_ip project_id"
+    schema.subnet, "id network_id cidr allocation_start allocation_end name gateway_ip project_id reserved"
 )
 EVENT_COLUMNS = _columns(schema.event, "id at kind text environment agent_id shard_id load_balancer_id")
 AGENT_COLUMNS = _columns(
@@ -494,7 +494,14 @@ def shard_of(row: Sequence[Any]) -> Shard:
 
 def subnet_of(row: Sequence[Any]) -> Subnet:
     """The subnet of a row of ``SUBNET_COLUMNS``."""
-    return Subnet(**{column.name: value for column, value in zip(SUBNET_COLUMNS, row, strict=True)})
+    values: dict[str, Any] = {column.name: value for column, value in zip(SUBNET_COLUMNS, row, strict=True)}
+    return Subnet(**values | {"reserved": _texts.decode(values["reserved"])})
+
+
+def subnet_row(subnet: Subnet) -> dict[str, Any]:
+    """The column values of a subnet."""
+    values: dict[str, Any] = {column.name: getattr(subnet, column.name) for column in SUBNET_COLUMNS}
+    return values | {"reserved": msgspec.json.encode(subnet.reserved).decode()}
 
 
 def event_of(row: Sequence[Any]) -> Event:

@@ -157,6 +157,7 @@ subnet = Table(
     Column("project_id", NAME),
     Column("allocation_start", String(64), nullable=False),
     Column("allocation_end", String(64), nullable=False),
+    Column("reserved", Text, nullable=False, default="[]", server_default="[]"),
 )
 
 

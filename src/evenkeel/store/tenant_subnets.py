@@ -8,7 +8,7 @@ from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import Subnet
 from evenkeel.store import schema
 from evenkeel.store.part import Part
-from evenkeel.store.rows import SUBNET_COLUMNS, subnet_of
+from evenkeel.store.rows import SUBNET_COLUMNS, subnet_of, subnet_row
 from evenkeel.store.tenant_steps import insert_all
 
 _table = schema.subnet
@@ -29,7 +29,7 @@ class TenantSubnets(Part):
         Raises :class:`Conflict` if the id or name exists.
         """
         stored = replace(subnet, name=subnet.name or subnet.id)
-        row = {column.name: getattr(stored, column.name) for column in SUBNET_COLUMNS}
+        row = subnet_row(stored)
         try:
             await self._db.write(lambda connection: insert_all(connection, _table, [row]))
         except IntegrityError as error:

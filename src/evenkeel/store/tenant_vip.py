@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from evenkeel.core.addresses import parsed_range
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 
@@ -44,33 +45,62 @@ def normal_plan(plan: VipPlan) -> VipPlan:
 
 
 def candidates(plan: VipPlan, random: Random) -> list[str]:
-    """Some addresses of the plan's range, at random; all of a range that small."""
+    """Some addresses of the plan's range, at random; all of a range that small. None that is reserved."""
     found = _range(plan)
     if found.size > CANDIDATES:
         # not random.sample: it refuses ranges longer than a C integer
-        return [found.address(offset) for offset in {random.randrange(found.size) for _ in range(CANDIDATES)}]
-    chosen = [found.address(offset) for offset in range(found.size)]
-    random.shuffle(chosen)
-    return chosen
+        offsets = list({random.randrange(found.size) for _ in range(CANDIDATES)})
+    else:
+        offsets = list(range(found.size))
+        random.shuffle(offsets)
+    closed = _reserved(plan, found)
+    free = [offset for offset in offsets if not any(first <= offset <= last for first, last in closed)]
+    return [found.address(offset) for offset in free]
 
 
 def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
-    """One address of the plan's range that is not taken, at random; None if there is none.
+    """One address of the plan's range that is neither taken nor reserved, at random; None if there is none.
 
     Costs time by the number taken, not by the size of the range.
     """
     found = _range(plan)
     addresses = (ip_address(text) for text in taken)
     held = {int(address) - found.first for address in addresses if address.version == found.version}
-    offsets = sorted(offset for offset in held if 0 <= offset < found.size)
-    if len(offsets) == found.size:
+    closed = _apart([*((offset, offset) for offset in held if 0 <= offset < found.size), *_reserved(plan, found)])
+    free = found.size - sum(last - first + 1 for first, last in closed)
+    if free == 0:
         return None
-    chosen = random.randrange(found.size - len(offsets))
-    for offset in offsets:
-        if offset > chosen:
+    chosen = random.randrange(free)
+    for first, last in closed:
+        if first > chosen:
             break
-        chosen += 1
+        chosen += last - first + 1
     return found.address(chosen)
+
+
+_Span = tuple[int, int]
+"""Offsets of the first and last of some addresses in a row."""
+
+
+def _reserved(plan: VipPlan, found: _Range) -> list[_Span]:
+    spans: list[_Span] = []
+    for text in plan.reserved:
+        first, last = parsed_range(text)
+        start, end = max(int(first) - found.first, 0), min(int(last) - found.first, found.size - 1)
+        if first.version == found.version and start <= end:
+            spans.append((start, end))
+    return spans
+
+
+def _apart(spans: Iterable[_Span]) -> list[_Span]:
+    """The same, in order and none over another."""
+    joined: list[_Span] = []
+    for first, last in sorted(spans):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined
 
 
 def _range(plan: VipPlan) -> _Range:

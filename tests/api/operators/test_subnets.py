@@ -7,6 +7,7 @@ import pytest
 from evenkeel.api.operators.requests import SubnetNew
 from evenkeel.api.operators.subnets import subnet_of
 from evenkeel.core.errors import Invalid
+from tests.api.client import Client
 
 
 def made(**attributes: Any) -> Any:
@@ -50,8 +51,32 @@ def test_half_a_range_is_completed() -> None:
         ({"cidr": "10.0.0.0/24", "allocation_start": "10.0.0.0"}, "allocation_start"),
         ({"cidr": "10.0.0.0/24", "gateway_ip": "10.0.0.9", "allocation_start": "10.0.0.2"}, "gateway_ip"),
         ({"cidr": "10.0.0.5/32", "gateway_ip": "10.0.0.5"}, "cidr"),
+        ({"cidr": "10.0.0.0/24", "reserved": ["10.0.1.1"]}, "reserved"),
+        ({"cidr": "10.0.0.0/24", "reserved": ["10.0.0.9-10.0.0.8"]}, "reserved"),
+        ({"cidr": "10.0.0.0/24", "reserved": ["10.0.0.9-10.0.1.8"]}, "reserved"),
+        ({"cidr": "10.0.0.0/24", "reserved": ["10.0.0.0/28"]}, "reserved"),
+        ({"cidr": "10.0.0.0/24", "reserved": ["2001:db8::1"]}, "reserved"),
     ],
 )
 def test_impossible_subnet_is_refused_naming_the_field(attributes: dict[str, Any], field: str) -> None:
     with pytest.raises(Invalid, match=f"field/attribute {field}"):
         made(**attributes)
+
+
+def test_reserved_addresses_are_written_one_way() -> None:
+    subnet = made(cidr="2001:db8::/64", reserved=["2001:DB8::0:1", "2001:db8::5 - 2001:db8::9"])
+    assert subnet.reserved == ("2001:db8::1", "2001:db8::5-2001:db8::9")
+
+
+async def test_nobody_gets_a_reserved_address(api: Client) -> None:
+    """Not by asking, whoever asks; and not by chance."""
+    wanted = {"cidr": "192.0.2.0/28", "name": "small", "reserved": ["192.0.2.2", "192.0.2.4-192.0.2.14"]}
+    subnet = (await api.post("/evenkeel/v1/subnets", {"subnet": wanted}))["subnet"]
+    assert subnet["reserved"] == wanted["reserved"]
+    assert (await api.get("/evenkeel/v1/subnets"))["subnets"][-1]["reserved"] == wanted["reserved"]
+    for address in ("192.0.2.2", "192.0.2.9", "192.0.2.0", "192.0.2.15"):
+        body = {"vip_subnet_id": subnet["id"], "vip_address": address}
+        await api.post("/loadbalancers", {"loadbalancer": body}, 400)
+    got = [(await api.load_balancer(vip_subnet_id=subnet["id"]))["vip_address"] for _ in range(2)]
+    assert sorted(got) == ["192.0.2.1", "192.0.2.3"]
+    await api.post("/loadbalancers", {"loadbalancer": {"vip_subnet_id": subnet["id"]}}, 409)

@@ -31,6 +31,11 @@ Cidr = Annotated[
         extra_json_schema={"description": "a network like 10.0.0.0/24"},
     ),
 ]
+MAX_RESERVED = 100
+Reserved = Annotated[
+    str,
+    Meta(max_length=91, extra_json_schema={"description": "an address, or a range like 10.0.0.1-10.0.0.9"}),
+]
 SubnetName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 
 
@@ -123,6 +128,7 @@ class SubnetNew(Request):
     allocation_start: Address | None = None
     allocation_end: Address | None = None
     project_id: ProjectId | None = None
+    reserved: Annotated[list[Reserved], Meta(max_length=MAX_RESERVED)] | None = None
 
 
 class SubnetNewBody(Request):

@@ -5,6 +5,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.operators.requests import SubnetNew
+from evenkeel.core.addresses import parsed_range
 from evenkeel.core.model import Subnet
 
 Address = IPv4Address | IPv6Address
@@ -35,6 +36,7 @@ def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
         allocation_start=str(start),
         allocation_end=str(end),
         project_id=body.project_id,
+        reserved=tuple(_reserved(text, network) for text in body.reserved or ()),
     )
 
 
@@ -55,6 +57,18 @@ def _inside(field: str, value: str | None, network: Net) -> Address | None:
     if address not in network:
         raise unknown_input(field, value, f"Value should be an address of {network}.")
     return address
+
+
+def _reserved(text: str, network: Net) -> str:
+    """In the one way to write it. Raises :class:`Invalid`."""
+    try:
+        found = parsed_range(text)
+    except ValueError as error:
+        allowed = "Value should be an IPv4 or IPv6 address, or two with a dash between them, the later one last."
+        raise unknown_input("reserved", text, allowed) from error
+    if found.first not in network or found.last not in network:
+        raise unknown_input("reserved", text, f"Value should be inside {network}.")
+    return str(found)
 
 
 def _hosts(network: Net) -> tuple[Address, Address]:

@@ -41,6 +41,7 @@ class SubnetView(Value):
     allocation_start: str
     allocation_end: str
     project_id: str | None
+    reserved: list[str]
 
 
 class ShardView(Value):
@@ -213,6 +214,7 @@ def subnet_view(row: Subnet) -> SubnetView:
         allocation_start=row.allocation_start,
         allocation_end=row.allocation_end,
         project_id=row.project_id,
+        reserved=list(row.reserved),
     )
 
 
