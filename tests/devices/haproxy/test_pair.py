@@ -8,6 +8,8 @@ from evenkeel.core.device import PartitionOutcome
 from evenkeel.core.errors import DeviceUnavailable, StaleOwner
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy import open_group
+from evenkeel.devices.haproxy.driver import _others
+from evenkeel.haproxyd import wire
 from tests.devices.haproxy.features import one_pool, sticky
 from tests.devices.haproxy.rig import PARTITION, Box, HaproxyRig
 from tests.devices.services import PROJECT, batch, gone, service, session_of
@@ -128,3 +130,13 @@ async def test_those_that_hold_different_things_for_longer_are_not_in_step(pair:
     await eventually(found)
     await agent.apply(batch(unchecked(1), service(2), complete=True))
     assert await reasons() == {}
+
+
+def test_a_daemon_that_tells_no_certificate_is_introduced_to_nobody() -> None:
+    old = wire.Peer(name="two", address="127.0.0.1", port=1)
+    new = wire.Peer(name="three", address="127.0.0.1", port=2, certificate="PEM")
+    receipts = {
+        peer.name: wire.Receipt(outcomes=(), how="nothing", peer=peer)
+        for peer in (wire.Peer(name="one", address="127.0.0.1", port=3, certificate="PEM"), old, new)
+    }
+    assert _others(receipts, "one") == (new,)
