@@ -1,5 +1,7 @@
 """What one request may ask for."""
 
+import asyncio
+import gzip
 import json
 
 import pytest
@@ -52,3 +54,71 @@ async def test_a_page_has_no_more_than_the_cap(store: Store, sink: Sink) -> None
 async def test_a_query_has_no_more_than_a_hundred_parameters(api: Client) -> None:
     await api.get("/loadbalancers?" + "&".join(["name=x"] * 100))
     await api.get("/loadbalancers?" + "&".join(["name=x"] * 101), 400)
+
+
+NUMBERS = {
+    "infinite": "1e400",
+    "negative infinite": "-1e400",
+    "digits": "9" * 100_000,
+    "fraction": "0." + "9" * 100_000,
+    "exponent": "1e" + "9" * 1000,
+    "not a number": "NaN",
+    "named infinity": "Infinity",
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("field", ["protocol_port", "connection_limit", "name", "unknown"])
+async def test_numbers_that_nothing_can_hold_are_refused_shortly(api: Client, number: str, field: str) -> None:
+    lb = await api.load_balancer()
+    content = (
+        f'{{"listener": {{"loadbalancer_id": "{lb["id"]}", "protocol": "HTTP", "{field}": {NUMBERS[number]}, '
+        f'"protocol_port": {NUMBERS[number]}}}}}'
+    )
+    answer = await api.http.post(f"{LBAAS}/listeners", content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400 and answer.json()["faultcode"] == "Client"
+    assert len(answer.content) < 2000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"loadbalancer": {"name": "a", "name": "b", "vip_subnet_id": "%s"}}' % bodies.SUBNET_ID.encode(),
+        b'{"loadbalancer": {"name": "a"}, "loadbalancer": {"vip_subnet_id": "%s"}}' % bodies.SUBNET_ID.encode(),
+    ],
+)
+async def test_a_name_that_is_given_twice_is_refused(api: Client, content: bytes) -> None:
+    """Which of the two counts differs between those that read it: a gateway may have checked the other one."""
+    answer = await api.http.post(
+        f"{LBAAS}/loadbalancers", content=content, headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == 400 and "twice" in answer.json()["faultstring"]
+
+
+async def test_compressed_bodies_are_refused_unread(api: Client) -> None:
+    bomb = gzip.compress(b" " * 900_000)
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = await api.http.post(f"{LBAAS}/loadbalancers", content=bomb, headers=headers)
+    assert answer.status_code == 415 and "gzip" in answer.json()["faultstring"]
+
+
+async def test_wide_bodies_are_refused_in_time(api: Client) -> None:
+    """Nothing of an explanation is looked for in all of a body again and again."""
+    for content in (
+        '{"loadbalancer": {' + ",".join(f'"a{n}": {n}' for n in range(60_000)) + "}}",
+        '{"loadbalancer": {"tags": [' + ",".join(['"' + "\\u0041" * 20 + '"'] * 7000) + "]}}",
+        '{"loadbalancer": [' + ",".join(["{}"] * 300_000) + "]}",
+        '"' + "a" * 1_000_000 + '"',
+        "[" * 1_000_000,
+    ):
+        async with asyncio.timeout(30):
+            answer = await api.http.post(
+                f"{LBAAS}/loadbalancers", content=content, headers={"Content-Type": "application/json"}
+            )
+        assert answer.status_code == 400 and len(answer.content) < 2000
+
+
+async def test_a_long_query_is_refused_before_it_is_parsed(api: Client) -> None:
+    for query in ("&".join(["a=b"] * 3000), "&" * 12_000, "id=" + "%41" * 4000, "=" * 12_000, "sort=" + "a:b," * 3000):
+        answer = await api.http.get(f"{LBAAS}/loadbalancers?{query}")
+        assert answer.status_code in (200, 400) and len(answer.content) < 3000, query[:20]

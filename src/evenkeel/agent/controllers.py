@@ -2,14 +2,47 @@
 
 from typing import TypeVar
 
+import structlog
+
 from evenkeel.core import messages as m
-from evenkeel.core.errors import CallRefused, CallTimeout, SessionLost
+from evenkeel.core.errors import BusUnavailable, CallRefused, CallTimeout, SessionLost
 from evenkeel.core.ports import Bus
 
 LONGEST_SECONDS = 60.0
 """That an answer with service definitions is waited for."""
+LANE_REST_KEEPALIVES = 120
+"""So many go by the shared queue after the one for keepalives gave no answer."""
+
+log = structlog.get_logger(__name__)
 
 R = TypeVar("R", bound=m.Reply)
+
+
+class KeepaliveLane:
+    """The queue for keepalives alone: used when controllers say that they consume it, and not for a while after it
+    gave no answer (the controllers of an older version may be back, or this agent may not send to it)."""
+
+    def __init__(self, queue: str) -> None:
+        self.queue = queue
+        self._keepalives_left = -1
+        """How many go by the shared queue before it is tried again; negative: nobody has said that it is consumed."""
+
+    @property
+    def is_open(self) -> bool:
+        """Is the next keepalive to be sent there?"""
+        return self._keepalives_left == 0
+
+    def told(self, state: m.SessionState) -> m.SessionState:
+        """An answer came by the shared queue; it is returned."""
+        if not state.takes_keepalives:
+            self._keepalives_left = -1
+        elif self._keepalives_left:
+            self._keepalives_left = max(0, self._keepalives_left - 1)
+        return state
+
+    def close(self) -> None:
+        """It gave no answer."""
+        self._keepalives_left = LANE_REST_KEEPALIVES
 
 
 class Controllers:
@@ -21,10 +54,13 @@ class Controllers:
     def __init__(self, bus: Bus, environment: str, *, timeout_seconds: float) -> None:
         self._bus = bus
         self._queue = m.callback_queue(environment)
+        self._keepalives = KeepaliveLane(m.keepalive_queue(environment))
         self._timeout = self._services_timeout = timeout_seconds
 
-    async def _ask(self, call: m.Call, expected: type[R], timeout_seconds: float | None = None) -> R:
-        reply = await self._bus.call(self._queue, call, timeout_seconds=timeout_seconds or self._timeout)
+    async def _ask(
+        self, call: m.Call, expected: type[R], timeout_seconds: float | None = None, *, queue: str = ""
+    ) -> R:
+        reply = await self._bus.call(queue or self._queue, call, timeout_seconds=timeout_seconds or self._timeout)
         if isinstance(reply, expected):
             return reply
         if isinstance(reply, m.Refused):
@@ -35,11 +71,18 @@ class Controllers:
 
     async def register(self, call: m.Register) -> m.SessionState:
         """Open a session."""
-        return await self._ask(call, m.SessionState)
+        return self._keepalives.told(await self._ask(call, m.SessionState))
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
-        """Renew the session."""
-        return await self._ask(call, m.SessionState, timeout_seconds)
+        """Renew the session. Where the queue for keepalives alone gives no answer, the shared one is asked too."""
+        lane = self._keepalives
+        if lane.is_open:
+            try:
+                return await self._ask(call, m.SessionState, timeout_seconds / 2, queue=lane.queue)
+            except BusUnavailable as error:
+                log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))
+                lane.close()
+        return lane.told(await self._ask(call, m.SessionState, timeout_seconds))
 
     async def report_state(self, call: m.ReportState) -> None:
         """Send the full state."""

@@ -1,13 +1,15 @@
 """Request bodies: read up to a limit, decoded straight from the bytes into structs, refused in Octavia's words."""
 
 import asyncio
+import json
+from collections import Counter
 from typing import Any, Generic, TypeVar
 
 import msgspec
 from litestar.types import Receive
 
 from evenkeel.api.context import Headers
-from evenkeel.api.errors import Refusal
+from evenkeel.api.errors import Refusal, shorten
 from evenkeel.api.explain import explained
 from evenkeel.core.errors import Invalid
 from evenkeel.core.values import Value
@@ -31,7 +33,9 @@ class BodyReader(Generic[T]):
     def read(self, raw: bytes) -> T:
         """The struct. Raises :class:`Invalid`, :class:`Unsupported`."""
         try:
-            return self._decode(raw)
+            body = self._decode(raw)
+            check_names(raw)
+            return body
         except msgspec.ValidationError as error:
             raise self._refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -48,8 +52,28 @@ class BodyReader(Generic[T]):
             return Invalid("Invalid JSON in the request body: it is nested too deeply.")
 
 
+def check_names(raw: bytes) -> None:
+    """Raises :class:`Invalid` for an object with a name that is there twice: readers differ in which of them counts,
+    and whoever checked the request before may have seen the other one. ``raw`` is JSON of a known type."""
+    json.loads(raw, object_pairs_hook=_named_once, parse_int=_unread, parse_float=_unread)
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> None:
+    names = {name for name, _ in pairs}
+    if len(names) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise Invalid(f"Invalid JSON in the request body: {shorten(twice, 64)!r} is given twice in one object.")
+
+
+def _unread(number: str) -> None:
+    """Numbers were looked at before."""
+
+
 def check_content_type(headers: Headers) -> None:
-    """Raises :class:`Refusal` (415) unless the body is said to be JSON."""
+    """Raises :class:`Refusal` (415) unless the body is said to be JSON, and as it is."""
+    coding = headers.get(b"content-encoding", b"identity").strip().lower()
+    if coding != b"identity":
+        raise Refusal(415, f"Unsupported content encoding '{coding.decode('latin-1')[:64]}'. Send it as it is.")
     given = headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
     if given != b"application/json":
         raise Refusal(415, f"Unsupported media type '{given.decode('latin-1')[:64]}'. Use application/json.")

@@ -56,7 +56,9 @@ class Callbacks:
         store, ttl = self._store, self._settings.session_ttl_seconds
         match message:
             case m.Keepalive():
-                return await store.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl, seen=message.seen)
+                return _told(
+                    await store.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl, seen=message.seen)
+                )
             case m.ReportApplied():
                 return await store.record_applied(message)
             case m.GetServices():
@@ -76,7 +78,7 @@ class Callbacks:
             case m.Register():
                 opened = await store.register(message, ttl_seconds=ttl)
                 self._on_unserved()
-                return opened
+                return _told(opened)
             case m.ReleaseShards():
                 await self._release(message)
                 return m.Done()
@@ -160,3 +162,8 @@ def check_epochs(message: m.AnyMessage) -> None:
 def has_findings(report: m.ReportStatus) -> bool:
     """It says more than statuses and statistics."""
     return bool(report.absent or report.present or report.changed or report.lacking or report.renewed)
+
+
+def _told(state: m.SessionState) -> m.SessionState:
+    """With what the controllers of this version do."""
+    return replace(state, takes_keepalives=True)

@@ -18,7 +18,7 @@ from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.suspicion import Suspicion
 from evenkeel.core.errors import EvenKeelError, Unavailable
-from evenkeel.core.messages import callback_queue
+from evenkeel.core.messages import callback_queue, keepalive_queue
 from evenkeel.core.ports import Bus, Clock, Network, Store, Subscription
 
 log = structlog.get_logger(__name__)
@@ -74,13 +74,15 @@ class Controller:
 
     async def _consume_environments(self) -> None:
         for environment in await self._store.environments():
-            if environment.name not in self._subscriptions:
-                self._subscriptions[environment.name] = await self._bus.consume(
-                    callback_queue(environment.name),
-                    self._callbacks.handle,
-                    concurrency=self._settings.callback_concurrency,
-                )
-                log.info("consuming", queue=callback_queue(environment.name))
+            # the quick one first: who is told of it may use it at once
+            await self._consume(keepalive_queue(environment.name), self._settings.keepalive_concurrency)
+            await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)
+
+    async def _consume(self, queue: str, concurrency: int) -> None:
+        if queue not in self._subscriptions:
+            handle = self._callbacks.handle
+            self._subscriptions[queue] = await self._bus.consume(queue, handle, concurrency=concurrency)
+            log.info("consuming", queue=queue)
 
     def _jittered(self, seconds: float) -> float:
         """Many controllers must not beat in step."""

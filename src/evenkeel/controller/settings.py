@@ -27,6 +27,8 @@ class ControllerSettings(Value):
     placements_per_tick: int = 100
     callback_concurrency: int = 16
     """Messages of one environment worked on at a time."""
+    keepalive_concurrency: int = 4
+    """Keepalives of one environment worked on at a time, beside those."""
     work_per_sync: int = 500
     """Load balancers named in one answer to an agent's sync."""
     expected_per_answer: int = 1000

@@ -337,6 +337,8 @@ class SessionState(Reply, tag="session_state"):
     told or confirmed before. Empty: the controller does not know of histories."""
     keepalives: int = 0
     """Grows with every keepalive of this agent."""
+    takes_keepalives: bool = False
+    """Keepalives may be sent to :func:`keepalive_queue`."""
 
 
 class Assignment(Wire):
@@ -400,6 +402,7 @@ AnyMessage = Call | Hint | AnyReply
 
 
 _CALLBACK = "evenkeel-process-on-controller_"
+_KEEPALIVE = "evenkeel-keepalive-on-controller_"
 
 
 def callback_queue(environment: str) -> str:
@@ -407,9 +410,14 @@ def callback_queue(environment: str) -> str:
     return f"{_CALLBACK}{environment}"
 
 
+def keepalive_queue(environment: str) -> str:
+    """As :func:`callback_queue`, for keepalives alone: they are not to wait for reports."""
+    return f"{_KEEPALIVE}{environment}"
+
+
 def is_callback_queue(queue: str) -> bool:
     """Does it take calls?"""
-    return queue.startswith(_CALLBACK)
+    return queue.startswith((_CALLBACK, _KEEPALIVE))
 
 
 def presence_name(session_id: str) -> str:

@@ -6,10 +6,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 from msgspec import inspect
 
-from evenkeel.api.bodies import Request
+from evenkeel.api.bodies import Request, check_names
 from evenkeel.api.errors import shorten
 from evenkeel.api.explain import Stumble, shown, stumble
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
+from evenkeel.core.errors import Invalid
 
 T = TypeVar("T")
 
@@ -41,10 +42,13 @@ class NeutronReader(Generic[T]):
         """The struct. Raises :class:`NeutronRefusal` (400)."""
         try:
             body: Any = self._decode(raw)
+            check_names(raw)
         except msgspec.ValidationError as error:
             raise self._refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _malformed(error) from error
+        except Invalid as error:
+            raise bad_request(str(error), "MalformedRequestBody") from error
         if len(self._names) > 1:
             self._check_one_of(body)
         found: T = body
