@@ -106,6 +106,36 @@ async def test_a_daemon_that_refuses_everything_ends(daemon: FakeDaemon, group: 
     assert list(errors(outcome)) == ["lb-1", "lb-2"] and outcome.writes == 0
 
 
+async def test_a_partition_too_large_for_one_request_is_put_there_in_pieces_and_its_orphans_go(
+    daemon: FakeDaemon, group: Device
+) -> None:
+    services = [service(number) for number in range(1, 8)]
+    refusing(daemon)
+    await group.apply(batch(services[0]))
+    most = 2 * len(daemon.asked[-1][2])
+    held = {"lb-1", "lb-8", "lb-9"}
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            status = wire.PartitionStatus(name="dev_a3f1c2", load_balancer_ids=tuple(sorted(held)))
+            seen = wire.Observation(event=0, partitions=(status,))
+            return await (json(seen) if request.path.endswith("observation") else about)(request)
+        body = daemon.asked[-1][2]
+        if len(body) > most:
+            return await refusal("too_large", 413)(request)
+        change = msgspec.json.decode(body, type=wire.Change)
+        names = {one.id for one in change.load_balancers}
+        held.difference_update(change.removed)
+        held.update(names)
+        outcomes = tuple(wire.Outcome(load_balancer_id=one, revision=1) for one in names)
+        return await json(wire.Receipt(outcomes=outcomes, how="runtime"))(request)
+
+    daemon.answer = answer
+    outcome = await group.apply(batch(*services, complete=True))
+    assert not errors(outcome) and outcome.writes == 1
+    assert held == {f"lb-{number}" for number in range(1, 8)}
+
+
 async def test_what_cannot_be_rendered_is_not_sent_and_its_reason_told(daemon: FakeDaemon, group: Device) -> None:
     refusing(daemon)
     outcome = await group.apply(batch(service(listeners=(BAD,)), service(2)))

@@ -197,20 +197,29 @@ class HaproxyDevice:
     async def _put(
         self, partition: str, change: wire.Change, wanted: Sequence[wire.LoadBalancer], problems: Mapping[str, str]
     ) -> Done:
-        """All of the partition. Of those with problems it goes on holding what it holds."""
+        """All of the partition. Of those with problems it goes on holding what it holds. What is refused as a whole and
+        taken in pieces (it is too large for one request) comes and goes in pieces."""
         held = await self.daemon.held(partition) if problems else ()
         kept = tuple(one for one in held if one.id in problems)
         try:
             whole = msgspec.structs.replace(change, load_balancers=(*wanted, *kept))
             return _done(await self.daemon.put(partition, whole))
         except DeviceRejected as error:
-            refusal = error.reason
+            log.warning("partition not taken as a whole", device=self.host, partition=partition, reason=error.reason)
         found = await self._patch(partition, change, wanted, ())
         if not found.errors:
-            return Done(errors=_all_of(wanted, (), refusal), wrote=found.wrote)
+            orphans = await self._held_beside(partition, {*(one.id for one in wanted), *problems})
+            gone = await self._patch(partition, change, (), orphans) if orphans else found
+            return Done(errors=gone.errors, wrote=found.wrote or gone.wrote, receipt=gone.receipt or found.receipt)
         good = tuple(one for one in wanted if one.id not in found.errors)
         done = await self._put(partition, change, good, {**problems, **found.errors})
         return Done(errors={**found.errors, **done.errors}, wrote=found.wrote or done.wrote, receipt=done.receipt)
+
+    async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
+        """Ids of what the partition holds and is not named."""
+        seen = (await self.daemon.observation()).partitions
+        held = next((one.load_balancer_ids for one in seen if one.name == partition), ())
+        return tuple(one for one in held if one not in named)
 
 
 def token(session_id: str) -> str:
