@@ -187,3 +187,17 @@ async def test_an_older_copy_that_a_daemon_begins_with_is_carried_out_only_if_no
             return await get(vip) == "a" and await get(other) == "refused"
 
         await eventually(older)
+
+
+async def test_what_cannot_be_put_right_is_not_tried_again_at_once() -> None:
+    async with world() as site:
+        await site.put("p", load_balancer("lb", free_vip(), await site.member("a")))
+        keeper = site.partitions.get("p")
+        await eventually(lambda: keeper.settled is not None)
+        before = keeper.settled
+        for _ in range(3):
+            keeper.put_right(("something", "more"))
+            await eventually(lambda: keeper.settled is not None)
+        assert keeper.settled == before + 1
+        keeper.put_right(("another",))
+        await eventually(lambda: keeper.settled == before + 2)

@@ -1,8 +1,9 @@
 """Everything at once, from what workers say. The texts are recorded from HAProxy 2.6.12."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import msgspec
 import pytest
 
 from evenkeel.haproxyd import observation as module
@@ -78,10 +79,19 @@ class FakeKeeper:
         self.held: Mapping[str, wire.LoadBalancer] = {"lb": BALANCER}
         self.asked: list[str] = []
         self.hangs = False
+        self.passes: int | None = None
+        self.found: list[tuple[str, ...]] = []
 
     @property
     def cli(self) -> "FakeKeeper":
         return self
+
+    @property
+    def settled(self) -> int | None:
+        return self.passes
+
+    def put_right(self, found: Sequence[str]) -> None:
+        self.found.append(tuple(found))
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -202,3 +212,18 @@ async def test_an_observation_claims_no_event_that_came_during_it() -> None:
     world.keepers["p1"].command = meanwhile
     assert (await world.observer.observe()).event == 0
     assert (await world.observer.observe()).event == 9
+
+
+async def test_what_was_changed_by_hand_is_told_unless_somebody_is_at_work() -> None:
+    world = World("p1")
+    keeper = world.keepers["p1"]
+    await world.observe()
+    assert keeper.found == []
+    keeper.passes = 3
+    await world.observe()
+    assert keeper.found == [("server be_1/s4 is not there", "enable frontend fe2")]
+    backend = msgspec.structs.replace(BALANCER.backends[0], servers=SERVERS[:2])
+    keeper.held = {"lb": msgspec.structs.replace(BALANCER, backends=(backend,), frontends=BALANCER.frontends[:1])}
+    await world.observe()
+    assert len(keeper.found) == 2 and "set server be_1/s1 weight 1" in keeper.found[1]
+    assert not any("s3" in text for text in keeper.found[1])  # in maintenance, it waits for its end

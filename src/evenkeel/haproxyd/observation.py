@@ -5,13 +5,16 @@ down costs only itself, and says so. Observers that ask at the same time get the
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import structlog
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.compose import Wish
+from evenkeel.haproxyd.plan import NeedsReload
 from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown, WorkerCli
+from evenkeel.haproxyd.verify import server_repairs
 from evenkeel.haproxyd.workerstate import (
     SERVERS_CONNECTIONS,
     SERVERS_STATE,
@@ -55,6 +58,15 @@ class Keeper(Protocol):
     @property
     def held(self) -> Mapping[str, wire.LoadBalancer]:
         """Load balancers by id."""
+        ...
+
+    @property
+    def settled(self) -> int | None:
+        """Changes when anybody changes what its HAProxy does; None while somebody does, or where that is not known."""
+        ...
+
+    def put_right(self, found: Sequence[str]) -> None:
+        """Its HAProxy does something else than it should; ``found`` is for people."""
         ...
 
     @property
@@ -144,12 +156,17 @@ class Observer:
         if pid is None:
             absent = "HAProxy does not run" if held else ""
             return _without_haproxy(keeper, keeper.problem or absent)
+        settled = keeper.settled
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         states, connections, totals = await asyncio.gather(
             keeper.cli.command(SERVERS_STATE),
             keeper.cli.command(SERVERS_CONNECTIONS),
             self._totals[keeper.name].collect(keeper.cli, pid, names),
         )
+        if settled is not None and settled == keeper.settled:
+            found = deviations(held, states, totals)
+            if found:
+                keeper.put_right(found)
         servers = _Servers(keeper.name, server_states(states), server_connections(connections), self._is_pinged)
         return wire.PartitionStatus(
             name=keeper.name,
@@ -201,6 +218,18 @@ class _Servers:
             weight=state.weight,
             active_connections=self._connections.get((backend, name), 0),
         )
+
+
+def deviations(
+    held: Mapping[str, wire.LoadBalancer], states: str, totals: Mapping[str, FrontendCounts]
+) -> tuple[str, ...]:
+    """What a worker does otherwise than it should, because somebody told it to; ``states``: its own account."""
+    try:
+        servers = tuple(command.text for command in server_repairs(Wish(load_balancers=held), states).commands)
+    except NeedsReload as reason:
+        servers = (str(reason),)
+    closed = (one.name for one in frontend_statuses(held.values(), totals) if not one.listening)
+    return (*servers, *(f"enable frontend {name}" for name in closed))
 
 
 def frontend_statuses(

@@ -7,7 +7,7 @@ older owner lands any more. A HAProxy that dies is started again, at once the fi
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -33,6 +33,8 @@ from evenkeel.haproxyd.workers import PartitionUser, WorkerUsers
 log = structlog.get_logger(__name__)
 
 RETIRE_LOOK_SECONDS = 1.0
+PUT_RIGHT_AGAIN_SECONDS = 60.0
+FOUND_LOGGED = 5
 WAITING_MAX = 200
 """Changes that may wait for their turn."""
 
@@ -75,6 +77,9 @@ class PartitionKeeper:
         """Did somebody take away what is on disk?"""
         self._verify_next = True
         """A daemon before us may have ended in the middle of something."""
+        self._passes = 0
+        self._put_right: tuple[float, tuple[str, ...]] = (0.0, ())
+        """What was put right last, and until when it is not tried again."""
         self._started = False
         self._awaits_owner = False
         """Is its HAProxy to be left alone until its owner has said what it is to do?"""
@@ -239,6 +244,23 @@ class PartitionKeeper:
         self._incomplete = self._verify_next = self._attention = True
         self._kick()
 
+    @property
+    def settled(self) -> int | None:
+        """How many passes there were; None while one is under way, or where HAProxy is left as it is."""
+        working = self._task is not None and not self._task.done()
+        return None if working or self._awaits_owner or not self._started else self._passes
+
+    def put_right(self, found: Sequence[str]) -> None:
+        """Somebody changed by hand what HAProxy does. What does not help is not tried again soon."""
+        now = asyncio.get_running_loop().time()
+        if self._closing or (tuple(found) == self._put_right[1] and now < self._put_right[0]):
+            return
+        self._put_right = (now + PUT_RIGHT_AGAIN_SECONDS, tuple(found))
+        self._log.warning("changed by hand; put right", found=found[:FOUND_LOGGED], count=len(found))
+        self._on_event(EventNews(partition=self.name, text=f"changed by hand, put right: {found[0]}"))
+        self._verify_next = self._attention = True
+        self._kick()
+
     async def _complete_files(self) -> None:
         """Raises :class:`OSError`."""
         await asyncio.to_thread(self._storage.prepare)
@@ -320,6 +342,7 @@ class PartitionKeeper:
         )
         merge.refuse_unguarded(self.admit)
         self._awaits_owner = self._awaits_owner and not merge.requests
+        self._passes += 1
         self._passing = Pass(merge.requests)
         try:
             merge.merge()

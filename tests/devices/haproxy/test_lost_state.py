@@ -178,3 +178,26 @@ async def test_two_device_groups_cannot_have_one_daemon(rig: HaproxyRig) -> None
     assert [state.problem for state in await other.check()] == [""]
     stolen = rig.owner(environment="prod", prefix="dev")
     assert "belong to dev/1; this is prod/1" in (await stolen.check())[0].problem
+
+
+async def test_what_was_changed_by_hand_is_put_right_by_the_look_that_finds_it(rig: HaproxyRig) -> None:
+    agent = rig.owner()
+    await agent.apply(batch(service(), complete=True))
+    content = await rig.content()
+    assert await rig.content() == content
+    for words in (
+        "set server pool-1/member-1-1 state maint",
+        "set server pool-1/member-1-2 weight 7",
+        "set server pool-1/member-1-3 addr 10.9.9.9 port 9",
+        "disable frontend listener-1",
+    ):
+        await rig.box.tell(words)
+    assert await rig.content() != content
+
+    async def right() -> bool:
+        seen = await agent.observe()
+        listening = {one.id: one.status for one in seen.statuses if one.kind == "listener"}
+        return await rig.content() == content and "ERROR" not in listening.values()
+
+    await eventually(right)
+    assert (await agent.apply(batch(service(), complete=True))).writes == 0
