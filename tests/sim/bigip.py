@@ -238,7 +238,7 @@ class BigIpSite:
             return
         partition, epoch = kept[0]
         project_id = self._projects.get(partition, partition)
-        self.watch.accepted(box.name, self.number, project_id, epoch, process.identity)
+        self.watch.accepted(box.name, self.number, project_id, epoch, process)
 
     # -- what happens to devices
 
@@ -286,6 +286,9 @@ class BigIpSite:
         return way
 
     # -- in the end
+
+    def forget(self, project_ids: Iterable[str]) -> None:
+        """What is there of these tenants is judged by nobody: only tenants that have a shard are judged."""
 
     def old_guards(self, project_id: str, epoch: int) -> Iterable[str]:
         """Devices that do not know the owner yet."""

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from evenkeel.core.errors import EvenKeelError, RequestError
 from evenkeel.core.statuses import FailbackMode
+from tests.sim.clients import Client
 from tests.sim.effects import Latency
-from tests.sim.scenario import KINDS
+from tests.sim.scenario import LOSS, WEIGHTS
 from tests.sim.world import Life, World
 
 HEARTBEAT_SECONDS = 8.0
@@ -22,6 +23,9 @@ class Chaos:
         self.world = world
         self.rng: random.Random = world.stream("chaos")
         self.calm = False
+        self.clients: list[Client] = []
+        """Whose writes may be lost."""
+        self._lagging = False
         self._ways: dict[str, Callable[[], None]] = {
             "crash agent": lambda: self._crash(self._agent()),
             "crash controller": lambda: self._crash(self._controller()),
@@ -49,6 +53,7 @@ class Chaos:
             "hand-back asked": self._ask_back,
             "hand-back forbidden": self._forbid_back,
             "breaker closed by hand": lambda: self._ask(lambda store: store.resume_environment(world.environment)),
+            LOSS: self._lose_commits,
         }
         self._ends: list[Callable[[], None]] = []
         """What ends faults that are under way."""
@@ -71,7 +76,7 @@ class Chaos:
     async def run(self, until: float) -> None:
         """One fault after the other."""
         world, rng = self.world, self.rng
-        weights = [KINDS[kind] for kind in world.scenario.kinds]
+        weights = [WEIGHTS[kind] for kind in world.scenario.kinds]
         while True:
             pause = rng.expovariate(1 / world.scenario.fault_spacing_seconds)
             if world.loop.now + pause >= until:
@@ -235,6 +240,23 @@ class Chaos:
             process.cut_from_store = False
 
         self._for(self.rng.uniform(1.0, 12.0), end)
+
+    def _lose_commits(self) -> None:
+        """Once: agents begin a new history at most once a minute."""
+        world = self.world
+        if self._lagging:
+            return
+        self._lagging = True
+        copy, seen, believed = world.server.copy(), world.watch.copy(), [client.copy() for client in self.clients]
+
+        def lose() -> None:
+            world.note("commits lost")
+            world.server.lose_commits(copy)
+            world.watch.lost(seen)
+            for client, belief in zip(self.clients, believed, strict=True):
+                client.lost(belief)
+
+        self._for(self.rng.choice((0.3, 2.0, 6.0)) * self.rng.uniform(0.5, 1.5), lose)
 
     def _clock_jump(self) -> None:
         self.world.server.offset_seconds += self.rng.choice((-3600.0, 3600.0, -3.0, 3.0))

@@ -7,7 +7,7 @@ later, or never. :mod:`tests.sim.verdict` compares what is stored in the end wit
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Conflict, NotFound, RequestError, Unavailable
@@ -42,9 +42,13 @@ class Thing:
     def renamed(self, name: str) -> None:
         self.names = {name} | self._lost_names
 
-    def perhaps_renamed(self, name: str) -> None:
-        self._lost_names.add(name)
-        self.names.add(name)
+    def perhaps_renamed(self, *names: str) -> None:
+        self._lost_names.update(names)
+        self.names.update(names)
+
+    @property
+    def belief(self) -> "Belief":
+        return Belief(self.created, self.deleted, self.uncertain, frozenset(self.names))
 
     @property
     def usable(self) -> bool:
@@ -53,6 +57,15 @@ class Thing:
 
     def within(self, other: "Thing") -> bool:
         return self is other or (self.parent is not None and self.parent.within(other))
+
+
+class Belief(NamedTuple):
+    """What was acknowledged of a thing, and what is open."""
+
+    created: bool
+    deleted: bool
+    uncertain: bool
+    names: frozenset[str]
 
 
 class Client:
@@ -69,6 +82,24 @@ class Client:
         self._tree: tuple[LoadBalancerTree, VipPlan] | None = None
         self._names = 0
         self._ports = 0
+
+    def copy(self) -> dict[Thing, Belief]:
+        """What is believed now."""
+        return {thing: thing.belief for thing in self.things}
+
+    def lost(self, before: dict[Thing, Belief]) -> None:
+        """What was acknowledged since then may be gone, or not: its commit may have been earlier."""
+        self.revisions.clear()
+        for thing in self.things:
+            was = before.get(thing)
+            if was == thing.belief:
+                continue
+            thing.uncertain = True
+            if was is None:
+                thing.deleted = False
+            else:
+                thing.deleted = was.deleted
+                thing.perhaps_renamed(*was.names)
 
     async def run(self, writes: int, until: float) -> None:
         """Create, then change this and that."""
@@ -103,11 +134,14 @@ class Client:
 
     async def _attempt(self, write: Callable[[], Awaitable[None]]) -> None:
         world = self.world
+        losses = world.server.losses
         try:
             await write()
         except Unknown:
             world.counts["writes unknown"] += 1
         except (NotFound, Conflict) as error:
+            if world.server.losses > losses:
+                return  # what it was about is lost
             world.watch.violation(f"an acknowledged object is not there, or a refusal without a reason: {error}")
         except RequestError as error:
             world.watch.violation(f"unexpected refusal: {error!r}")
@@ -116,13 +150,16 @@ class Client:
         """Send one request to some controller, as to the API. Raises :class:`Unknown`."""
         world = self.world
         world.note("client", what, *(thing.id for thing in self.things[:1]))
-        answer = world.serve(self._rng, work)
+        answer, losses = world.serve(self._rng, work), world.server.losses
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 change = await answer
         except (TimeoutError, Unavailable, ConnectionError) as error:
             world.note("client", "unknown", what, type(error).__name__)
             raise Unknown from error
+        if world.server.losses > losses:
+            world.note("client", "perhaps lost", what)
+            raise Unknown
         world.counts["writes acknowledged"] += 1
         world.note("client", "acknowledged", what, change.revision)
         self._acknowledged(what, change)

@@ -24,15 +24,19 @@ T = TypeVar("T")
 EPOCH_SECONDS = 1_700_000_000.0
 SECONDS_PER_DAY = 86_400.0
 JULIAN_EPOCH_DAYS = 2_440_587.5
+FIRST_HISTORY = "the first history"
+
+Tables = dict[str, list[Any]]
+"""Rows by table."""
 
 TRIGGERS = """
 CREATE TRIGGER sim_lb_new AFTER INSERT ON load_balancer BEGIN SELECT sim_row('lb', NEW.id, NULL, json_array(
- NEW.revision, NEW.applied_revision, NEW.provisioning_status, NEW.deleted, NEW.shard_id)); END;
+ NEW.revision, NEW.applied_revision, NEW.provisioning_status, NEW.deleted, NEW.shard_id, NEW.change_id)); END;
 CREATE TRIGGER sim_lb_change AFTER UPDATE ON load_balancer BEGIN SELECT sim_row('lb', NEW.id, json_array(
- OLD.revision, OLD.applied_revision, OLD.provisioning_status, OLD.deleted, OLD.shard_id), json_array(
- NEW.revision, NEW.applied_revision, NEW.provisioning_status, NEW.deleted, NEW.shard_id)); END;
+ OLD.revision, OLD.applied_revision, OLD.provisioning_status, OLD.deleted, OLD.shard_id, OLD.change_id), json_array(
+ NEW.revision, NEW.applied_revision, NEW.provisioning_status, NEW.deleted, NEW.shard_id, NEW.change_id)); END;
 CREATE TRIGGER sim_lb_gone AFTER DELETE ON load_balancer BEGIN SELECT sim_row('lb', OLD.id, json_array(
- OLD.revision, OLD.applied_revision, OLD.provisioning_status, OLD.deleted, OLD.shard_id), NULL); END;
+ OLD.revision, OLD.applied_revision, OLD.provisioning_status, OLD.deleted, OLD.shard_id, OLD.change_id), NULL); END;
 CREATE TRIGGER sim_shard_new AFTER INSERT ON shard BEGIN SELECT sim_row('shard', NEW.id, NULL, json_array(
  NEW.epoch, NEW.acting_agent_id, NEW.project_id, NEW.group_number)); END;
 CREATE TRIGGER sim_shard_change AFTER UPDATE ON shard BEGIN SELECT sim_row('shard', NEW.id, json_array(
@@ -71,10 +75,21 @@ class _Engine:
 
     def begin(self, server: "Server") -> None:
         """A new run: empty tables."""
-        self.server = None
+        self.write({name: [] for name in self._tables} | {"history": [(1, FIRST_HISTORY, 0.0)]})
+        self.server = server
+
+    def read(self) -> Tables:
+        """All there is."""
+        return {name: self.raw.execute(f"SELECT * FROM {name}").fetchall() for name in self._tables}
+
+    def write(self, tables: Tables) -> None:
+        """This and nothing else; nobody is told of rows."""
+        server, self.server = self.server, None
         self.raw.execute("PRAGMA foreign_keys=OFF")
-        for name in self._tables:
+        for name, rows in tables.items():
             self.raw.execute(f"DELETE FROM {name}")
+            for row in rows:
+                self.raw.execute(f"INSERT INTO {name} VALUES ({', '.join('?' * len(row))})", row)
         self.raw.execute("PRAGMA foreign_keys=ON")
         self.server = server
 
@@ -90,6 +105,9 @@ class Server:
         _engine = _engine or _Engine()
         self.connection = _engine.connection
         self.raw = _engine.raw
+        self.losses = 0
+        """How often it lost commits."""
+        self.engine = _engine
         self.effects = effects
         self.watch = watch
         self.offset_seconds = 0.0
@@ -161,6 +179,15 @@ class Server:
         for cell in op.__closure__ or ():
             if isinstance(cell.cell_contents, ReportApplied):
                 self.watch.reported(cell.cell_contents, receipt.stale)
+
+    def copy(self) -> Tables:
+        """What a copy that lags behind has."""
+        return self.engine.read()
+
+    def lose_commits(self, copy: Tables) -> None:
+        """The copy takes its place: every commit since it was made is lost."""
+        self.losses += 1
+        self.engine.write(copy)
 
     def look(self, sql: str, *parameters: Any) -> list[Any]:
         """The harness's own view; no fault strikes it."""

@@ -99,13 +99,19 @@ class Site:
 
     def take_over(self, process: Process, project_id: str, epoch: int, session_id: str) -> None:
         """The guard moves on every device in reach."""
-        self._each(process, project_id, epoch, lambda box: _now(box.group.take_over(project_id, epoch, session_id)))
+
+        def move(box: Box) -> None:
+            _now(box.group.take_over(project_id, epoch, session_id))
+
+        self._each(process, project_id, epoch, session_id, move)
 
     def apply(self, process: Process, batch: PartitionBatch) -> PartitionOutcome:
         """A batch lands."""
         services, refused = self._without_poisoned(batch)
         sent = replace(batch, services=services)
-        done, lagging = self._each(process, batch.project_id, batch.epoch, lambda box: _now(box.group.apply(sent)))
+        done, lagging = self._each(
+            process, batch.project_id, batch.epoch, batch.session_id, lambda box: _now(box.group.apply(sent))
+        )
         outcomes = {one.load_balancer_id: one for outcome in done for one in outcome.outcomes}
         for outcome in done:  # an error of any device counts
             outcomes |= {one.load_balancer_id: one for one in outcome.outcomes if one.error}
@@ -136,7 +142,7 @@ class Site:
         return tuple(kept), refused
 
     def _each(
-        self, process: Process, project_id: str, epoch: int, work: Callable[[Box], T]
+        self, process: Process, project_id: str, epoch: int, session_id: str, work: Callable[[Box], T]
     ) -> tuple[list[T], tuple[str, ...]]:
         if self.effects.fault("device error", self.error):
             raise DeviceUnavailable(self.boxes[0].name, "busy")
@@ -153,7 +159,7 @@ class Site:
             except GuardLost as error:
                 stale = stale or error
             else:
-                self.watch.accepted(box.name, self.number, project_id, epoch, process.identity)
+                self.watch.accepted(box.name, self.number, project_id, epoch, process, session_id)
         if stale is not None:
             raise stale
         if self.effects.fault("device answer lost", self.lose):
@@ -231,6 +237,12 @@ class Site:
         return way
 
     # -- in the end
+
+    def forget(self, project_ids: Iterable[str]) -> None:
+        """What is there of these tenants is judged by nobody."""
+        for box in self.boxes:
+            for project_id in project_ids:
+                box.memory.partitions[project_id].holds.clear()
 
     def old_guards(self, project_id: str, epoch: int) -> Iterable[str]:
         """Devices that do not know the owner yet."""

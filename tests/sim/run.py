@@ -109,6 +109,7 @@ async def life_of(world: World, kind: type[Client]) -> None:
         kind(world, rng.choice(scenario.projects), world.stream(f"client {number}"), f"192.0.2.{number}")
         for number in range(1, scenario.clients + 1)
     ]
+    chaos.clients += clients
     await asyncio.sleep(2.0)
     chaos.noise()
     load = [asyncio.ensure_future(client.run(scenario.writes, until)) for client in clients]

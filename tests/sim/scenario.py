@@ -38,6 +38,10 @@ KINDS = {
     "hand-back forbidden": 1,
     "breaker closed by hand": 1,
 }
+WEIGHTS = KINDS | {"database loses commits": 3}
+LOSS = "database loses commits"
+"""Rare, for it weakens what can be said of the clients' writes."""
+LOSS_SHARE = 0.25
 DRIFT = {"device restored", "device edited by hand"}
 """Nobody is told of these. The look finds what was restored; a guard that was moved by hand, and what was added, only
 the next complete pass."""
@@ -82,6 +86,8 @@ class Scenario:
         """How many tenants a device group may have; the last group has room for all."""
         if len(self.boxes) > 1 and rng.random() < 0.5:
             self.tenant_limits[1] = float(rng.choice((1, 2)))
+        if rng.random() < LOSS_SHARE:
+            self.kinds.append(LOSS)
 
     @property
     def resync_seconds(self) -> float:

@@ -10,6 +10,7 @@ from evenkeel.core.service import ServiceDefinition, definition_of
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.store.loading import load_trees
 from tests.sim.clients import Client, Thing
+from tests.sim.database import FIRST_HISTORY
 from tests.sim.device import Site
 from tests.sim.world import World
 
@@ -76,6 +77,7 @@ async def judge(world: World, clients: Iterable[Client]) -> None:
     stored = _definitions(world)
     for number, site in world.sites.items():
         held = {id_: service for id_, service in stored[number].items() if not service.deleted}
+        site.forget(_unknown(world, number))
         await site.judge(_batches(world, number, stored[number]), held)
         if not site.foreign_untouched(world.scenario.projects):
             world.watch.violation(f"somebody else's objects on the devices of group {number} were touched")
@@ -83,6 +85,8 @@ async def judge(world: World, clients: Iterable[Client]) -> None:
         _judge_client(world, client)
     if dead := world.effects.faults["message set aside"]:
         world.watch.violation(f"{dead} messages were set aside")
+    if not world.server.losses and world.server.look("SELECT id FROM history") != [(FIRST_HISTORY,)]:
+        world.watch.violation("a new history began, and no commit was lost")
     for error in world.loop.errors:
         world.watch.violation(f"asyncio: {error}")
 
@@ -94,9 +98,22 @@ def missing(world: World) -> Iterable[str]:
     """What devices that can be reached do not hold as the store says."""
     for number, stored in _definitions(world).items():
         wanted = {lb: service for lb, service in stored.items() if not service.deleted}
+        world.sites[number].forget(_unknown(world, number))
         for box in world.sites[number].boxes:
             if box.reachable and box.holds() != wanted:
                 yield f"{box.name} holds {sorted(box.holds())}, not {sorted(wanted)}"
+
+
+def _unknown(world: World, number: int) -> list[str]:
+    """Tenants whose shard was lost together with the only process that knew of it: nobody can know of them any more."""
+    if not world.server.losses:
+        return []
+    known = {project for (project,) in world.server.look("SELECT project_id FROM shard WHERE group_number = ?", number)}
+    return [
+        project
+        for (group, project), process in world.watch.writers.items()
+        if group == number and project not in known and process.dead
+    ]
 
 
 def _definitions(world: World) -> dict[int, dict[str, ServiceDefinition]]:

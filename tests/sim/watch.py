@@ -5,18 +5,25 @@
   let go.
 * A shard's epoch only grows, and each epoch belongs to one session of one agent.
 * A device group takes no more tenants than its agents' capacity policy allows.
-* A device accepts no write of an epoch older than one that it accepted, or whose takeover it confirmed, before.
+* A device accepts no write of an epoch older than one that it accepted, or whose takeover it confirmed, before; nor of
+  the same epoch and another session than the last one.
+
+A database that loses commits takes back what it said, and not what devices did: see :meth:`Watch.copy`.
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evenkeel.core.device import Applied, PartitionBatch
 from evenkeel.core.messages import ReportApplied
+from tests.sim.process import Process
 
 MAX_VIOLATIONS = 20
+OF_THE_DATABASE = frozenset(
+    {"load_balancers", "gone", "shards", "pending_since", "_shard_ids", "_sessions", "_owners", "_last_acting"}
+)
 
 
 class LbRow(NamedTuple):
@@ -27,6 +34,7 @@ class LbRow(NamedTuple):
     status: str
     deleted: int
     shard_id: str | None
+    change_id: str
 
 
 class ShardRow(NamedTuple):
@@ -63,8 +71,15 @@ class Watch:
         self._owners: dict[tuple[str, int], tuple[str, str | None]] = {}
         self._last_acting: dict[str, str] = {}
         self._applied: dict[str, set[int]] = {}
-        self._let_go: dict[str, int] = {}
+        self._applied_changes: set[tuple[str, int, str]] = set()
+        self._let_go: set[tuple[str, int, str]] = set()
         self._epochs: dict[tuple[str, str], int] = {}
+        self._guards: dict[tuple[str, str], tuple[int, str]] = {}
+        """Epoch and session of the last write that a device took."""
+        self._ever: defaultdict[tuple[int, str, int], set[str]] = defaultdict(set)
+        """Agents that an epoch of a tenant's shard ever belonged to, in whatever history."""
+        self.writers: dict[tuple[int, str], Any] = {}
+        """The process that wrote last to a tenant's partition."""
         self._pending: list[tuple[str, str, str | None, str | None]] = []
 
     def violation(self, text: str) -> None:
@@ -76,6 +91,14 @@ class Watch:
         self._note("VIOLATION", text)
 
     # -- the database
+
+    def copy(self) -> dict[str, Any]:
+        """What is known of the database as it is now."""
+        return {name: value.copy() for name, value in vars(self).items() if name in OF_THE_DATABASE}
+
+    def lost(self, copy: dict[str, Any]) -> None:
+        """The database is again as it was then."""
+        vars(self).update(copy)
 
     def begin(self) -> None:
         """A transaction begins; what it says counts when it commits."""
@@ -103,7 +126,8 @@ class Watch:
         if new is None:
             self._removed(row_id, old)
             return
-        if old is None or new.revision != old.revision or new.shard_id != old.shard_id:
+        doubted = old is not None and old.status == "ACTIVE" != new.status
+        if old is None or new.revision != old.revision or new.shard_id != old.shard_id or doubted:
             self.pending_since[row_id] = self._now()
         self.load_balancers[row_id] = new
         self.history.append((self._now(), row_id, new.revision, new.applied_revision, new.status))
@@ -119,6 +143,9 @@ class Watch:
             self.violation(f"PENDING_CREATE although it was applied: {where}")
         if new.applied_revision and new.applied_revision not in self._applied.get(row_id, ()):
             self.violation(f"applied revision that no device ever had: {where}")
+        newest = (row_id, new.revision, new.change_id)
+        if new.applied_revision == new.revision and newest not in self._applied_changes:
+            self.violation(f"applied, and no device ever had what this change made: {where}")
         if old is not None:
             self._compare(old, new, where)
         if new.shard_id is not None and (old is None or old.shard_id is None):
@@ -157,7 +184,7 @@ class Watch:
             return
         if not old.deleted:
             self.violation(f"load balancer {row_id} was removed though nobody deleted it: {old}")
-        if old.shard_id is not None and self._let_go.get(row_id, -1) < old.revision:
+        if old.shard_id is not None and (row_id, old.revision, old.change_id) not in self._let_go:
             self.violation(f"load balancer {row_id} was removed before any device let go of it: {old}")
 
     def _shard(self, row_id: str, new: ShardRow | None) -> None:
@@ -175,6 +202,7 @@ class Watch:
         if new.acting is None:
             return
         owner = (new.acting, self._sessions.get(new.acting))
+        self._ever[new.group_number, new.project_id, new.epoch].add(new.acting)
         former = self._owners.setdefault((row_id, new.epoch), owner)
         if former != owner:
             self.violation(f"shard {row_id} at epoch {new.epoch} belongs to {former} and to {owner}")
@@ -187,15 +215,26 @@ class Watch:
         shard = self.shards.get(report.shard_id)
         if not stale and (shard is None or (shard.acting, shard.epoch) != (report.agent_id, report.epoch)):
             self.violation(f"a stale report was taken: epoch {report.epoch} of {report.agent_id}; shard {shard}")
+        session = self._sessions.get(report.agent_id)
+        if not stale and report.session_id != session:
+            self.violation(f"a report of session {report.session_id} was taken; {report.agent_id} is in {session}")
 
     # -- the devices
 
-    def accepted(self, box: str, group_number: int, project_id: str, epoch: int, agent_id: str) -> None:
+    def accepted(
+        self, box: str, group_number: int, project_id: str, epoch: int, process: Process, session_id: str = ""
+    ) -> None:
         """A device accepted a write, or confirmed a takeover."""
-        owner = self._owners.get((self._shard_ids.get((group_number, project_id), ""), epoch))
-        if owner is None or owner[0] != agent_id:
-            self.violation(f"{box} accepted a write of {agent_id} on {project_id}; epoch {epoch} belongs to {owner}")
+        agent_id = process.identity
+        self.writers[group_number, project_id] = process
+        owners = self._ever[group_number, project_id, epoch]
+        if agent_id not in owners:
+            self.violation(f"{box} accepted a write of {agent_id} on {project_id}; epoch {epoch} belongs to {owners}")
         key = (box, project_id)
+        guard = self._guards.get(key, (0, ""))
+        if session_id and guard[0] == epoch and guard[1] != session_id:
+            self.violation(f"{box} accepted a write of {agent_id} in {session_id} at the epoch of {guard}")
+        self._guards[key] = (epoch, session_id)
         newest = self._epochs.get(key, 0)
         if epoch < newest:
             self.violation(f"{box} accepted a write of {agent_id} at epoch {epoch} on {project_id} after {newest}")
@@ -210,15 +249,18 @@ class Watch:
             service = services[outcome.load_balancer_id]
             self._note("applied", batch.project_id, batch.epoch, outcome.load_balancer_id, outcome.revision)
             if service.deleted:
-                self._let_go[service.load_balancer_id] = service.revision
+                self._let_go.add((service.load_balancer_id, service.revision, service.change_id))
             # also of one without a VIP, which the devices hold nothing of
             self._applied.setdefault(service.load_balancer_id, set()).add(service.revision)
+            self._applied_changes.add((service.load_balancer_id, service.revision, service.change_id))
 
     def restored(self, box: str, guards: dict[str, int | None]) -> None:
         """An older backup: its guards count from now on."""
         for project_id in [project for name, project in self._epochs if name == box]:
             self._epochs[box, project_id] = guards.get(project_id) or 0
+            self._guards.pop((box, project_id), None)
 
     def guard_moved(self, box: str, project_id: str, epoch: int) -> None:
         """Somebody moved a guard by hand."""
+        self._guards.pop((box, project_id), None)
         self._epochs[box, project_id] = epoch
