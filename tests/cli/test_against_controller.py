@@ -36,6 +36,9 @@ def test_reads_and_changes_are_understood(evenkeel: Run, endpoint: str) -> None:
     assert evenkeel("environment", "create", "gold", "--device-driver", "noop", endpoint=endpoint).code == 1
     assert evenkeel("environment", "delete", "gold", endpoint=endpoint).code == 0
     assert evenkeel("environment", "show", "gold", endpoint=endpoint).code == 1
+    first = json_of("database", "show")["history_id"]  # type: ignore[index]
+    second = json_of("database", "new-history")["history_id"]  # type: ignore[index]
+    assert second not in ("", first) and json_of("database", "show")["history_id"] == second  # type: ignore[index]
     assert json_of("provider", "capabilities", "demo")["provider"] == "demo"  # type: ignore[index]
     json_of("subnet", "create", "web", "--cidr", "10.1.0.0/24", "--gateway-ip", "10.1.0.1")
     assert [row["allocation_start"] for row in json_of("subnet", "list")] == ["10.1.0.2"]  # type: ignore[attr-defined]

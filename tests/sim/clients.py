@@ -109,7 +109,7 @@ class Client:
         for _ in range(writes):
             if loop.now >= until or self.root.deleted:
                 return
-            await asyncio.sleep(rng.expovariate(1 / 1.5))
+            await asyncio.sleep(rng.expovariate(1 / self.world.scenario.client_pause_seconds))
             if not self.root.created:
                 await self._attempt(self._look_for_root)
             elif self.root.usable:

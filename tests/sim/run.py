@@ -35,6 +35,8 @@ BIGIP = "bigip-"
 """A seed that begins so runs with the BIG-IP driver on emulated devices, which takes longer."""
 POOLS = "pools-"
 """A seed that begins so has tenants of LBaaS v1."""
+LOSSES = "losses-"
+"""A seed that begins so has a database that loses commits, and tenants who write fast."""
 SEEDS_PER_BIGIP = 20
 """So does every one of so many."""
 
@@ -64,6 +66,8 @@ def run_seed(seed: int | str, *, tracing: bool = False) -> Result:
     scenario = Scenario(World.stream_of(str(seed), "scenario"))
     if str(seed).startswith(BIGIP) or (str(seed).isdigit() and int(seed) % SEEDS_PER_BIGIP == 0):
         scenario.driver = "bigip"
+    if str(seed).startswith(LOSSES):
+        scenario.lose_commits()
     world = World(str(seed), scenario, tracing=tracing)
     kind = PoolClient if str(seed).startswith(POOLS) else Client
     return run_world(world, lambda: life_of(world, kind))

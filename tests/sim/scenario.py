@@ -88,6 +88,15 @@ class Scenario:
             self.tenant_limits[1] = float(rng.choice((1, 2)))
         if rng.random() < LOSS_SHARE:
             self.kinds.append(LOSS)
+        self.client_pause_seconds = 1.5
+        self.keepalive_seconds = 1.0
+
+    def lose_commits(self) -> None:
+        """Tenants who write fast, devices that are slow, and a database whose loss is found out late."""
+        self.kinds = [*self.kinds[:2], LOSS] if LOSS not in self.kinds[:2] else self.kinds[:2]
+        self.writes, self.client_pause_seconds = 40, 0.3
+        self.slow_device = max(self.slow_device, 0.3)
+        self.session_ttl_seconds, self.keepalive_seconds = 8.0, 3.0
 
     @property
     def resync_seconds(self) -> float:
@@ -115,7 +124,7 @@ class Scenario:
             group_number=number,
             host=host,
             report_interval_seconds=6.0,
-            keepalive_interval_seconds=1.0,
+            keepalive_interval_seconds=self.keepalive_seconds,
             call_timeout_seconds=2.0,
             status_interval_seconds=4.0,
             resync_interval_seconds=self.resync_seconds,

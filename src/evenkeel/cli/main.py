@@ -12,7 +12,7 @@ from cliff.command import Command
 from cliff.commandmanager import CommandManager
 
 import evenkeel
-from evenkeel.cli import agent_moves, agents, environments, events, placement, providers, status, subnets
+from evenkeel.cli import agent_moves, agents, database, environments, events, placement, providers, status, subnets
 from evenkeel.cli.client import Client, ClientError, Usage
 from evenkeel.cli.login import login_headers
 from evenkeel.cli.progress import WAIT_OPTION
@@ -38,6 +38,8 @@ COMMANDS: dict[str, type[Command]] = {
     "environment set": environments.SetEnvironment,
     "environment resume": environments.ResumeEnvironment,
     "environment delete": environments.DeleteEnvironment,
+    "database show": database.ShowDatabase,
+    "database new-history": database.NewHistory,
     "provider capabilities": providers.Capabilities,
     "subnet list": subnets.ListSubnets,
     "subnet create": subnets.CreateSubnet,

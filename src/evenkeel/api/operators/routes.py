@@ -5,7 +5,7 @@ from msgspec import defstruct, structs
 from evenkeel.api.lists import PAGE_PARAMETERS
 from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
-from evenkeel.api.operators import agents, environments, handlers, requests, views
+from evenkeel.api.operators import agents, database, environments, handlers, requests, views
 from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own
@@ -189,7 +189,25 @@ _ENVIRONMENTS = (
     ),
 )
 
+_DATABASE = wrapped("database", views.DatabaseView)
+
 _OTHERS = (
+    Operation(
+        method="GET",
+        path="/database",
+        handle=database.database,
+        summary="Show which history of the database this is",
+        rule=own("database", "get"),
+        answer=_DATABASE,
+    ),
+    Operation(
+        method="POST",
+        path="/database/new-history",
+        handle=database.new_history,
+        summary="Say that the database was restored or has lost changes: all agents look at everything they serve",
+        rule=own("database", "new_history"),
+        answer=_DATABASE,
+    ),
     Operation(
         method="GET",
         path="/status",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.control import Agent, Environment, Event, GroupReach, Shard
+from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
 from evenkeel.core.model import LoadBalancer, Subnet
 from evenkeel.core.reach import ReachKind
 from evenkeel.core.standing import AgentState, agent_state
@@ -144,6 +144,19 @@ class StatusView(Value):
     """Device groups that are not wholly in reach."""
     problems: list[str]
     """What is wrong, for people; empty when all is well."""
+
+
+class DatabaseView(Value):
+    """Which history of the database this is."""
+
+    history_id: str
+    begun_at: str | None
+    """None: with the database."""
+
+
+def database_view(row: History) -> DatabaseView:
+    """The history of the database."""
+    return DatabaseView(history_id=row.id, begun_at=timestamp_or_none(row.begun_at or None))
 
 
 def environment_view(row: Environment) -> EnvironmentView:

@@ -98,6 +98,8 @@ _OWN = (
     ("environment", "create", _OPERATOR, "Create an environment"),
     ("environment", "update", _OPERATOR, "Change an environment, or close its circuit breaker"),
     ("environment", "delete", _OPERATOR, "Delete an environment"),
+    ("database", "get", _WATCHER, "Show which history of the database this is"),
+    ("database", "new_history", _OPERATOR, "Say that the database was restored or has lost changes"),
     ("subnet", "get", _OPERATOR, "List address pools"),
     ("subnet", "create", _OPERATOR, "Create an address pool"),
     ("subnet", "delete", _OPERATOR, "Delete an address pool"),

@@ -1,0 +1,18 @@
+"""The history of the database over the operators' API."""
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.operators import views
+from evenkeel.api.operators.query import options_of
+
+
+async def database(services: Services, call: Call) -> Answer:
+    """Which history it is."""
+    options_of(call, ())
+    return json_answer({"database": views.database_view(await services.store.history())})
+
+
+async def new_history(services: Services, call: Call) -> Answer:
+    """Another one begins: all agents look at everything."""
+    options_of(call, ())
+    return json_answer({"database": views.database_view(await services.store.new_history())})
