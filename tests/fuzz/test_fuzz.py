@@ -1,0 +1,20 @@
+"""Strangers for some seconds; ``python -m tests.fuzz`` lets them stay for longer."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import patient as patient
+from tests.fuzz.rig import Rig
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(600)]
+
+
+async def test_strangers_cost_honest_clients_and_agents_nothing_but_time(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    try:
+        await rig.start()
+        outcome = await rig.run(seconds=10.0, connections=100, seed=1)
+        assert outcome.asked and not outcome.problems(), outcome
+    finally:
+        await rig.close()
