@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import structlog
 
+from evenkeel.cmd.exhaustion import plainly
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.ports import Bus
 
@@ -53,6 +54,7 @@ def set_up_logs(*, debug: bool, name: str) -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            plainly,
             structlog.processors.format_exc_info,
             renderer,
         ],

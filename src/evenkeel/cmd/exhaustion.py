@@ -1,0 +1,31 @@
+"""Tells "out of file descriptors" plainly, whichever loop stumbles over it: it is no bug, and a traceback of whatever
+was to be opened next leads nobody to the reason."""
+
+import errno
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+OUT_OF_FILES = "out of file descriptors"
+_CHAIN_MAX = 20
+
+
+def is_out_of_files(error: BaseException | None) -> bool:
+    """Is that why, as far as the error and its causes tell?"""
+    for _ in range(_CHAIN_MAX):
+        if error is None:
+            return False
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def plainly(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor, before the one that writes tracebacks."""
+    given = event.get("exc_info")
+    error = given if isinstance(given, BaseException) else sys.exc_info()[1] if given else None
+    if is_out_of_files(error):
+        del event["exc_info"]
+        event["during"], event["event"] = event["event"], OUT_OF_FILES
+    return event
