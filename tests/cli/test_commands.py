@@ -172,6 +172,21 @@ def test_a_subnet_is_deleted_by_name(stub: Stub, evenkeel: Run) -> None:
     assert evenkeel("subnet", "delete", "other").code == 1
 
 
+HOSTILE = "lb\x1b[2J\r\u202e\n"
+"""A name that would clear an operator's terminal."""
+
+
+def test_names_give_an_operators_terminal_no_orders(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/subnets", {"subnets": [{"id": "n1", "name": HOSTILE, "cidr": "10.0.0.0/24"}]})
+    stub.on("GET", "/events?limit=5&newest=true", {"events": [EVENT | {"text": HOSTILE}]})
+    for words in (("subnet", "list"), ("events", "--limit", "5")):
+        out = evenkeel(*words).out
+        assert r"lb\x1b[2J\r\u202e\n" in out
+        assert all(character.isprintable() or character == "\n" for character in out)
+    (row,) = json.loads(evenkeel("subnet", "list", "-f", "json").out)
+    assert HOSTILE in row.values()
+
+
 def test_events_are_the_newest(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/events?limit=5&newest=true", {"events": [EVENT]})
     assert "host-2 took over" in evenkeel("events", "--limit", "5").out

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenkeel.cli.base import Lists
 from evenkeel.cli.client import API, Client, Unreachable
-from evenkeel.cli.columns import listed
+from evenkeel.cli.columns import escaped, listed
 
 LIST_COLUMNS = ("id", "at", "kind", "text", "environment", "agent_id", "load_balancer_id")
 MAX_EVENTS = 1000
@@ -75,4 +75,4 @@ def follow(client: Client, limit: int, warn: Any) -> Iterator[dict[str, Any]]:
 def line_of(event: dict[str, Any]) -> str:
     """One event as a line."""
     about = [f"{key}={event[key]}" for key in ("agent_id", "load_balancer_id") if event[key]]
-    return "  ".join([event["at"], event["kind"], event["text"], *about])
+    return escaped("  ".join([event["at"], event["kind"], event["text"], *about]))

@@ -3,11 +3,13 @@
 import asyncio
 import gc
 import logging
+import re
 import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
+from typing import Any
 
 import structlog
 
@@ -19,6 +21,9 @@ log = structlog.get_logger(__name__)
 
 NEIGHBOUR_RETRY_SECONDS = 1.0
 """Between two tries to reach a neighbour at start."""
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal or a reader of logs takes for an order. Line feeds are for the renderer, which knows exceptions."""
 
 
 class SystemClock:
@@ -56,10 +61,19 @@ def set_up_logs(*, debug: bool, name: str) -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             plainly,
             structlog.processors.format_exc_info,
+            escape_controls,
             renderer,
         ],
     )
     structlog.contextvars.bind_contextvars(process=name)
+
+
+def escape_controls(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Texts of others (tenants' values in reasons, devices' words) give terminals and readers of logs no orders."""
+    for key, value in event.items():
+        if isinstance(value, str) and _CONTROL.search(value):
+            event[key] = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+    return event
 
 
 def tune_collector() -> None:
