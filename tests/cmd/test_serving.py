@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from evenkeel.api import bodies
 from evenkeel.api.protocol import HttpLimits
 from evenkeel.cmd.serving import Server
 from tests.cmd.apiserver import load, serving
@@ -167,6 +168,17 @@ async def test_a_small_body_that_nobody_asked_for_keeps_the_connection(world: Wo
         await client.send(b"a" * 5000)
     await client.send(GET + b"\r\n")
     assert (await client.answer())[0] == 200
+
+
+async def test_a_body_that_stops_half_way_is_not_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "PIECE_TIMEOUT_SECONDS", 0.3)
+    world.limit(unread_seconds=0.3)
+    client = await world.connect()
+    head = b"POST /v2/lbaas/loadbalancers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    await client.send(head + b'Content-Length: 100\r\n\r\n{"load')
+    status, body = await client.answer()
+    assert status == 408 and b"a piece of it within 0.3" in body
+    assert await client.ended() == b""
 
 
 async def test_pipelined_requests_have_a_bound(world: World) -> None:

@@ -17,6 +17,8 @@ from evenkeel.core.values import Value
 T = TypeVar("T")
 
 BODY_TIMEOUT_SECONDS = 60.0
+PIECE_TIMEOUT_SECONDS = 10.0
+"""From one piece of a body to the next."""
 
 
 class Request(Value):
@@ -89,14 +91,19 @@ async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> byt
         async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
             return await _read(receive, limit_bytes)
     except TimeoutError as error:
-        raise Refusal(408, f"The request body did not arrive within {BODY_TIMEOUT_SECONDS:g} seconds.") from error
+        raise Refusal(
+            408,
+            f"The request body did not arrive within {BODY_TIMEOUT_SECONDS:g} seconds, or a piece of it within "
+            f"{PIECE_TIMEOUT_SECONDS:g}.",
+        ) from error
 
 
 async def _read(receive: Receive, limit_bytes: int) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:
-        message: Any = await receive()
+        async with asyncio.timeout(PIECE_TIMEOUT_SECONDS):
+            message: Any = await receive()
         part: bytes = message.get("body", b"")
         size += len(part)
         if size > limit_bytes:
