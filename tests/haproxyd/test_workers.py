@@ -15,6 +15,7 @@ import pytest
 
 from evenkeel.haproxyd import wire, workers
 from evenkeel.haproxyd.ports import PartitionFailed
+from evenkeel.haproxyd.process import LOG_BLOCKS_MAX
 from evenkeel.haproxyd.settings import DaemonSettings
 from evenkeel.haproxyd.storage import PartitionStorage
 from evenkeel.haproxyd.workers import PartitionUser, WorkerUser, WorkerUsers, privileges_of, why_not
@@ -59,6 +60,8 @@ class Seen(msgspec.Struct, frozen=True):
     root: str
     memory_max: str
     core_max: str
+    file_max: str
+    ignores_file_max: bool
 
 
 def seen(pid: int) -> Seen:
@@ -73,6 +76,8 @@ def seen(pid: int) -> Seen:
         root=str((place / "root").readlink()),
         memory_max=_limit(limits, "Max address space"),
         core_max=_limit(limits, "Max core file size"),
+        file_max=_limit(limits, "Max file size"),
+        ignores_file_max=bool(int(status["SigIgn"], 16) >> (signal.SIGXFSZ - 1) & 1),
     )
 
 
@@ -113,6 +118,7 @@ async def test_each_tenants_workers_are_a_user_of_their_own_shut_into_an_empty_f
             assert (each.groups, each.capabilities) == ("", 0)
             assert each.root == str(site.settings.jail_dir)
             assert (each.memory_max, each.core_max) == (str(300 * 1024 * 1024), "0")
+            assert (each.file_max, each.ignores_file_max) == (str(LOG_BLOCKS_MAX * 512), True)
         master = seen(site.partitions.get("one").master_pid)
         assert (master.uid, master.root) == (0, "/")
 

@@ -34,7 +34,11 @@ LOG_TAIL_BYTES = 64 * 1024
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
 """Nothing of the daemon's own: configuration may expand variables."""
 
-_START = 'umask 077; ulimit -c 0; log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
+LOG_BLOCKS_MAX = 131_072
+"""Of 512 bytes: how far HAProxy's log may grow before it is begun anew, should a worker write nothing else. It is not
+ended for it."""
+_START = f"""umask 077; ulimit -c 0; trap '' XFSZ; ulimit -f {LOG_BLOCKS_MAX}
+log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!"""
 
 
 class HaproxyProcess:
