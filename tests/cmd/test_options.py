@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import structlog
 
-from evenkeel.cmd import identity_options, options, quota_options
+from evenkeel.cmd import identity_options, limit_options, options, quota_options
 from evenkeel.cmd.agent import agent_settings, driver_options
-from evenkeel.cmd.controller import parse_environment
+from evenkeel.cmd.controller import open_controller_bus, parse_environment
 from evenkeel.core.capacity import parse_policy
+from evenkeel.core.limits import LoadBalancerLimits
 from evenkeel.core.quota import TITLES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -38,6 +40,45 @@ def test_the_agent_id_is_the_same_after_every_restart(tmp_path: Path) -> None:
     assert agent_settings(conf).agent_id == agent_settings(conf).agent_id
     other = load(tmp_path, "[DEFAULT]\nhost = host-2\nenvironment_prefix = demo\n")
     assert agent_settings(conf).agent_id != agent_settings(other).agent_id
+
+
+def test_an_agent_with_a_user_of_its_own_is_called_as_its_place(tmp_path: Path) -> None:
+    place = "[DEFAULT]\nhost = host-1\nenvironment_prefix = demo\nrabbit_agents_authenticated = true\n"
+    derived = agent_settings(load(tmp_path, place)).agent_id
+    assert agent_settings(load(tmp_path, f"{place}agent_id = {derived}\n")).agent_id == derived
+    with pytest.raises(ValueError, match=f"agent_id: with rabbit_agents_authenticated it is {derived}"):
+        agent_settings(load(tmp_path, f"{place}agent_id = mine\n"))
+
+
+@pytest.mark.parametrize(
+    ("url", "authenticated", "warned"),
+    [
+        ("amqp://u:s3cret@h/", "true", False),
+        ("amqp://u:s3cret@h/", "false", True),
+        ("embedded:///x/bus.db", "false", False),
+    ],
+)
+def test_a_controller_warns_of_agents_that_nobody_vouches_for(
+    tmp_path: Path, url: str, authenticated: str, warned: bool
+) -> None:
+    text = f"[DEFAULT]\ntransport_url = {url}\nrabbit_agents_authenticated = {authenticated}\n"
+    with structlog.testing.capture_logs() as lines:
+        open_controller_bus(load(tmp_path, text))
+    assert bool([line for line in lines if "agents are not authenticated" in line["event"]]) == warned
+    assert "s3cret" not in str(lines)
+
+
+def test_users_of_agents_need_rabbitmq(tmp_path: Path) -> None:
+    text = "[DEFAULT]\ntransport_url = embedded:///x/bus.db\nrabbit_agents_authenticated = true\n"
+    with pytest.raises(ValueError, match="rabbit_agents_authenticated: needs RabbitMQ"):
+        open_controller_bus(load(tmp_path, text))
+
+
+def test_limits_of_a_load_balancer_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "controller.ini"
+    file.write_text("[limits]\nmembers_per_load_balancer = 7\n")
+    conf = options.load("controller", ["--config-file", str(file)], groups={"limits": limit_options.LIMITS})
+    assert limit_options.load_balancer_limits(conf) == LoadBalancerLimits(member=7)
 
 
 def test_the_password_may_come_from_a_file(tmp_path: Path) -> None:
