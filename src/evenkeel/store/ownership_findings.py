@@ -15,7 +15,7 @@ from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store import schema
 from evenkeel.store.among import among
 from evenkeel.store.events import EventRow, event_row, record_events
-from evenkeel.store.ownership_observed import observed_group
+from evenkeel.store.ownership_observed import locked_group, observed_group
 from evenkeel.store.ownership_reach import set_operating
 from evenkeel.store.ownership_sql import batches, live, shard_title
 from evenkeel.store.part import Part
@@ -79,7 +79,7 @@ def _expected(connection: Connection, report: ReportStatus, limit: int) -> Repor
 
 
 def _note_findings(connection: Connection, report: ReportStatus) -> tuple[LookAgain, ...]:
-    group = observed_group(connection, report)
+    group = locked_group(connection, report)
     if group is None:
         return ()
     looks: list[LookAgain] = []

@@ -6,7 +6,7 @@ Whatever is not of that group is passed over, and so is what has gone since it w
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, Update, bindparam, exists, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, Update, bindparam, exists, or_, select, update
 
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
@@ -40,7 +40,7 @@ class ObservedPart(Part):
 
 
 def _record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
-    group = observed_group(connection, report)
+    group = locked_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
     for kind, statement in _SET_STATUS.items():
@@ -54,17 +54,22 @@ def _record_observed(connection: Connection, report: ReportStatus) -> ReportRece
 
 def observed_group(connection: Connection, report: ReportStatus) -> Any:
     """Environment and number of the group that the sender observes; None if it does not, or not any more."""
-    return connection.execute(
-        select(_shard.c.environment, _shard.c.group_number)
-        .where(
-            _shard.c.id == report.shard_id,
-            _shard.c.project_id == COMMON_PROJECT,
-            _shard.c.acting_agent_id == report.agent_id,
-            _shard.c.epoch == report.epoch,
-            reports(report.agent_id, report.session_id),
-        )
-        .with_for_update(read=True)
-    ).first()
+    return connection.execute(_observed_by(report)).first()
+
+
+def locked_group(connection: Connection, report: ReportStatus) -> Any:
+    """As :func:`observed_group`; it stays so until the end of the transaction, which writes."""
+    return connection.execute(_observed_by(report).with_for_update(read=True)).first()
+
+
+def _observed_by(report: ReportStatus) -> Select[Any]:
+    return select(_shard.c.environment, _shard.c.group_number).where(
+        _shard.c.id == report.shard_id,
+        _shard.c.project_id == COMMON_PROJECT,
+        _shard.c.acting_agent_id == report.agent_id,
+        _shard.c.epoch == report.epoch,
+        reports(report.agent_id, report.session_id),
+    )
 
 
 def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
