@@ -7,6 +7,7 @@ byte now and then, reads or does not, and begins again. Prints how many connecti
 import argparse
 import asyncio
 import contextlib
+import logging
 import random
 import ssl
 from collections import Counter
@@ -112,6 +113,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
+    logging.disable(logging.WARNING)  # asyncio's, of connections that were cut
     targets = [Target(given.http, tls=False), Target(given.https, tls=True)]
     counts = asyncio.run(run(targets, connections=given.connections, seconds=given.seconds, seed=given.seed))
     print(" ".join(f"{name}={count}" for name, count in sorted(counts.items())), flush=True)

@@ -77,7 +77,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._peer = peer_of(transport)
         self._writing = Writing(transport, self.limits.write_seconds, self._is_stalled)
-        self.connection.close = transport.abort
+        self.connection.close = self._abort
         self._expect_header()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -137,12 +137,21 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.cycle is not None and not self.cycle.response_complete:
-            self.transport.abort()
+            self._abort()
             return
         body = fault(status, text).body or b""
         head = (b"content-type: application/json", b"content-length: %d" % len(body), b"connection: close", b"", body)
         self.transport.write(STATUS_LINE[status] + b"\r\n".join(head))
         self.transport.close()
+
+    def _abort(self) -> None:
+        """Close at once. Answers under way are told, or they would be written to what is closed."""
+        for cycle in (self.cycle, *(waiting for waiting, _ in self.pipeline)):
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
+        self.transport.abort()
 
     def _header_too_large(self) -> str:
         return f"The request's header is larger than the limit of {self.limits.header_bytes_max} bytes."
@@ -224,6 +233,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _is_stalled(self) -> None:
         self.tally.add("the client does not take its answer", self.connection.address)
+        self._abort()
 
 
 def peer_of(transport: asyncio.BaseTransport) -> Peer:

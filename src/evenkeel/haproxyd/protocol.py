@@ -95,6 +95,10 @@ class BoundedHandler(web.RequestHandler):
         elif self._header_timer is None and self._current_request is None and not self._messages:
             self._expect_header()
 
+    def eof_received(self) -> None:
+        """The client has gone, or will send no more: what it has sent before and nobody looked at is left."""
+        self.close()
+
     def pause_writing(self) -> None:
         """The client does not take as much as there is."""
         super().pause_writing()
