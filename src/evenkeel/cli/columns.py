@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """What a terminal takes for an order: tenants choose names, and operators look at them."""
 
 
-class Escaped(FormattableColumn[str]):
+class Escaped(FormattableColumn):  # type: ignore[type-arg]
     """A text that tables show with escapes; formats for programs have it as it is."""
 
     def human_readable(self) -> str:

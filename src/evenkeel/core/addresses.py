@@ -31,10 +31,12 @@ _RESERVED4 = IPv4Network("240.0.0.0/4")
 
 class AddressRules(Value):
     """``allow_loopback``: for demonstrations and tests, whose servers are on the device's own host.
-    ``denied_networks``: where members and monitors may not be besides."""
+    ``denied_networks``: where members and monitors may not be besides. ``own_addresses``: the device's, as far as they
+    are known; no VIPs either."""
 
     allow_loopback: bool = False
     denied_networks: tuple[Network, ...] = ()
+    own_addresses: frozenset[Address] = frozenset()
 
     def member_problem(self, text: str) -> str:
         """Why no device may connect to that address; empty if it may."""
@@ -115,6 +117,8 @@ def _vip_problem(rules: AddressRules, text: str) -> str:
         return "it is an IPv4 address in IPv6's form; write the IPv4 address"
     if kind := _kind(address):
         return "" if rules.allow_loopback and address.is_loopback else f"it is {kind}"
+    if rules.own_addresses & {address, *_embedded(address)}:
+        return "it is the device's own"
     for inner in _embedded(address):
         if kind := _kind(inner):
             return f"it holds {inner}, which is {kind}"

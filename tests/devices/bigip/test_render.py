@@ -270,5 +270,9 @@ def test_the_rules_are_options_of_the_driver() -> None:
     assert parsed() == AddressRules()
     made = parsed(allow_loopback_addresses="true", denied_member_networks="10.0.0.0/8, fd00::/8")
     assert made.allow_loopback and made.member_problem("10.1.1.1") and made.member_problem("fd00::1")
+    own = parsed(icontrol_hostname="[2001:db8::9]:8443")
+    assert own.member_problem("2001:DB8::9") == own.vip_problem("2001:db8::9") == "it is the device's own"
+    assert parsed(icontrol_hostname="192.0.2.9").member_problem("192.0.2.9") and not own.member_problem("192.0.2.9")
+    assert parsed(icontrol_hostname="127.0.0.1:8443").own_addresses == frozenset()
     with pytest.raises(ValueError, match=r"denied_member_networks: '10\.0\.0\.1/8'"):
         parsed(denied_member_networks="10.0.0.1/8")

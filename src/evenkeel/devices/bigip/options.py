@@ -1,8 +1,8 @@
 """The driver's settings: text in, checked values out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from evenkeel.core.addresses import STRICT, AddressRules, parsed_networks
+from evenkeel.core.addresses import STRICT, Address, AddressRules, parsed_address, parsed_networks
 from evenkeel.core.statuses import HaType
 from evenkeel.core.values import Value
 from evenkeel.devices.settings import choice, filled, known, number
@@ -65,8 +65,9 @@ def parse_options(options: Mapping[str, str], *, environment: str, group_number:
     """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
     known(options, OPTIONS)
     ha_type = choice(options, "f5_ha_type", HaType.PAIR.value, tuple(HaType))
+    hosts = _hosts(options.get("icontrol_hostname", ""), HaType(ha_type))
     return BigIpOptions(
-        hosts=_hosts(options.get("icontrol_hostname", ""), HaType(ha_type)),
+        hosts=hosts,
         username=filled(options, "icontrol_username"),
         password=filled(options, "icontrol_password"),
         environment=environment,
@@ -82,18 +83,29 @@ def parse_options(options: Mapping[str, str], *, environment: str, group_number:
         retry_seconds=number(options, "retry_time", 5.0, float, 0, 600),
         full_read_interval_seconds=number(options, "full_read_interval", 300.0, float, 0, 86_400),
         save_delay_seconds=number(options, "save_delay", 30.0, float, 0, 86_400),
-        addresses=_addresses(options),
+        addresses=_addresses(options, hosts),
         commands_max=number(options, "commands_max", 200, int, 10, 10_000),
     )
 
 
-def _addresses(options: Mapping[str, str]) -> AddressRules:
+def _addresses(options: Mapping[str, str], hosts: Iterable[str]) -> AddressRules:
     allowed = choice(options, "allow_loopback_addresses", "false", ("true", "false")) == "true"
     texts = [text for text in options.get("denied_member_networks", "").split(",") if text.strip()]
     try:
-        return AddressRules(allow_loopback=allowed, denied_networks=parsed_networks(texts))
+        denied = parsed_networks(texts)
     except ValueError as error:
         raise ValueError(f"denied_member_networks: {error}") from None
+    own = frozenset(address for address in map(_management, hosts) if address is not None)
+    return AddressRules(allow_loopback=allowed, denied_networks=denied, own_addresses=own)
+
+
+def _management(host: str) -> Address | None:
+    """The management address of a device; None: it goes by a name, or is on loopback, as stand-ins are."""
+    try:
+        address = parsed_address(host.rpartition(":")[0].strip("[]"))
+    except ValueError:
+        return None
+    return None if address.is_loopback else address
 
 
 def _hosts(text: str, ha_type: HaType) -> tuple[str, ...]:
