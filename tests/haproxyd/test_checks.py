@@ -105,3 +105,48 @@ def test_no_line_sends_a_connection_elsewhere(line: str) -> None:
 def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
     backend = wire.Backend(name="b", lines=("http-request deny if { path -m beg /set-dst transparent }",))
     assert problem_of(balancer(backends=(backend,)), SETTINGS) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "http-request return status 200 content-type text/plain file /etc/evenkeel/haproxyd/credentials",
+        "http-request return status 200 content-type text/plain lf-file ../../../guard.json",
+        'http-request return status 200 content-type text/plain "fi"le credentials',
+        "http-request deny deny_status 403 errorfile /etc/passwd",
+        "http-error status 503 content-type text/plain file /etc/passwd",
+        "http-after-response set-header x %[src,map(/etc/passwd)]",
+        "http-request set-header x %[src,map_str_int( /etc/passwd,0)]",
+        "acl a src -f /etc/passwd",
+        "acl a src -M -f ../x",
+        "acl a src -f file@/etc/passwd -- b",
+        "tcp-request connection reject if { src -f /etc/passwd }",
+        "stick on src,map(/etc/passwd)",
+    ],
+)
+def test_no_line_reads_a_file_that_is_not_the_load_balancers(line: str) -> None:
+    backend = wire.Backend(name="b", lines=(line,))
+    assert "files of the load balancer alone" in problem_of(balancer(backends=(backend,)), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tcp-request connection reject unless { src -f listener-1:cidrs }",
+        "acl a path -m beg -- -f",
+        "acl a path -m str -- '-f /etc/passwd file'",
+        "http-request redirect location http://a.test/file/-f code 302",
+        "http-request set-header x %[src,map(names)]",
+    ],
+)
+def test_files_of_its_own_and_texts_that_look_like_files_are_taken(line: str) -> None:
+    backend = wire.Backend(name="b", lines=(line,))
+    assert problem_of(balancer(backends=(backend,)), SETTINGS) == ""
+
+
+@pytest.mark.parametrize("arguments", [("ssl", "crt", "/etc/x.pem"), ("ssl", "crt", "a/../../x"), ("ssl crt ${X}/y",)])
+def test_no_argument_names_a_file_elsewhere(arguments: tuple[str, ...]) -> None:
+    bound = wire.Frontend(name="f", binds=(wire.Bind(address="192.0.2.1", port=1),), bind_arguments=arguments)
+    server = wire.Server(name="s", address="192.0.2.1", port=80, arguments=arguments)
+    assert "arguments" in problem_of(balancer(frontends=(bound,)), SETTINGS)
+    assert "arguments" in problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)

@@ -13,6 +13,8 @@ from evenkeel.core.addresses import ALLOWED_WORDS
 from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.destinations import destinations, words_of
+from evenkeel.haproxyd.filewords import UNQUOTED as _UNQUOTED
+from evenkeel.haproxyd.filewords import file_read_by
 from evenkeel.haproxyd.peerkeys import certificate_problem
 from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -56,8 +58,8 @@ KEYWORDS = {
 }  # fmt: skip
 """First words of lines. What opens another section, listens, names servers or runs programs is not among them."""
 
-_UNQUOTED = re.compile(r"[\"'\\]|\$\{[^}]*\}?|\$\w*")
-"""What HAProxy takes out of words: quotes, escapes, variables."""
+_OUTSIDE = re.compile(r"^[/~.]|\.\./|@")
+"""A path, or one of HAProxy's prefixes of them, in an argument that may name a file."""
 _SPLIT = re.compile(r"[\s()]+")
 _SET = frozenset(("attach-srv", "do-resolve", "set-dst", "set-dst-port"))
 _ELSEWHERE = {
@@ -175,6 +177,8 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings) -> Ite
     if frontend.maxconn is not None and not 1 <= frontend.maxconn <= MAXCONN_MAX:
         yield f"{what}: maxconn is {frontend.maxconn}; 1 to {MAXCONN_MAX} is allowed"
     yield from _text_problems(f"{what}: bind_arguments", frontend.bind_arguments, settings)
+    words = tuple(word for text in frontend.bind_arguments for word in text.split())
+    yield from _argument_problems(f"{what}: bind_arguments", words)
     yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings)
 
 
@@ -189,7 +193,10 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings) -> Iterat
         if not 0 <= server.weight <= WEIGHT_MAX:
             yield f"{where}: weight is {server.weight}; 0 to {WEIGHT_MAX} is allowed"
         yield from _text_problems(f"{where}: arguments", server.arguments, settings)
-        yield from _argument_problems(f"{where}: arguments", server)
+        yield from _argument_problems(f"{where}: arguments", words_of(server))
+        for word in words_of(server):
+            if word in _HIDDEN:
+                yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr say where it is"
 
 
 def _line_problems(
@@ -204,6 +211,8 @@ def _line_problems(
             yield f"{what}: a line begins with {line.split(' ')[0][:60]!r}; allowed: {', '.join(sorted(keywords))}"
         elif elsewhere := _elsewhere(line):
             yield f"{what}: a line has {elsewhere!r}; servers alone say where a connection goes to"
+        elif file := file_read_by(line):
+            yield f"{what}: a line reads {file[:60]!r}; files of the load balancer alone, by their names, are allowed"
 
 
 def _elsewhere(line: str) -> str:
@@ -212,13 +221,13 @@ def _elsewhere(line: str) -> str:
     return min(_ELSEWHERE.get(words[0], frozenset()) & set(words[1:]), default="")
 
 
-def _argument_problems(what: str, server: wire.Server) -> Iterator[str]:
-    """Addresses stand where they can be seen; quotes, which could hide a word, have no use here."""
-    for word in words_of(server):
+def _argument_problems(what: str, words: tuple[str, ...]) -> Iterator[str]:
+    """Addresses and files stand where they can be seen; quotes, which could hide a word, have no use here."""
+    for word in words:
         if _UNQUOTED.search(word):
             yield f"{what}: {word[:60]!r} has quotes, a backslash or a variable; none is allowed"
-        if word in _HIDDEN:
-            yield f"{what}: {word!r} is not allowed; address, ping_address and addr alone say where a server is"
+        if _OUTSIDE.search(word):
+            yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
 
 
 def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) -> Iterator[str]:
