@@ -19,13 +19,11 @@ WITHIN_SECONDS = 14.0
 
 async def aftermath(world: World) -> None:
     """What the kinds of faults of the run ask for."""
-    if world.scenario.driver != Site.driver:
-        return
     kinds = world.scenario.kinds
     if "device restored" in kinds:
         for lost in (all_of_a_group, one_of_a_pair):
             await _lose(world, lost)
-    if "device reboot" in kinds:
+    if "device reboot" in kinds and world.scenario.driver == Site.driver:
         await _go_out_of_reach(world)
 
 
@@ -44,9 +42,16 @@ async def _lose(world: World, which: Callable[[Site], list[Any]]) -> None:
     if not any(box.holds() for _, box in boxes):
         return
     world.note("wiped", *(box.name for _, box in boxes))
+    held = {box.name: box.holds() for _, box in boxes}
     for site, box in boxes:
         site.wipe(box)
-    await _must("put back what devices lost", world, lambda: [*missing(world), *unrest(world)])
+
+    def gone() -> Iterable[str]:
+        if world.scenario.driver == Site.driver:
+            return missing(world)
+        return [f"{box.name} holds other objects than before" for _, box in boxes if box.holds() != held[box.name]]
+
+    await _must("put back what devices lost", world, lambda: [*gone(), *unrest(world)])
 
 
 async def _go_out_of_reach(world: World) -> None:

@@ -71,6 +71,15 @@ class BigBox:
             self._site.load(self, self.device.saved)
         self.device.reachable = up
 
+    def holds(self) -> set[str]:
+        """Every object of ours on it but guards, by type and path."""
+        return {
+            f"{key.type} {key.parent} {key.path}"
+            for key, item in self.device.engine.store.snapshot().objects.items()
+            if str(item.props.get("description")).startswith("evenkeel:") and key.type.startswith("ltm/")
+            if key.type != DATA_GROUP
+        }
+
     def take_backup(self) -> None:
         self.backup = self.device.engine.store.snapshot()
 
@@ -252,8 +261,17 @@ class BigIpSite:
 
     def restore(self, box: BigBox) -> None:
         """An older backup comes back, guards and all; or the device is replaced by an empty one."""
+        if self.rng.random() < 0.3:
+            self.wipe(box)
+            return
         box.device.forget_sessions()
-        box.device.saved = box.device.factory if self.rng.random() < 0.3 else box.backup
+        box.device.saved = box.backup
+        self.load(box, box.device.saved)
+
+    def wipe(self, box: BigBox) -> None:
+        """It is replaced by an empty one."""
+        box.device.forget_sessions()
+        box.device.saved = box.device.factory
         self.load(box, box.device.saved)
 
     def edit_by_hand(self, box: BigBox, new_id: str) -> str:
