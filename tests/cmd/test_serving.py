@@ -181,13 +181,15 @@ async def test_a_body_that_stops_half_way_is_not_waited_for(world: World, monkey
     assert await client.ended() == b""
 
 
-async def test_pipelined_requests_have_a_bound(world: World) -> None:
+async def test_pipelined_requests_have_a_bound(world: World, caplog: pytest.LogCaptureFixture) -> None:
     client = await world.connect()
     with capture_logs() as logs:
         await client.send((GET + b"\r\n") * 5000)
         assert (await client.ended()).count(b"HTTP/1.1 200") < 100
         await eventually(lambda: bool(logs))
     assert "wait for the answer to the one before" in logs[0]["reason"]
+    await eventually(lambda: not world.server.server_state.tasks)
+    assert not caplog.records  # no traceback of an answer to a connection that is closed
 
 
 async def test_a_client_that_does_not_read_is_left(world: World) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from evenkeel.api.answers import fault
 from evenkeel.api.identity.caller import PEER, Peer
@@ -61,6 +61,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """A request's header has begun, and not ended."""
     _in_body = False
     """The header has ended, the body has not."""
+    _running: RequestResponseCycle | None = None
+    """What is being answered: of pipelined requests the oldest."""
     _refusal: tuple[int, str] | None = None
     _header_bytes = 0
     _fed_bytes = 0
@@ -83,6 +85,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self.connection.release()
+        self._end_answers()
         self._unset_keepalive_if_required()
         self._writing.stop()
         self._stop(self._header_timer, self._unread_timer)
@@ -145,13 +148,21 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _abort(self) -> None:
-        """Close at once. Answers under way are told, or they would be written to what is closed."""
-        for cycle in (self.cycle, *(waiting for waiting, _ in self.pipeline)):
+        """Close at once."""
+        self._end_answers()
+        self.transport.abort()
+
+    def _end_answers(self) -> None:
+        """They would be written to what is closed. uvicorn ends the one to the newest request only."""
+        for cycle in (self._running, self.cycle):
             if cycle is not None:
                 cycle.disconnected = True
                 cycle.message_event.set()
         self.pipeline.clear()
-        self.transport.abort()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _header_too_large(self) -> str:
         return f"The request's header is larger than the limit of {self.limits.header_bytes_max} bytes."
