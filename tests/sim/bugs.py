@@ -505,7 +505,7 @@ BUGS: dict[str, Bug] = {
     "sweep missing": Bug("nothing overdue is marked", _sweep_missing, 1),
     "revision compare inverted": Bug("an old revision confirms the newest", _revision_compare_inverted, 2),
     "applied before device": Bug("the report goes out before the write", _applied_before_device, 1),
-    "refusals dropped": Bug("what the device refused is not tried again", _refusals_dropped, 5),
+    "refusals dropped": Bug("what the device refused is not tried again", _refusals_dropped, 19),
     "acknowledged before commit": Bug("the API answers before the commit", _acknowledged_before_commit, 1),
     "another's row overwritten": Bug("a write changes what it was not asked to", _last_change_wins_by_accident, 1),
     "deleted without device": Bug("a delete removes the row at once", _deleted_without_device, 3),

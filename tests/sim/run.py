@@ -23,7 +23,7 @@ from tests.sim.clients import Client
 from tests.sim.loop import PROCESS, Stuck
 from tests.sim.pool_clients import PoolClient
 from tests.sim.scenario import Scenario
-from tests.sim.verdict import judge, unrest
+from tests.sim.verdict import false_alarms, judge, unrest
 from tests.sim.watchdog import Watchdog
 from tests.sim.world import World
 
@@ -126,6 +126,8 @@ async def life_of(world: World, kind: type[Client]) -> None:
     chaos.end()
     await asyncio.gather(*load)
     await come_to_rest(world, chaos)
+    for what in false_alarms(world):
+        world.watch.violation(what)
     if not world.watch.violations:
         await aftermath(world)
     watchdog.cancel()

@@ -12,6 +12,7 @@ from evenkeel.store.loading import load_trees
 from tests.sim.clients import Client, Thing
 from tests.sim.database import FIRST_HISTORY
 from tests.sim.device import Site
+from tests.sim.scenario import DRIFT
 from tests.sim.world import World
 
 TABLES = {
@@ -43,6 +44,9 @@ NOT_SHOWN_AS_SERVED = """SELECT id, operating_status, operating_reason FROM load
     WHERE (operating_status != 'ONLINE' OR operating_reason != '') AND NOT deleted AND vip_network_id != ''"""
 
 OUT_OF_REACH = "SELECT number, reach, away_devices FROM device_group WHERE reach != 'reached' OR away_devices != '[]'"
+
+LOSSES = DRIFT | {"database loses commits"}
+"""Kinds of faults after which devices may not hold what is expected."""
 
 AWAY = "SELECT id, project_id, epoch FROM shard WHERE acting_agent_id != home_agent_id"
 """Shards that are to go home, where they may move at all."""
@@ -89,6 +93,17 @@ async def judge(world: World, clients: Iterable[Client]) -> None:
         world.watch.violation("a new history began, and no commit was lost")
     for error in world.loop.errors:
         world.watch.violation(f"asyncio: {error}")
+
+
+# -- alarms
+
+
+def false_alarms(world: World) -> Iterable[str]:
+    """What was called absent in a run in which no device lost anything and nobody touched one."""
+    if world.scenario.driver != Site.driver or LOSSES & set(world.scenario.kinds):
+        return
+    for (text,) in world.server.look("SELECT text FROM event WHERE kind = 'load_balancer_absent'"):
+        yield f"called absent, and nothing was lost: {text}"
 
 
 # -- the devices
