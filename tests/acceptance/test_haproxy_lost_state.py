@@ -114,6 +114,20 @@ async def test_what_a_daemon_lost_is_put_again_at_once(cluster: Cluster, tmp_pat
         await eventually(shop.whole)
         assert "refused" not in [await get(place.address, place.port) for place in (shop.place, second)]
 
+        shop.side.kill_daemon()
+        logs = list(shop.state.glob("partitions/*/held.log"))
+        for log in logs:
+            log.write_text("nobody can read this\n")
+        await cluster.start_devices()
+
+        async def told() -> bool:
+            return ("ACTIVE", "ONLINE") not in (await shop.shown()).values()
+
+        await eventually(told)  # nobody knows what it holds, so nobody says that all is well
+        for log in logs:
+            log.unlink()
+        await eventually(shop.whole)
+
         shutil.rmtree(shop.state)  # under the running daemon
         await eventually(lambda: (shop.state / "identity.json").exists())
         await eventually(shop.whole)
