@@ -31,6 +31,7 @@ class Daemon:
         self.state_dir = folder / "state"
         self.endpoint_file = folder / "endpoint"
         self.credentials = folder / "credentials"
+        self.program = ("-m", "evenkeel.cmd.haproxyd")
         self.process: subprocess.Popen[bytes] | None = None
         self.prefix: tuple[str, ...] = ()
         """Of its command line: what it is started by."""
@@ -63,8 +64,7 @@ class Daemon:
         return [
             *self.prefix,
             sys.executable,
-            "-m",
-            "evenkeel.cmd.haproxyd",
+            *self.program,
             "--config-file",
             str(self.config),
             *arguments,
