@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
@@ -30,6 +31,8 @@ from evenkeel.haproxyd.tls import authority_key_at_hand, server_context
 log = structlog.get_logger(__name__)
 
 MEND_EVERY_SECONDS = 3.0
+MEND_SHARE_MAX = 0.05
+"""Of the time; with thousands of partitions it is looked less often."""
 
 
 class HaproxyDaemon:
@@ -146,8 +149,10 @@ class HaproxyDaemon:
 
     async def _keep_whole(self) -> None:
         """Put back what somebody takes away under the running daemon."""
+        took_seconds = 0.0
         while True:
-            await asyncio.sleep(MEND_EVERY_SECONDS)
+            await asyncio.sleep(max(MEND_EVERY_SECONDS, took_seconds / MEND_SHARE_MAX))
+            began_at_seconds = time.monotonic()
             try:
                 self._lock_again()
                 await self.partitions.mend()
@@ -156,6 +161,7 @@ class HaproxyDaemon:
                 log.error("not put right; trying again", reason=str(error))
             except Exception:
                 log.exception("not put right; trying again")
+            took_seconds = time.monotonic() - began_at_seconds
 
     def _lock_again(self) -> None:
         """Raises :class:`ValueError` if another daemon has begun where our state directory was."""
