@@ -325,8 +325,9 @@ class BigIpSite:
         """A driver that knows nothing finds everything as it must be, orphans included."""
         group = self._group("judge", _at_once)
         for batch in wanted:
-            if not batch.services and not self.boxes[0].guards(self._names.partition(batch.project_id)):
-                continue  # nobody ever wrote here
+            partition = self._names.partition(batch.project_id)
+            if not batch.services and not all(box.guards(partition) for box in self.boxes):
+                continue  # nobody ever wrote here, or since a device was emptied
             try:
                 outcome = await group.apply(batch)
             except Exception as error:
