@@ -509,7 +509,7 @@ BUGS: dict[str, Bug] = {
     "acknowledged before commit": Bug("the API answers before the commit", _acknowledged_before_commit, 1),
     "another's row overwritten": Bug("a write changes what it was not asked to", _last_change_wins_by_accident, 1),
     "deleted without device": Bug("a delete removes the row at once", _deleted_without_device, 3),
-    "lost retries": Bug("a pass that failed is forgotten", _lost_retries, 64),
+    "lost retries": Bug("a pass that failed is forgotten", _lost_retries, 20),
     "hints are the truth": Bug("work is known from hints only", _hints_are_the_truth, 1),
     "no complete pass": Bug("a takeover looks only at what is PENDING", _no_complete_pass, 1),
     "only the first page": Bug("a complete pass knows part of the shard", _only_first_page, 7),
@@ -526,10 +526,10 @@ BUGS: dict[str, Bug] = {
     ),
     "absent not told": Bug("what no device holds is not told", _findings_without("absent"), 9),
     "drift not told": Bug(
-        "what is held otherwise, or not by all devices, is not told", _findings_without("changed", "lacking"), 17
+        "what is held otherwise, or not by all devices, is not told", _findings_without("changed", "lacking"), 9
     ),
     "doubts ignored": Bug("an owner that is told to look does not", _doubts_ignored, 9),
-    "reach not noted": Bug("devices that nobody reaches are shown as before", _reach_not_noted, 4),
+    "reach not noted": Bug("devices that nobody reaches are shown as before", _reach_not_noted, 1),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
 }
 
