@@ -140,8 +140,9 @@ class PartitionGuard:
             if held.owner and wanted.owner not in ("", held.owner):
                 raise OtherOwner(self._partition, held.owner, wanted.owner)
             self.refuse_stale(wanted.epoch, wanted.session_id)
-            if held.epoch != UNGUARDED and not reachable(held.epoch, wanted.epoch):
-                raise EpochTooFar(self._partition, held.epoch, wanted.epoch)
+            seen_epoch = max(0, held.epoch)  # also the first one: who set that near the end would keep all owners out
+            if not reachable(seen_epoch, wanted.epoch):
+                raise EpochTooFar(self._partition, seen_epoch, wanted.epoch)
             await self._become(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)
 
     # -- peers

@@ -137,8 +137,10 @@ async def test_what_is_taken_away_under_a_running_daemon_comes_back_by_itself(ri
 async def test_an_absurd_epoch_of_an_agents_credential_stops_nobody(rig: HaproxyRig) -> None:
     agent = rig.agent()
     assert isinstance(agent, HaproxyGroup)
-    await agent.take_over(PROJECT, 1, session_of(1))
     thief = agent._devices[0].daemon
+    with pytest.raises(DeviceRejected, match="allowed"):
+        await thief.guard(PARTITION, wire.Guard(epoch=EPOCH_MAX, session_id="thief"))
+    await agent.take_over(PROJECT, 1, session_of(1))
     for epoch in (EPOCH_MAX, 2**63 - 1, EPOCH_JUMP_MAX + 2):
         with pytest.raises(DeviceRejected, match="allowed"):
             await thief.guard(PARTITION, wire.Guard(epoch=epoch, session_id="thief"))
