@@ -12,15 +12,18 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from msgspec.structs import replace
-from sqlalchemy import select, text, update
+from sqlalchemy import select, text, true, update
 
 from evenkeel.agent import ownership as agent_ownership
+from evenkeel.agent import shard as agent_shard
 from evenkeel.agent.inventory import Findings, Inventory
+from evenkeel.agent.memory import Memory
 from evenkeel.agent.session import Session
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core import messages as m
 from evenkeel.core.control import Change
+from evenkeel.core.errors import StaleOwner
 from evenkeel.core.model import LoadBalancer
 from evenkeel.devices.bigip import observe, transaction
 from evenkeel.devices.bigip.device import BigIpDevice
@@ -28,6 +31,7 @@ from evenkeel.devices.bigip.partition import PartitionPass
 from evenkeel.devices.bigip.plan import after
 from evenkeel.devices.bigip.transaction import command_of
 from evenkeel.devices.noop import NoopGroup
+from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
 from evenkeel.store import (
     ownership_outcomes,
@@ -37,13 +41,14 @@ from evenkeel.store import (
     ownership_shards,
     schema,
 )
+from evenkeel.store.histories import HistoriesPart
 from evenkeel.store.operator import OperatorPart
 from evenkeel.store.ownership_reach import ReachPart
 from evenkeel.store.ownership_shards import ShardsPart
 from evenkeel.store.ownership_sweeping import SweepingPart
 from evenkeel.store.tenant_roots import TenantRoots
 from tests.sim.device import SimDevice
-from tests.sim.run import BIGIP, run_seed
+from tests.sim.run import BIGIP, LOSSES, run_seed
 
 SEEDS = 500
 """Within so many each must be found."""
@@ -150,7 +155,7 @@ def _assignments_of_everybody() -> Iterator[None]:
 
 
 def _epoch_not_lifted() -> AbstractContextManager[Any]:
-    async def raise_epoch(self: ShardsPart, agent_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
+    async def raise_epoch(self: ShardsPart, *_args: Any) -> bool:
         return True
 
     return patch.object(ShardsPart, "raise_epoch", raise_epoch)
@@ -489,6 +494,62 @@ def _reach_not_noted() -> AbstractContextManager[Any]:
     return patch.object(ReachPart, "note_reach", note_reach)
 
 
+# -- a database that lost commits
+
+
+def _change_ids_ignored() -> AbstractContextManager[Any]:
+    def is_known(outcome: m.Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
+        return outcome.revision <= revision
+
+    return patch.object(ownership_outcomes, "is_known", is_known)
+
+
+def _memory_by_revision() -> AbstractContextManager[Any]:
+    return patch.object(agent_shard, "_identity", lambda of: (of.revision, ""))
+
+
+def _sessions_not_compared() -> AbstractContextManager[Any]:
+    real = noop_memory._refuse_stale
+
+    def refuse_stale(project_id: str, partition: Partition, epoch: int, session_id: str) -> None:
+        real(project_id, partition, epoch, partition.session_id)
+
+    return patch.object(noop_memory, "_refuse_stale", refuse_stale)
+
+
+def _no_history() -> AbstractContextManager[Any]:
+    async def begin_history(self: HistoriesPart, seen_id: str, reason: str) -> str:
+        return seen_id
+
+    return patch.object(HistoriesPart, "_begin_history", begin_history)
+
+
+def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
+    real = ShardWorker._stale
+
+    async def stale(self: ShardWorker, error: StaleOwner) -> None:
+        if error.seen_epoch == self.epoch:
+            self._lost = True
+        else:
+            await real(self, error)
+
+    return patch.object(ShardWorker, "_stale", stale)
+
+
+def _lost_shards_forgotten() -> AbstractContextManager[Any]:
+    return patch.object(Memory, "lost", lambda self: ())
+
+
+@contextmanager
+def _sessions_unchecked() -> Iterator[None]:
+    with (
+        patch.object(ownership_reports, "reports", lambda agent_id, session_id: true()),
+        patch.object(ownership_services, "is_of", lambda agent_id, session_id: true()),
+        patch.object(ownership_shards, "is_of", lambda agent_id, session_id: true()),
+    ):
+        yield
+
+
 BUGS: dict[str, Bug] = {
     "no guard": Bug("the device refuses nobody", _no_guard, 1),
     "guard never moved": Bug("a takeover leaves the first owner's guard", _guard_never_moved, 1),
@@ -530,6 +591,13 @@ BUGS: dict[str, Bug] = {
     ),
     "doubts ignored": Bug("an owner that is told to look does not", _doubts_ignored, 9),
     "reach not noted": Bug("devices that nobody reaches are shown as before", _reach_not_noted, 1),
+    "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 1, LOSSES),
+    "memory by revision": Bug("an agent knows what it wrote by the revision alone", _memory_by_revision, 1, LOSSES),
+    "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 1, LOSSES),
+    "no history": Bug("nobody is told that commits were lost", _no_history, 1, LOSSES),
+    "equal epoch not raised": Bug("an owner whose epoch was given twice waits", _equal_epoch_not_raised, 1, LOSSES),
+    "lost shards forgotten": Bug("a tenant's shard that was lost stays so", _lost_shards_forgotten, 1, LOSSES),
+    "sessions unchecked": Bug("calls and reports count in any session", _sessions_unchecked, 1, LOSSES),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
 }
 

@@ -15,7 +15,7 @@ The database must not answer from copies that lag behind (see ``docs/how-to/depl
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, ScalarSelect, insert, or_, select, update
+from sqlalchemy import Connection, ScalarSelect, or_, select, update
 
 from evenkeel.core.control import History
 from evenkeel.core.messages import Seen
@@ -24,6 +24,7 @@ from evenkeel.store import schema
 from evenkeel.store.changes import contradicts
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
+from evenkeel.store.ownership_sql import insert_if_absent
 from evenkeel.store.part import Part
 
 CONFIRMED_ANEW = "the database has lost changes: its device is being looked at again"
@@ -72,7 +73,7 @@ def history_id() -> ScalarSelect[str]:
 def ensure_history(connection: Connection) -> None:
     """A database whose tables were filled without it gets one."""
     if connection.scalar(select(_history.c.id)) is None:
-        connection.execute(insert(_history).values(number=1, id=str(uuid4()), begun_at=db_now()))
+        insert_if_absent(connection, _history, {"number": 1, "id": str(uuid4()), "begun_at": db_now()})
 
 
 def begin_history(
