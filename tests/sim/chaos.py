@@ -26,6 +26,7 @@ class Chaos:
         self.clients: list[Client] = []
         """Whose writes may be lost."""
         self._lagging = False
+        self._begun = world.loop.now
         self._ways: dict[str, Callable[[], None]] = {
             "crash agent": lambda: self._crash(self._agent()),
             "crash controller": lambda: self._crash(self._controller()),
@@ -244,7 +245,7 @@ class Chaos:
     def _lose_commits(self) -> None:
         """Once: agents begin a new history at most once a minute."""
         world = self.world
-        if self._lagging:
+        if self._lagging or world.loop.now < self._begun + world.scenario.loss_after_seconds:
             return
         self._lagging = True
         copy, seen, believed = world.server.copy(), world.watch.copy(), [client.copy() for client in self.clients]
@@ -256,7 +257,7 @@ class Chaos:
             for client, belief in zip(self.clients, believed, strict=True):
                 client.lost(belief)
 
-        self._for(self.rng.choice((0.3, 2.0, 6.0)) * self.rng.uniform(0.5, 1.5), lose)
+        self._for(self.rng.choice(world.scenario.loss_seconds) * self.rng.uniform(0.5, 1.5), lose)
 
     def _clock_jump(self) -> None:
         self.world.server.offset_seconds += self.rng.choice((-3600.0, 3600.0, -3.0, 3.0))

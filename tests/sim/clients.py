@@ -92,14 +92,12 @@ class Client:
         self.revisions.clear()
         for thing in self.things:
             was = before.get(thing)
-            if was == thing.belief:
-                continue
-            thing.uncertain = True
             if was is None:
-                thing.deleted = False
-            else:
-                thing.deleted = was.deleted
-                thing.perhaps_renamed(*was.names)
+                thing.uncertain, thing.deleted = True, False
+                continue
+            thing.perhaps_renamed(*was.names)
+            if (was.created, was.deleted, was.uncertain) != thing.belief[:3]:
+                thing.uncertain, thing.deleted = True, was.deleted
 
     async def run(self, writes: int, until: float) -> None:
         """Create, then change this and that."""
@@ -126,8 +124,10 @@ class Client:
             (2, self._add_listener),
             (2, self._add_pool),
             (2, self._delete_child),
-            (1, self._delete),
         ]
+        scenario = self.world.scenario
+        if not scenario.loss_after_seconds or self.world.server.losses:  # else nobody would be left by then
+            ways.append((1, self._delete))
         if any(thing.kind is Pool and thing.usable for thing in self.things):
             ways += [(4, self._add_member), (1, self._add_monitor), (1, self._replace_members)]
         return rng.choices([way for _, way in ways], [weight for weight, _ in ways])[0]

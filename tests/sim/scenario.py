@@ -90,12 +90,16 @@ class Scenario:
             self.kinds.append(LOSS)
         self.client_pause_seconds = 1.5
         self.keepalive_seconds = 1.0
+        self.loss_after_seconds = 0.0
+        self.loss_seconds = (0.3, 2.0, 6.0)
+        """How many seconds of commits are lost, about."""
 
     def lose_commits(self) -> None:
         """Tenants who write fast, devices that are slow, and a database whose loss is found out late."""
         self.kinds = [*self.kinds[:2], LOSS] if LOSS not in self.kinds[:2] else self.kinds[:2]
-        self.writes, self.client_pause_seconds = 40, 0.3
-        self.slow_device = max(self.slow_device, 0.3)
+        self.writes, self.client_pause_seconds = 90, 0.3
+        self.slow_device = 0.1
+        self.loss_after_seconds, self.loss_seconds = 12.0, (0.5, 1.5)
         self.session_ttl_seconds, self.keepalive_seconds = 8.0, 3.0
 
     @property
