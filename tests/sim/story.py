@@ -36,7 +36,7 @@ class Plain(Scenario):
         self.controllers, self.boxes, self.agent_groups = 2, (1,), [1, 1]
         self.projects = ["project-1"]
         self.reschedule, self.tenant_limits = RescheduleMode.CONTROL, {}
-        self.resync_seconds = 600.0
+        self.kinds = []
         self.session_ttl_seconds = 5.0
 
     def controller_settings(self) -> ControllerSettings:
