@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.sim.device import Site
-from tests.sim.verdict import missing, unrest
+from tests.sim.verdict import missing, unrest, wanted
 from tests.sim.world import World
 
 WITHIN_SECONDS = 14.0
@@ -49,7 +49,14 @@ async def _lose(world: World, which: Callable[[Site], list[Any]]) -> None:
     def gone() -> Iterable[str]:
         if world.scenario.driver == Site.driver:
             return missing(world)
-        return [f"{box.name} holds other objects than before" for _, box in boxes if box.holds() != held[box.name]]
+        there = wanted(world)  # what nobody wants any more does not come back
+        return [
+            f"{box.name} lacks {name} of {lb}"
+            for _, box in boxes
+            for now in (box.holds(),)
+            for name, lb in held[box.name].items()
+            if lb in there and name not in now
+        ]
 
     await _must("put back what devices lost", world, lambda: [*gone(), *unrest(world)])
 

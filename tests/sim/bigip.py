@@ -25,7 +25,7 @@ from evenkeel.devices.bigip import device as device_module
 from evenkeel.devices.bigip import driver as driver_module
 from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.icontrol import IControl, NoAnswer, NotSent
-from evenkeel.devices.bigip.naming import Guard, Names, parse_guard
+from evenkeel.devices.bigip.naming import Guard, Names, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions
 from icontrol_emulator import Emulator
 from icontrol_emulator.rest.message import Reply, parse_query
@@ -71,13 +71,12 @@ class BigBox:
             self._site.load(self, self.device.saved)
         self.device.reachable = up
 
-    def holds(self) -> set[str]:
-        """Every object of ours on it but guards, by type and path."""
+    def holds(self) -> dict[str, str]:
+        """Every object of ours on it but guards, by type and path: which load balancer it is of."""
         return {
-            f"{key.type} {key.parent} {key.path}"
+            f"{key.type} {key.parent} {key.path}": mark.load_balancer_id
             for key, item in self.device.engine.store.snapshot().objects.items()
-            if str(item.props.get("description")).startswith("evenkeel:") and key.type.startswith("ltm/")
-            if key.type != DATA_GROUP
+            if (mark := parse_mark(item.props.get("description"))) is not None and mark.load_balancer_id
         }
 
     def take_backup(self) -> None:

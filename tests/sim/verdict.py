@@ -131,6 +131,12 @@ def _unknown(world: World, number: int) -> list[str]:
     ]
 
 
+def wanted(world: World) -> set[str]:
+    """Load balancers that should be on devices."""
+    found = _definitions(world).values()
+    return {lb for stored in found for lb, service in stored.items() if not service.deleted}
+
+
 def _definitions(world: World) -> dict[int, dict[str, ServiceDefinition]]:
     """What the store says should be on the devices of each group."""
     found: dict[int, dict[str, ServiceDefinition]] = {number: {} for number in world.sites}
