@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy import select, text, update
 
 from evenkeel.agent import ownership as agent_ownership
+from evenkeel.agent import shard as agent_shard
 from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.memory import Memory
 from evenkeel.agent.session import Session
@@ -503,6 +504,10 @@ def _change_ids_ignored() -> AbstractContextManager[Any]:
     return patch.object(ownership_outcomes, "is_known", is_known)
 
 
+def _memory_by_revision() -> AbstractContextManager[Any]:
+    return patch.object(agent_shard, "_identity", lambda of: (of.revision, ""))
+
+
 def _sessions_not_compared() -> AbstractContextManager[Any]:
     real = noop_memory._refuse_stale
 
@@ -577,6 +582,7 @@ BUGS: dict[str, Bug] = {
     "doubts ignored": Bug("an owner that is told to look does not", _doubts_ignored, 9),
     "reach not noted": Bug("devices that nobody reaches are shown as before", _reach_not_noted, 1),
     "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 11, LOSSES),
+    "memory by revision": Bug("an agent knows what it wrote by the revision alone", _memory_by_revision, 28, LOSSES),
     "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 14, LOSSES),
     "no history": Bug("nobody is told that commits were lost", _no_history, 41),
     "equal epoch not raised": Bug("an owner whose epoch was given twice waits", _equal_epoch_not_raised, 14, LOSSES),

@@ -97,7 +97,8 @@ class Scenario:
     def lose_commits(self) -> None:
         """Tenants who write fast, devices that are slow, and a database whose loss is found out late."""
         self.kinds = [*self.kinds[:2], LOSS] if LOSS not in self.kinds[:2] else self.kinds[:2]
-        self.writes, self.client_pause_seconds = 90, 0.3
+        # with the slower pace, one change is lost and the next one gets its revision; with the faster one, many
+        self.writes, self.client_pause_seconds = 90, 1.0 if self.clients == 4 else 0.3
         self.slow_device = 0.1
         self.loss_after_seconds, self.loss_seconds = 12.0, (0.5, 1.5)
         self.session_ttl_seconds, self.keepalive_seconds = 8.0, 3.0
