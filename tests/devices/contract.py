@@ -233,10 +233,11 @@ class DeviceContract:
         assert not await rig.content()
 
     async def test_forgetting_costs_nothing_but_a_look(self, rig: Rig) -> None:
-        agent = Owner(rig.agent())
+        agent = rig.agent()
+        await agent.take_over(PROJECT, 1, session_of(1))
         await agent.apply(batch(service()))
         agent.forget(PROJECT)
-        assert (await agent.apply(batch(service()))).writes == 0
+        assert (await agent.apply(batch(service()))).writes == 0, "the guard is still its own"
 
     async def test_a_fit_device_has_no_problem(self, rig: Rig) -> None:
         agent = Owner(rig.agent())

@@ -86,10 +86,6 @@ class HaproxyDevice:
         async with self._reached():
             self._lives[partition] = (await self._climb(partition, wanted)).state_id
 
-    def forget(self, partition: str) -> None:
-        """It is somebody else's."""
-        self._lives.pop(partition, None)
-
     async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[Rendered]) -> Done:
         """Make this device's partition so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`. In a partition's
         trouble (:class:`PartitionTrouble`) the whole batch waits: no half of it would fare better."""

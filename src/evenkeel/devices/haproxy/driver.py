@@ -89,10 +89,8 @@ class HaproxyGroup:
         return fullest(done.values())
 
     def forget(self, project_id: str) -> None:
-        """See :meth:`evenkeel.core.ports.Device.forget`."""
-        partition = self._names.partition(project_id)
-        for device in self._devices:
-            device.forget(partition)
+        """What partitions hold is not remembered here, and under which life of a daemon one was taken over stays true:
+        the daemon compares it itself."""
 
     async def close(self) -> None:
         """Disconnect from all devices."""
