@@ -1,12 +1,13 @@
 """No operation's number of statements depends on how large a load balancer is or how many there are."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
 import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.control import ListQuery
+from evenkeel.core.limits import LoadBalancerLimits
 from evenkeel.core.model import (
     HealthMonitor,
     L7Policy,
@@ -19,7 +20,8 @@ from evenkeel.core.model import (
     Pool,
 )
 from evenkeel.store.loading import load_trees
-from evenkeel.store.sql_store import SqlStore
+from evenkeel.store.part import StoreOptions
+from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import (
     AGENT,
     create,
@@ -39,6 +41,15 @@ from tests.store.conftest import statements_of
 
 SMALL, LARGE = 1, 200
 RULES = 40
+ROOM = LoadBalancerLimits(listener=10**6, pool=10**6, member=10**6, l7policy=10**6, l7rule=10**6)
+
+
+@pytest.fixture
+async def store(store: SqlStore, database_url: str) -> AsyncIterator[SqlStore]:
+    """One that lets load balancers be larger than those that are compared."""
+    opened = open_store(database_url, StoreOptions(load_balancer_limits=ROOM))
+    yield opened
+    await opened.close()
 
 
 class Case(NamedTuple):
@@ -85,7 +96,7 @@ CASES: dict[str, Case] = {
             listener(load_balancer_id=it.load_balancer.id, protocol_port=9, default_pool_id=it.pools[0].id),
             project_id=None,
         ),
-        4,
+        5,
     ),
     "add listener with pools": Case(
         lambda store, it: store.add_listener(
@@ -103,11 +114,11 @@ CASES: dict[str, Case] = {
             listener_id=None,
             project_id=None,
         ),
-        5,
+        6,
     ),
-    "add member": Case(lambda store, it: store.add_member(member(999, pool_id=it.pools[0].id), project_id=None), 5),
+    "add member": Case(lambda store, it: store.add_member(member(999, pool_id=it.pools[0].id), project_id=None), 6),
     "replace members": Case(
-        lambda store, it: store.replace_members(it.pools[0].id, many(it), additive_only=False, project_id=None), 8
+        lambda store, it: store.replace_members(it.pools[0].id, many(it), additive_only=False, project_id=None), 9
     ),
     "update pool": Case(lambda store, it: store.update_child(Pool, it.pools[0].id, {"name": "x"}, project_id=None), 5),
     "update member": Case(
@@ -119,14 +130,14 @@ CASES: dict[str, Case] = {
         lambda store, it: store.add_members(
             [member(1000 + number, pool_id=it.pools[0].id) for number in range(len(it.members))], project_id=None
         ),
-        5,
+        6,
     ),
     "delete listener": Case(lambda store, it: store.delete_child(Listener, it.listeners[0].id, project_id=None), 8),
     "add L7 policy": Case(
         lambda store, it: store.add_l7policy(
             new_policy(it), [l7rule(number) for number in range(min(len(it.members), RULES))], project_id=None
         ),
-        8,
+        9,
     ),
     "add L7 policy with its pool": Case(
         lambda store, it: store.add_l7policy(
@@ -142,7 +153,7 @@ CASES: dict[str, Case] = {
     ),
     "delete L7 policy": Case(lambda store, it: store.delete_child(L7Policy, it.l7policies[0].id, project_id=None), 10),
     "add L7 rule": Case(
-        lambda store, it: store.add_l7rule(l7rule(l7policy_id=it.l7policies[0].id), project_id=None), 6
+        lambda store, it: store.add_l7rule(l7rule(l7policy_id=it.l7policies[0].id), project_id=None), 7
     ),
     "delete L7 rule": Case(lambda store, it: store.delete_child(L7Rule, it.l7rules[0].id, project_id=None), 7),
     "get L7 policy": Case(lambda store, it: store.get(L7Policy, it.l7policies[0].id, project_id=None), 1),
