@@ -10,6 +10,7 @@ from evenkeel.agent.turns import Turns
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Repair
+from evenkeel.core.errors import CallTimeout
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -55,6 +56,9 @@ class FakeControllers:
         self.traffic: set[bool] = set()
         self.repaired: list[m.Repaired] = []
         self.statuses: list[tuple[m.ObservedStatus, ...]] = []
+        self.statistics: list[m.ObservedStatistics] = []
+        self.answers_reports = True
+        """Else what was seen on the devices is taken, and nobody is told."""
         self.raised: list[m.RaiseEpoch] = []
         self.failures: list[Exception] = []
         self.stale = False
@@ -86,6 +90,9 @@ class FakeControllers:
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
         self.statuses.append(call.statuses)
+        self.statistics += call.statistics
+        if not self.answers_reports:
+            raise CallTimeout("no answer within 2 s")
         return m.ReportReceipt(stale=self.stale)
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:

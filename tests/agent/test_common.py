@@ -11,6 +11,7 @@ from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus as S
 from tests.agent.fakes import SETTINGS, FakeControllers
 from tests.waiting import eventually
@@ -92,6 +93,23 @@ async def test_devices_that_all_went_are_told_once_and_their_return_too(bench: B
     await eventually(lambda: bench.told == ["trouble", "trouble", "back"])
     # controllers have shown all of it as out of reach meanwhile
     assert bench.reported == [load_balancer(), load_balancer()]
+
+
+async def test_what_got_no_answer_may_be_shown_and_is_put_right_though_it_is_again_as_before(bench: Bench) -> None:
+    before, after = (
+        m.ObservedStatistics(listener_id="listener", statistics=ListenerStatistics(active_connections=number))
+        for number in (1, 2)
+    )
+    up = replace(bench.device.seen, statistics=(before,))  # type: ignore[type-var]
+    bench.device.seen = up
+    await eventually(lambda: bench.controllers.statistics == [before])
+    bench.controllers.answers_reports = False
+    bench.device.seen = replace(up, devices=devices(second=False), statistics=(after,))
+    away = load_balancer(status=S.DEGRADED, reason=AWAY)
+    await eventually(lambda: bench.reported[-1] == away and bench.controllers.statistics[-1] == after)
+    bench.controllers.answers_reports = True
+    bench.device.seen = up
+    await eventually(lambda: bench.reported[-1] == load_balancer() and bench.controllers.statistics[-1] == before)
 
 
 async def test_all_is_reported_again_when_asked_for() -> None:

@@ -213,6 +213,11 @@ class CommonWorker:
     async def _report(
         self, statuses: tuple[m.ObservedStatus, ...], statistics: tuple[m.ObservedStatistics, ...]
     ) -> None:
+        # without an answer nobody knows whether these are shown: then the next look's are told, whatever they are
+        for status in statuses:
+            self._statuses.pop((status.kind, status.id), None)
+        for figures in statistics:
+            self._statistics.pop(figures.listener_id, None)
         await self._tell(statuses=statuses, statistics=statistics)
 
     async def _tell(self, **what: Any) -> m.ReportReceipt:
