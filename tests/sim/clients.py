@@ -38,6 +38,11 @@ class Thing:
         self.names = {name}
         """What its name may be: the last one acknowledged, and those whose fate is unknown."""
         self._lost_names: set[str] = set()
+        self._asked_name = name
+
+    def asked(self, name: str) -> None:
+        """To be renamed so; stored perhaps long before it is acknowledged."""
+        self._asked_name = name
 
     def renamed(self, name: str) -> None:
         self.names = {name} | self._lost_names
@@ -48,7 +53,7 @@ class Thing:
 
     @property
     def belief(self) -> "Belief":
-        return Belief(self.created, self.deleted, self.uncertain, frozenset(self.names))
+        return Belief(self.created, self.deleted, self.uncertain, frozenset({*self.names, self._asked_name}))
 
     @property
     def usable(self) -> bool:
@@ -277,6 +282,7 @@ class Client:
     async def _change(self, thing: Thing) -> None:
         name = self._name()
         parent_id = thing.parent.id if thing.kind is Member and thing.parent else None
+        thing.asked(name)
         try:
             if thing.kind is LoadBalancer:
                 await self._ask(
