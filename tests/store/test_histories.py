@@ -1,5 +1,6 @@
 """A database that does not know what it confirmed to an agent has lost commits: a new history begins."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -144,6 +145,35 @@ async def test_an_agent_whose_row_is_lost_tells_so(old: World) -> None:
         registration("a9", seen=Seen(history=history, keepalives=3)), ttl_seconds=TTL_SECONDS
     )
     assert opened.history != history
+
+
+async def test_nobody_but_the_first_waits_until_a_new_history_has_begun(
+    old: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All agents find out at once, and beginning locks all that was ACTIVE: their keepalives must not expire for it."""
+    await old.agent("a2", names_session=True)
+    seen = {agent: await keep(old, agent_id=agent) for agent in ("a1", "a2")}
+    for agent in seen:
+        await old.change(schema.agent, agent, keepalives=0)
+    told = {agent: Seen(history=state.history, keepalives=state.keepalives) for agent, state in seen.items()}
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    begin = old.store._begin_history
+
+    async def slowly(*args: str) -> str:
+        begun.set()
+        await go_on.wait()
+        return await begin(*args)
+
+    monkeypatch.setattr(old.store, "_begin_history", slowly)
+    first = asyncio.create_task(keep(old, told["a1"]))
+    await begun.wait()
+    async with asyncio.timeout(60.0):
+        assert (await keep(old, told["a2"], "a2")).history == seen["a2"].history
+        assert (await keep(old, told["a1"])).history == seen["a1"].history
+    go_on.set()
+    after = await first
+    assert after.history != seen["a1"].history
+    assert (await keep(old, told["a2"], "a2")).history == after.history
 
 
 async def test_of_two_who_find_it_out_one_begins_the_new_history(old: World) -> None:

@@ -13,9 +13,10 @@ PATIENCE_SECONDS = 60.0
 
 
 @contextlib.asynccontextmanager
-async def held(database: Database, count: int) -> AsyncIterator[None]:
+async def held(database: Database, count: int, *, reading: bool = False) -> AsyncIterator[None]:
     """So many operations under way or waiting, each of which takes its time in the database."""
-    tasks = [asyncio.create_task(database.write(_slow(database))) for _ in range(count)]
+    run = database.read if reading else database.write
+    tasks = [asyncio.create_task(run(_slow(database))) for _ in range(count)]
     await asyncio.sleep(0.2)
     try:
         yield
@@ -46,6 +47,17 @@ async def test_what_is_urgent_does_not_wait_for_what_is_not(store: SqlStore) -> 
             assert await database.write(look, urgent=True) == 1
         assert not ordinary.done()
         assert await ordinary == 1
+
+
+async def test_what_is_urgent_does_not_wait_for_reads_either(store: SqlStore) -> None:
+    """Agents that fetched everything at once held all connections."""
+    database = store.database
+    async with held(database, 4 * POOL_SIZE, reading=True):
+        last = asyncio.create_task(database.read(look))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await database.write(look, urgent=True) == 1
+        assert not last.done()
+        assert await last == 1
 
 
 async def test_a_database_beside_takes_nothing_from_the_one_it_was_opened_beside(store: SqlStore) -> None:

@@ -119,7 +119,7 @@ class MariadbDatabase(ServerDatabase):
             return await super()._once_bare(engine, op)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        return await self._write(self._write_engine, op, urgent=urgent)
+        return await self._transact(self._write_engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:
         return await self._run(self._read_engine, lambda connection: _in_snapshot(connection, op), bare=True)

@@ -47,7 +47,7 @@ class ServerDatabase(Database):
     """A database server. A kind of it says which connections to take and what its errors mean."""
 
     def __init__(self, url: URL, pool_size: int, urgent: int) -> None:
-        """``pool_size``: connections for writing, of which so many are only for what is ``urgent``."""
+        """``pool_size``: connections for transactions, of which so many are only for what is ``urgent``."""
         self._url = url
         self._pool_size = pool_size
         self._not_urgent = asyncio.Semaphore(pool_size - urgent)
@@ -55,7 +55,7 @@ class ServerDatabase(Database):
     def beside(self) -> Self:
         return type(self)(self._url, self._pool_size, urgent=0)
 
-    async def _write(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
+    async def _transact(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
         if urgent:
             return await self._run(engine, op)
         try:
@@ -167,10 +167,11 @@ class PostgresqlDatabase(ServerDatabase):
         return (self._engine.sync_engine, self._query_engine.sync_engine)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        return await self._write(self._engine, op, urgent=urgent)
+        return await self._transact(self._engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:
-        return await self._run(self._read_engine, op)
+        # of the same pool as writes
+        return await self._transact(self._read_engine, op, urgent=False)
 
     async def query(self, op: Op[T]) -> T:
         return await self._run(self._query_engine, op, bare=True)

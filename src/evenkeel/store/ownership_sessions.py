@@ -22,6 +22,9 @@ _shard = schema.shard
 class SessionsPart(HistoriesPart):
     """Register, keep alive, report, end."""
 
+    _beginning = False
+    """A new history is being begun for one of the agents."""
+
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
         """See :meth:`evenkeel.core.ports.OwnershipStore.register`."""
         return await self._opened(call.agent_id, lambda connection: register(connection, call, ttl_seconds))
@@ -41,11 +44,18 @@ class SessionsPart(HistoriesPart):
 
     async def _opened(self, agent_id: str, op: Op[Opened], *, urgent: bool = False) -> SessionState:
         """Run it; a new history begins if it finds that commits were lost, in a transaction of its own: that one locks
-        load balancers, which come before agents."""
+        load balancers, which come before agents.
+
+        It may take long where there are many, and all agents find the same: one waits for it, the others are answered
+        and find it again."""
         state, lost = await self._db.write(op, urgent=urgent)
-        if not lost:
+        if not lost or self._beginning:
             return state
-        return replace(state, history=await self._begin_history(state.history, f"agent {agent_id}: {lost}"))
+        self._beginning = True
+        try:
+            return replace(state, history=await self._begin_history(state.history, f"agent {agent_id}: {lost}"))
+        finally:
+            self._beginning = False
 
     async def record_state(self, call: ReportState) -> None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.record_state`."""
