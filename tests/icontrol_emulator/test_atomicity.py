@@ -25,7 +25,7 @@ def new_engine() -> Engine:
     status = MemberStatus(None, 1.0)
     engine = Engine(REGISTRY, lambda: 0.0, status)
     status.attach(engine)
-    install(engine, "d", [], {"admin": "admin"})
+    install(engine, "d", [], {"admin": "admin"}, lambda device: f"serial-{device}")
     with engine.unit():
         engine.create("auth/partition", None, {"name": "P"})
     return engine
