@@ -28,7 +28,9 @@ def test_a_device_is_away_only_if_no_agent_reaches_it() -> None:
 def test_a_group_is_out_of_reach_when_every_agent_that_is_up_says_so_for_a_moment() -> None:
     cut = agent(0, "a", "b")
     assert judge(Reach(), [cut, agent(0, "a", "b")], NOW) == NONE
-    assert judge(Reach(), [cut, agent(live=False)], NOW) == NONE
+    gone = NOW - UNWATCHED_SECONDS - 1
+    assert judge(Reach(), [cut, agent(live=False, live_until=gone)], NOW) == NONE
+    assert judge(Reach(), [cut, agent(0, "a", "b", live=False)], NOW) == NONE
     assert judge(Reach(), [cut, agent(forced_down=True)], NOW) == NONE
     assert judge(Reach(), [cut, agent()], NOW) == Reach()
     assert judge(Reach(), [agent(0, "a", "b", sight_since=NOW - 0.5)], NOW) == Reach()
@@ -37,6 +39,18 @@ def test_a_group_is_out_of_reach_when_every_agent_that_is_up_says_so_for_a_momen
 def test_an_agent_that_has_not_said_yet_may_reach_them() -> None:
     assert judge(Reach(), [agent(0, "a", "b"), agent(None)], NOW).kind is ReachKind.REACHED
     assert judge(NONE, [agent(None)], NOW) == NONE
+
+
+def test_one_that_is_cut_off_does_not_decide_while_the_one_that_reaches_the_devices_is_restarted() -> None:
+    cut = agent(0, "a", "b")
+    half = agent(1, "a")
+    for restarted in agent(live=False, live_until=NOW - 1), agent(None, live=False), agent(None):
+        assert judge(Reach(), [cut, restarted], NOW) == Reach()
+        assert judge(Reach(away=("b",)), [cut, restarted], NOW) == Reach(away=("b",))
+        assert judge(NONE, [cut, restarted], NOW) == NONE
+        assert judge(Reach(), [half, restarted], NOW) == Reach()
+        assert judge(NONE, [half, restarted], NOW) == Reach(away=("a",))
+    assert judge(Reach(), [cut, agent(0, "a", "b")], NOW) == NONE
 
 
 def test_a_group_without_agents_is_unwatched_after_a_while_unless_it_was_out_of_reach_when_they_went() -> None:

@@ -1,7 +1,8 @@
 """Which devices of a group are out of reach of everybody, and what that says of the group. Pure.
 
 One agent that is cut off says nothing of a device that another one reaches. An agent that has not said yet what it
-sees, or that went without having lost sight of its devices, is no reason to call them dead.
+sees, or that went without having lost sight of its devices, is no reason to call them dead: while it is restarted, what
+is known stays, whatever one that is cut off says meanwhile.
 """
 
 from collections.abc import Sequence
@@ -50,12 +51,23 @@ def judge(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
     said = [agent for agent in acting if agent.sight is not None]
     if not said:
         return known
-    away = tuple(sorted(set.intersection(*(set(agent.away) for agent in said))))
-    if len(said) < len(acting) or any(agent.sight for agent in said):
-        return Reach(away=away)
-    if now - max(agent.sight_since for agent in said) < GRACE_SECONDS:
-        return Reach(kind=known.kind, away=known.away)
-    return Reach(kind=ReachKind.NONE, away=away)
+    away = set.intersection(*(set(agent.away) for agent in said))
+    doubt = any(_may_reach(agent, now) for agent in agents)
+    if doubt:  # which devices are gone, the one that is silent would have to say too
+        away &= set(known.away)
+    found = tuple(sorted(away))
+    if any(agent.sight for agent in said):
+        return Reach(away=found)
+    if doubt or now - max(agent.sight_since for agent in said) < GRACE_SECONDS:
+        return known
+    return Reach(kind=ReachKind.NONE, away=found)
+
+
+def _may_reach(agent: AgentView, now: float) -> bool:
+    """It lives and has not said what it sees; or it went a moment ago, perhaps to be restarted, and saw devices."""
+    if agent.acts:
+        return agent.sight is None
+    return not agent.forced_down and agent.sight != 0 and now - agent.live_until <= UNWATCHED_SECONDS
 
 
 def _unwatched(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
