@@ -12,6 +12,8 @@ from evenkeel.core.patterns.parser import parse
 from evenkeel.core.patterns.tree import END, Ahead, Assertion, Characters, Choice, Node, Repeat, Sequence
 
 TAKEN = (
+    r"^/api/.*/users/.*$",
+    r"^/static/.*\.(css|js)(\?.*)?$",
     "a",
     r"^/api/v[0-9]+/.*",
     r".*\.php.*",

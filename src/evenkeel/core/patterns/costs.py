@@ -38,6 +38,9 @@ class After(NamedTuple):
     first: int
     may_end: bool
     """Nothing has to follow, so that nothing can fail any more."""
+    at_end: bool = False
+    """Only the end of the text has to follow, which everything up to it (``.*``) leads to: no text of a request holds a
+    newline, the one character that the dot leaves out."""
 
 
 class Before(NamedTuple):
@@ -182,7 +185,7 @@ class _Ways:
     def _characters(self, node: Repeat, before: Before, after: After) -> int:
         mask = first_of(node.body)
         lengths = self._subject_bytes if node.maximum is None else node.maximum - node.minimum + 1
-        if after.may_end:
+        if after.may_end or (after.at_end and node.maximum is None and mask == ANY):
             return 1
         chooses = bool(mask & after.first)
         scanned_again = before.chosen and bool(mask & before.last)
@@ -192,7 +195,11 @@ class _Ways:
         assert node.maximum is not None  # the parser refuses others
         body_first = first_of(node.body)
         again = node.maximum > 1
-        inner = After(after.first | (body_first if again else 0), may_end=after.may_end and not again)
+        inner = After(
+            after.first | (body_first if again else 0),
+            may_end=after.may_end and not again,
+            at_end=after.at_end and not again,
+        )
         near = Before(before.last | (last_of(node.body) if again else 0), chosen=before.chosen)
         once = self.of(node.body, near, inner)
         counts = range(max(1, node.minimum), node.maximum + 1)
@@ -203,6 +210,10 @@ class _Ways:
 
 def _following(rest: tuple[Node, ...], after: After) -> After:
     first = _first_of_row(rest)
+    at_end = (after.may_end or after.at_end) and all(item == _THE_END for item in rest)
     if not all(map(nullable, rest)):
-        return After(first, may_end=False)
-    return After(first | after.first, may_end=after.may_end)
+        return After(first, may_end=False, at_end=at_end)
+    return After(first | after.first, may_end=after.may_end, at_end=at_end and not after.may_end)
+
+
+_THE_END = Assertion(mask=END)
