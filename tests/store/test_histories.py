@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.messages import Applied, ReportApplied, Seen, ServedShard, SessionState
-from evenkeel.store import schema
+from evenkeel.store import former_agents, schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.histories import CONFIRMED_ANEW
 from tests.store.ownership_world import TTL_SECONDS, World, registration, statements, world_fixture
@@ -174,6 +174,42 @@ async def test_nobody_but_the_first_waits_until_a_new_history_has_begun(
     after = await first
     assert after.history != seen["a1"].history
     assert (await keep(old, told["a2"], "a2")).history == after.history
+
+
+@pytest.mark.parametrize("by", ["operator", "successor"])
+async def test_an_agent_that_was_deleted_and_comes_back_proves_nothing(old: World, by: str) -> None:
+    for _ in range(3):
+        before = await keep(old)
+    seen = Seen(history=before.history, keepalives=before.keepalives)
+    common = await old.shard_of("")
+    await old.agent("a2")
+    await old.expire("a1")
+    if by == "operator":
+        await old.operator.delete_agent("a1", rebind_to="a2")
+    else:
+        await old.change(schema.shard, common.id, home_agent_id="a2", acting_agent_id="a2")
+        await old.agent("a3", host="host-of-a1")
+    back = registration("a1", host="elsewhere", session_id="second", seen=seen)
+    opened = await old.store.register(back, ttl_seconds=TTL_SECONDS)
+    again = await old.store.register(back, ttl_seconds=TTL_SECONDS)  # the answer was lost
+    assert opened.history == again.history == before.history
+    assert before.keepalives == opened.keepalives < again.keepalives
+    assert await old.rows(schema.former_agent) == []
+
+    await old.change(schema.agent, "a1", keepalives=0)  # a commit is lost
+    told = Seen(history=again.history, keepalives=again.keepalives)
+    assert (await old.store.keepalive("a1", "second", ttl_seconds=TTL_SECONDS, seen=told)).history != before.history
+
+
+async def test_deleted_agents_are_kept_in_mind_up_to_a_bound(old: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(former_agents, "KEPT_MAX", 2)
+    for number in range(4):
+        await old.agent(f"b{number}")
+        await old.store.end_session(f"b{number}", f"session-of-b{number}")
+        await old.operator.delete_agent(f"b{number}")
+        if number == 2:
+            assert {row.id for row in await old.rows(schema.former_agent)} == {"b1", "b2"}
+    assert {row.id for row in await old.rows(schema.former_agent)} == {"b2", "b3"}
 
 
 async def test_of_two_who_find_it_out_one_begins_the_new_history(old: World) -> None:

@@ -10,6 +10,7 @@ from evenkeel.core.control import Agent
 from evenkeel.core.errors import Conflict
 from evenkeel.store import schema
 from evenkeel.store.events import record_event
+from evenkeel.store.former_agents import keep_count
 from evenkeel.store.operator_agents import read_agent, read_agents
 from evenkeel.store.ownership_sql import FREED, live, tell_agents
 from evenkeel.store.part import Part
@@ -99,6 +100,7 @@ def _delete_agent(connection: Connection, agent_id: str, rebind_to: str | None) 
     # its empty shards stay even without an heir: their epochs must go on growing, for the devices remember them
     moved = _move_home(connection, agent, heir_id) if heir_id is not None else 0
     _free(connection, agent)
+    keep_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then nothing of this happened
     deleted = connection.execute(
         delete(_agent).where(_agent.c.id == agent_id, or_(_agent.c.session_id.is_(None), ~live()))

@@ -30,6 +30,7 @@ from evenkeel.core.messages import Register, Seen, SessionState
 from evenkeel.store import schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.events import record_event
+from evenkeel.store.former_agents import keep_count, take_count
 from evenkeel.store.histories import history_id, lost_since
 from evenkeel.store.ownership_capacity import note_first_figures
 from evenkeel.store.ownership_devices import CONTRADICTION, check_devices, note_identities
@@ -198,6 +199,7 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
                 f" which {shards} shards are bound to, and this process says {call.agent_id};"
                 " start it with the former agent id, or delete that agent",
             )
+        keep_count(connection, row.id)
         removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(live())))
         if removed.rowcount == 0:
             raise _duplicate_of(call)
@@ -300,7 +302,9 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         "reachable_devices": None,
     }
     if not known:
-        row = {"id": call.agent_id, "assignments_revision": 1, "created_at": db_now(), **values}
+        counted = take_count(connection, call.agent_id)
+        made = {"assignments_revision": 1, "keepalives": counted, "created_at": db_now()}
+        row = {"id": call.agent_id, **made, **values}
         if not insert_if_absent(connection, _agent, row):
             raise _duplicate_of(call)
         return connection.execute(select(*_CONFIRMED).where(_agent.c.id == call.agent_id)).one()

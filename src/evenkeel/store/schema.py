@@ -477,6 +477,14 @@ vip_claim = Table(  # what may have been taken of a network service, written dow
     Index("ix_vip_claim_held_by_due_at", "held_by", "due_at"),
 )
 
+former_agent = Table(  # deleted ones: see store/former_agents
+    "former_agent",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("keepalives", BigInteger, nullable=False),
+    Column("deleted_at", Double, nullable=False),
+)
+
 history = Table(  # one row: see store/histories
     "history",
     metadata,
