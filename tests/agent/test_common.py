@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.agent.common import CommonWorker, with_devices
+from evenkeel.agent.common import LATE_SECONDS, CommonWorker, with_devices
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState, Observation
@@ -44,17 +44,27 @@ class Watched:
         return self.seen
 
 
+class Clock(SystemClock):
+    """That is set forward."""
+
+    ahead_seconds = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead_seconds
+
+
 class Bench:
     def __init__(self, *, status_interval_seconds: float = 0.01) -> None:
         self.controllers = FakeControllers({})
         self.device = Watched()
+        self.clock = Clock()
         self.told: list[str] = []
         self.worker = CommonWorker(
             m.Assignment(shard_id="common", project_id="", epoch=1),
             session_id="s1",
             controllers=self.controllers,  # type: ignore[arg-type]
             device=self.device,  # type: ignore[arg-type]
-            clock=SystemClock(),
+            clock=self.clock,
             settings=replace(SETTINGS, status_interval_seconds=status_interval_seconds),
             on_device_trouble=lambda: self.told.append("trouble"),
             on_device_back=lambda: self.told.append("back"),
@@ -110,6 +120,19 @@ async def test_what_got_no_answer_may_be_shown_and_is_put_right_though_it_is_aga
     bench.controllers.answers_reports = True
     bench.device.seen = up
     await eventually(lambda: bench.reported[-1] == load_balancer() and bench.controllers.statistics[-1] == before)
+
+
+async def test_what_got_no_answer_may_be_taken_late_and_is_told_once_more_then(bench: Bench) -> None:
+    up = bench.device.seen
+    bench.controllers.answers_reports = False
+    bench.device.seen = replace(up, devices=devices(second=False))  # type: ignore[type-var]
+    away = load_balancer(status=S.DEGRADED, reason=AWAY)
+    await eventually(lambda: bench.reported[-1] == away)
+    bench.controllers.answers_reports = True
+    bench.device.seen = up
+    await eventually(lambda: bench.reported[-1] == load_balancer())
+    bench.clock.ahead_seconds = LATE_SECONDS
+    await eventually(lambda: bench.reported[-2:] == [load_balancer()] * 2)
 
 
 async def test_all_is_reported_again_when_asked_for() -> None:

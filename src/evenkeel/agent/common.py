@@ -16,7 +16,7 @@ from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState, Observation
-from evenkeel.core.errors import DeviceUnavailable, EvenKeelError, SessionLost
+from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, EvenKeelError, SessionLost
 from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.statuses import OperatingStatus
@@ -33,6 +33,9 @@ ALL = "*"
 """Stands for every device of the group."""
 SAY_ALL_AGAIN_SECONDS = 300.0
 """Now and then everything is reported again: a status that a controller overwrote meanwhile is put right."""
+LATE_SECONDS = 30.0
+"""A report that got no answer may be taken as late as that, by a controller that was frozen: what it spoke of is
+told once more then."""
 
 _SERVED = (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
 
@@ -80,6 +83,8 @@ class CommonWorker:
         self._inventory = Inventory()
         self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
         self._statistics: dict[str, m.ObservedStatistics] = {}
+        self._doubtful: dict[tuple[str, str], float] = {}
+        """When to tell again what was in a report without an answer."""
         self._all_again_at = 0.0
         self._stopping = asyncio.Event()
         self._asked = asyncio.Event()
@@ -145,6 +150,9 @@ class CommonWorker:
         if now >= self._all_again_at:
             self._statuses.clear()
             self._all_again_at = now + SAY_ALL_AGAIN_SECONDS
+        for key in [key for key, again_at in self._doubtful.items() if now >= again_at]:
+            del self._doubtful[key]
+            self._statuses.pop(key, None)
         statuses = [s for s in found if self._statuses.get((s.kind, s.id)) != s]
         statistics = [s for s in seen.statistics if self._statistics.get(s.listener_id) != s]
         # half of a message for each
@@ -218,7 +226,12 @@ class CommonWorker:
             self._statuses.pop((status.kind, status.id), None)
         for figures in statistics:
             self._statistics.pop(figures.listener_id, None)
-        await self._tell(statuses=statuses, statistics=statistics)
+        try:
+            await self._tell(statuses=statuses, statistics=statistics)
+        except BusUnavailable:
+            again_at = self._clock.monotonic() + LATE_SECONDS
+            self._doubtful.update(((status.kind, status.id), again_at) for status in statuses)
+            raise
 
     async def _tell(self, **what: Any) -> m.ReportReceipt:
         receipt = await self._controllers.report_status(
