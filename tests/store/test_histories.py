@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.messages import Applied, ReportApplied, Seen, ServedShard, SessionState
-from evenkeel.store import former_agents, schema
+from evenkeel.store import former_agents, lost_shards, schema
 from evenkeel.store.clock import db_now
 from evenkeel.store.histories import CONFIRMED_ANEW
 from tests.store.ownership_world import TTL_SECONDS, World, registration, statements, world_fixture
@@ -239,6 +239,37 @@ async def test_a_shard_that_the_database_lost_is_made_again_for_who_served_it(ol
     assert answer.revision == revision + 1 and answer.history == (await old.operator.history()).id
     again = await old.store.assignments("a1", SESSION, work_limit=9, served=lost)
     assert len(again.shards) == 2 and len(await old.events("shard_restored")) == 1
+
+
+async def test_an_agent_that_lies_makes_so_many_shards_in_all_with_one_event_for_each_call(
+    old: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lost_shards, "RESTORED_TOTAL_MAX", 6)
+    await old.agent("a2")
+    await old.tenant("before")
+    await old.operator.new_history()
+    for call in range(4):
+        lost = tuple(ServedShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4))
+        await old.store.assignments("a1", SESSION, work_limit=9, served=lost)
+        await old.store.assignments("a1", SESSION, work_limit=9, served=lost)
+    made = [row.project_id for row in await old.rows(schema.shard) if row.project_id.startswith("p")]
+    assert sorted(made) == ["p0-0", "p0-1", "p0-2", "p0-3", "p1-0", "p1-1"]
+    events = await old.events("shard_restored")
+    assert len(events) == 2 and "p0-2 and 1 more" in events[0].text
+    await old.store.assignments("a2", "session-of-a2", work_limit=9, served=lost)
+    assert await old.shard_of("p3-0") is not None
+    await age(old, 1.0)
+    await old.operator.new_history()
+    await old.store.assignments("a1", SESSION, work_limit=9, served=(ServedShard(project_id="q", epoch=1),))
+    assert await old.shard_of("q") is not None
+
+
+async def test_calls_at_the_same_time_make_no_more_shards_than_one(old: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lost_shards, "RESTORED_TOTAL_MAX", 6)
+    await old.operator.new_history()
+    calls = (tuple(ServedShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4)) for call in range(6))
+    await asyncio.gather(*(old.store.assignments("a1", SESSION, work_limit=9, served=lost) for lost in calls))
+    assert len([row for row in await old.rows(schema.shard) if row.project_id]) <= 6
 
 
 async def test_a_shard_that_is_known_stays_with_its_owner(old: World) -> None:

@@ -4,6 +4,7 @@ Every change names the epoch it saw; a change that comes late finds no row and d
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, case, func, select, update
@@ -20,6 +21,7 @@ from evenkeel.store.lost_shards import restore_shards
 from evenkeel.store.ownership_sessions import session_lost
 from evenkeel.store.ownership_sql import (
     FREED,
+    Raced,
     eligible_ids,
     hosts_locked,
     is_of,
@@ -46,7 +48,8 @@ class ShardsPart(Part):
     ) -> Assignments:
         """See :meth:`evenkeel.core.ports.OwnershipStore.assignments`."""
         if served:
-            await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
+            with suppress(Raced):  # too many at once: it says again what is not there yet
+                await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
         return await self._db.read(lambda connection: _assignments(connection, agent_id, session_id, work_limit))
 
     async def release(self, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
