@@ -1,14 +1,16 @@
 """A shard's worker: newest revision once, nothing lost, nothing written without a lease."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 
 import pytest
 
+from evenkeel.agent.retries import Retries
 from evenkeel.agent.turns import Turns
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core.device import Repair
-from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, SessionLost, StaleOwner
+from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
 from evenkeel.core.messages import Repaired
 from tests.agent.fakes import Bench
 from tests.waiting import eventually
@@ -257,6 +259,42 @@ async def test_what_is_in_doubt_is_forgotten_and_written_again(bench: Bench) -> 
     assert bench.device.batches[2].complete
     assert bench.device.forgotten == ["t", "t"]
     bench.device.forgotten.clear()
+
+
+async def test_a_doubt_that_comes_while_the_pass_is_under_way_is_looked_into_by_the_next(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.open.clear()
+    bench.controllers.revisions["lb-1"] = 2
+    bench.worker.hint(("lb-1",))
+    await bench.device.busy.wait()
+    bench.worker.doubt(("lb-1",), complete=False)  # after the device was read, before the outcome is known
+    bench.device.open.set()
+    await eventually(lambda: len(bench.device.batches) == 3)
+    assert [service.load_balancer_id for service in bench.device.batches[2].services] == ["lb-1"]
+    bench.worker.hint(("lb-1",))
+    reports = len(bench.controllers.reports)
+    await eventually(lambda: len(bench.controllers.reports) > reports)
+    assert len(bench.device.batches) == 3  # looked into once
+    bench.device.forgotten.clear()
+
+
+async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_growing_pauses_then(bench: Bench) -> None:
+    await all_applied(bench)
+    now = bench.worker._clock.monotonic()
+    bench.device.failures = [GuardLost("a", "t", None) for _ in range(3)]
+    bench.worker._retries = Retries(3600.0, 3600.0, random.Random(1))
+    bench.worker.hint(("lb-1", "lb-2"))
+    bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
+    await eventually(lambda: len(bench.device.failures) == 1)
+    assert bench.device.takeovers == [3, 3]
+    await eventually(lambda: bench.worker._retries.waiting("*", now))
+    assert len(bench.device.failures) == 1
+
+    bench.worker._retries = Retries(0.01, 0.01, random.Random(1))
+    bench.worker.look_again()
+    await all_applied(bench)
+    assert bench.device.takeovers == [3, 3, 3, 3]
+    assert bench.device.batches[-1].complete
 
 
 async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_that_of_a_load_balancer() -> None:

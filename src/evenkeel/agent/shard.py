@@ -88,6 +88,8 @@ class ShardWorker:
         """Of the database, when it was last asked for definitions."""
         self._applied: dict[str, Identity] = {}
         """What this worker has put on the devices and nothing has put in doubt since."""
+        self._doubted: set[str] = set()
+        """Put in doubt since the pass that is under way was taken: it may have read the devices before that."""
         self._retries = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
         self._wake = asyncio.Event()
         self._wake.set()
@@ -132,6 +134,7 @@ class ShardWorker:
         A load balancer that failed lately is tried again anyway, and not sooner for this.
         """
         self._forget = True
+        self._doubted.update(load_balancer_ids)
         for load_balancer_id in load_balancer_ids:
             self._applied.pop(load_balancer_id, None)
         now = self._clock.monotonic()
@@ -191,6 +194,7 @@ class ShardWorker:
         if not complete and not taken:
             return
         self._trying = ()
+        was_guarded = self._guarded
         if self._forget:
             self._forget = False
             self._device.forget(self.project_id)
@@ -201,7 +205,7 @@ class ShardWorker:
             await self._stale(error)
         except GuardLost as error:
             self._log.warning("device does not hold our guard; putting everything there again", device=error.device)
-            self._start_over(complete, taken)
+            self._start_over(at_once=was_guarded)
         except SessionLost as error:
             self._log.info("shard lost", reason=str(error))
             self._lost = True
@@ -217,6 +221,7 @@ class ShardWorker:
             self._log.exception("pass failed on a bug; trying again", complete=complete, waiting=len(taken))
 
     def _take(self) -> tuple[bool, tuple[str, ...]]:
+        self._doubted.clear()
         if self._complete:
             self._complete = False
             self._dirty.clear()
@@ -228,15 +233,16 @@ class ShardWorker:
             self._wake.set()
         return False, taken
 
-    def _start_over(self, complete: bool, taken: tuple[str, ...]) -> None:
-        """A device lost its state: move the guard and make a complete pass, at once if that is news."""
-        at_once = self._guarded
+    def _start_over(self, *, at_once: bool) -> None:
+        """A device lost its state: move the guard and make a complete pass.
+
+        ``at_once`` if the guard was held before the pass that found it lost. One that is lost right after it was moved
+        is not moved without a pause: the device may go on like that.
+        """
         self._guarded = False
-        self._put_back(complete, taken)
+        self._put_back(True, ())
         if at_once:
             self.look_again()
-        else:
-            self._retries.failed(COMPLETE, self._clock.monotonic())
 
     def _put_back(self, complete: bool, taken: tuple[str, ...]) -> None:
         now = self._clock.monotonic()
@@ -344,7 +350,8 @@ class ShardWorker:
                 self._retries.failed(outcome.load_balancer_id, now)
                 self._log.warning("load balancer refused", load_balancer=outcome.load_balancer_id, error=outcome.error)
             else:
-                self._applied[outcome.load_balancer_id] = _identity(outcome)
+                if outcome.load_balancer_id not in self._doubted:
+                    self._applied[outcome.load_balancer_id] = _identity(outcome)
                 self._unconfirmed.discard(outcome.load_balancer_id)
                 self._told.pop(outcome.load_balancer_id, None)
                 self._retries.succeeded(outcome.load_balancer_id)
