@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.agent.common import LATE_SECONDS, CommonWorker, with_devices
+from evenkeel.agent.common import LATE_SECONDS, CommonWorker, _parts, with_devices
+from evenkeel.agent.inventory import Findings
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState, Observation
@@ -184,3 +185,14 @@ def test_only_load_balancers_that_are_served_change_and_every_missing_device_is_
     assert tuple(rest) == others
     assert last == load_balancer(4, S.DEGRADED, first.reason)
     assert with_devices(others, devices(second=True)) == others
+
+
+def test_whatever_is_found_is_told_whole() -> None:
+    for found in (
+        Findings(absent=("lb-1",)),
+        Findings(changed=("lb-1",), renewed=("a",)),
+        Findings(renewed_before=("a",)),
+        Findings(lacking={"lb-1": "a"}, present=("lb-2",)),
+    ):
+        assert found and list(_parts(found)) == [found]
+    assert not list(_parts(Findings()))

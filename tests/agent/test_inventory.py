@@ -2,7 +2,14 @@
 
 from itertools import pairwise
 
-from evenkeel.agent.inventory import ASK_SECONDS, REPEAT_MAX_SECONDS, Findings, Inventory
+from evenkeel.agent.inventory import (
+    AGAIN_SECONDS,
+    ASK_SECONDS,
+    REPEAT_MAX_SECONDS,
+    REPEAT_MIN_SECONDS,
+    Findings,
+    Inventory,
+)
 from evenkeel.core.device import DeviceState, Observation
 
 
@@ -95,11 +102,43 @@ def test_what_the_controllers_show_as_absent_is_told_to_be_there_by_who_looks_ne
     assert looks.look({"lb-1": "x"}) == Findings(present=("lb-1",))
 
 
-def test_a_digest_that_changed_is_told_once_and_a_new_one_is_no_change() -> None:
+def test_what_stays_absent_does_not_make_every_look_a_question() -> None:
+    looks = Looks("lb-1", "lb-2")
+    for _ in range(600):
+        looks.look({"lb-2": "x"}, seconds=0.1)
+    assert looks.asked <= 2 + 4 + 1  # to find it, for each time that it is told again, and the one of the minute
+    asked = looks.asked
+    assert looks.look({"lb-1": "x", "lb-2": "x"}, seconds=0.1) == Findings(present=("lb-1",))
+    assert looks.asked == asked + 1
+
+
+def test_however_many_become_absent_one_after_the_other_they_share_the_questions() -> None:
+    ids = [f"lb-{n}" for n in range(100)]
+    looks = Looks(*ids)
+    for gone in range(100):
+        looks.look(dict.fromkeys(ids[gone + 1 :], "x"), seconds=0.1)
+        looks.look(dict.fromkeys(ids[gone + 1 :], "x"), seconds=0.1)
+    asked = looks.asked
+    for _ in range(600):
+        looks.look({}, seconds=0.1)
+    assert looks.asked - asked <= 60.0 / REPEAT_MIN_SECONDS + 1
+
+
+def test_a_digest_that_changed_is_told_twice_and_a_new_one_is_no_change() -> None:
     looks = Looks("lb-1", "lb-2")
     looks.look({"lb-1": "x"})
-    assert looks.look({"lb-1": "other", "lb-2": "new"}) == Findings(changed=("lb-1",))
-    assert not looks.look({"lb-1": "other", "lb-2": "new"})
+    held = {"lb-1": "other", "lb-2": "new"}
+    assert looks.look(held) == Findings(changed=("lb-1",))
+    assert not looks.look(held, seconds=AGAIN_SECONDS - 1.0)
+    assert looks.look(held, seconds=1.0) == Findings(changed=("lb-1",))  # what followed from the first may be lost
+    assert not any(looks.look(held) for _ in range(20))
+
+
+def test_what_goes_on_changing_is_told_once_more_when_it_rests() -> None:
+    looks = Looks("lb-1")
+    assert [bool(looks.look({"lb-1": str(number)})) for number in range(4)] == [False, True, True, True]
+    told = [looks.now for _ in range(20) if looks.look({"lb-1": "3"}).changed]
+    assert len(told) == 1
 
 
 def test_digests_are_not_compared_with_those_of_other_devices() -> None:
@@ -117,6 +156,9 @@ def test_a_device_that_is_another_or_may_hold_anything_is_told_of() -> None:
     assert looks.asked == 2
     assert looks.look({"lb-1": "x"}, devices=(device(identity="s2", incarnation="2"),)).renewed == ("a",)
     assert not looks.look({"lb-1": "x"}, devices=(device(identity="", incarnation=""),))
+    again = looks.look({"lb-1": "x"}, devices=(device(identity="s2", incarnation="2"),), seconds=AGAIN_SECONDS)
+    assert again == Findings(renewed_before=("a",))
+    assert not any(looks.look({"lb-1": "x"}, devices=(device(identity="s2", incarnation="2"),)) for _ in range(20))
 
 
 def test_a_device_that_is_back_and_cannot_tell_may_hold_anything() -> None:
@@ -144,6 +186,9 @@ def test_findings_that_did_not_arrive_go_with_the_next() -> None:
     looks.inventory.not_told()
     assert looks.look({"lb-1": "y"}) == Findings(changed=("lb-1",))
     assert not looks.look({"lb-1": "y"})
+    assert looks.look({"lb-1": "y"}, seconds=AGAIN_SECONDS) == Findings(changed=("lb-1",))
+    looks.inventory.not_told()
+    assert looks.look({"lb-1": "y"}) == Findings(changed=("lb-1",))
 
 
 def test_a_controller_that_cannot_say_what_is_expected_raises_no_alarm() -> None:

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from evenkeel.controller.callbacks import Callbacks
+from evenkeel.controller.callbacks import Callbacks, has_findings
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
@@ -134,3 +135,10 @@ async def test_an_epoch_that_can_be_nobodys_is_refused_before_anything_is_asked(
 async def test_what_no_database_could_store_is_refused_and_not_delivered_again() -> None:
     reply = await callbacks(Invalid("a text holds a character that cannot be stored")).handle(KEEPALIVE)
     assert isinstance(reply, m.Refused) and reply.code == "invalid"
+
+
+@pytest.mark.parametrize("field", ["absent", "present", "changed", "renewed", "renewed_before"])
+def test_a_report_with_any_kind_of_finding_has_findings(field: str) -> None:
+    nothing = m.ReportStatus(agent_id="a", shard_id="x", epoch=1, expected_after="")
+    assert not has_findings(nothing)
+    assert has_findings(replace(nothing, **{field: ("lb-1",)}))

@@ -568,14 +568,14 @@ BUGS: dict[str, Bug] = {
     "foreign objects removed": Bug("orphan clean-up takes what has no mark of ours", _foreign_removed, 1),
     "orphans by wrong filter": Bug("a partial batch removes all it does not name", _orphans_by_wrong_filter, 5),
     "orphans left": Bug("a complete batch removes nothing", _orphans_left, 7),
-    "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 64),
+    "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 84),
     "existence only": Bug("drift of attributes stays", _existence_only, 4),
     "unguarded batches": Bug("BIG-IP: a batch does not touch the guard", _unguarded_batches, 1, BIGIP),
     "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 125, BIGIP),
     "absurd guards believed": Bug(
         "BIG-IP: a guard of an epoch that nobody can have locks everybody out", _absurd_guards_believed, 17, BIGIP
     ),
-    "absent not told": Bug("what no device holds is not told", _findings_without("absent"), 9),
+    "absent not told": Bug("what no device holds is not told", _findings_without("absent"), 17),
     "drift not told": Bug(
         "what is held otherwise, or not by all devices, is not told", _findings_without("changed", "lacking"), 9
     ),

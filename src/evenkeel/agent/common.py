@@ -188,6 +188,7 @@ class CommonWorker:
                     changed=part.changed,
                     lacking=part.lacking,
                     renewed=part.renewed,
+                    renewed_before=part.renewed_before,
                 )
         except BaseException:
             inventory.not_told()
@@ -252,7 +253,7 @@ def _parts(findings: Findings) -> Iterator[Findings]:
     """The findings, in as many reports as it takes; none if there are none."""
     lacking = sorted(findings.lacking.items())
     most = max(len(findings.absent), len(findings.present), len(findings.changed), len(lacking))
-    for start in range(0, max(most, 1 if findings.renewed else 0), STATUSES_PER_REPORT):
+    for start in range(0, max(most, 1 if findings.renewed or findings.renewed_before else 0), STATUSES_PER_REPORT):
         end = start + STATUSES_PER_REPORT
         yield Findings(
             absent=findings.absent[start:end],
@@ -260,4 +261,5 @@ def _parts(findings: Findings) -> Iterator[Findings]:
             changed=findings.changed[start:end],
             lacking=dict(lacking[start:end]),
             renewed=findings.renewed if start == 0 else (),
+            renewed_before=findings.renewed_before if start == 0 else (),
         )

@@ -6,7 +6,10 @@ the devices. What is missing at two looks in a row, and expected before the seco
 removed meanwhile is not called so.
 """
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
 
 from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.values import Value
@@ -17,6 +20,8 @@ by these only."""
 REPEAT_MIN_SECONDS = 4.0
 REPEAT_MAX_SECONDS = 60.0
 """What stays amiss is told again, because the hint that follows from it may be lost."""
+AGAIN_SECONDS = 10.0
+"""What happened once is told once more after so long, for the same reason: nothing shows whether its owner looked."""
 
 
 class Findings(Value):
@@ -27,9 +32,11 @@ class Findings(Value):
     changed: tuple[str, ...] = ()
     lacking: dict[str, str] = {}
     renewed: tuple[str, ...] = ()
+    renewed_before: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.absent or self.present or self.changed or self.lacking or self.renewed)
+        renewed = self.renewed or self.renewed_before
+        return bool(self.absent or self.present or self.changed or self.lacking or renewed)
 
 
 class Repeats:
@@ -50,6 +57,28 @@ class Repeats:
             self._waits[id_] = (now + seconds, seconds)
         return found
 
+    def next_due(self) -> float:
+        """When the first of what was told so far is to be told again."""
+        return min((at for at, _ in self._waits.values()), default=math.inf)
+
+
+class OnceMore:
+    """What was told is due once more, ``AGAIN_SECONDS`` after it was told last."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, float] = {}
+
+    def told(self, ids: Iterable[str], now: float) -> None:
+        """These are told now."""
+        self._due.update(dict.fromkeys(ids, now + AGAIN_SECONDS))
+
+    def take_due(self, now: float) -> set[str]:
+        """What is due now, and is forgotten."""
+        found = {id_ for id_, at in self._due.items() if now >= at}
+        for id_ in found:
+            del self._due[id_]
+        return found
+
 
 class Inventory:
     """One worker's memory of the looks before. Each look: :meth:`saw`, :meth:`expects` if it :meth:`asks`, and
@@ -62,12 +91,15 @@ class Inventory:
         """Identity and incarnation of devices, by name, as far as they told."""
         self._reached: frozenset[str] | None = None
         self._ask_at = 0.0
+        self._asked_at = -math.inf
         self._suspects: frozenset[str] = frozenset()
         """Expected, and not seen at the look before."""
         self._absent: set[str] = set()
         """Told, or shown as such by the controllers."""
         self._told_absent = Repeats()
         self._told_lacking = Repeats()
+        self._told_changed = OnceMore()
+        self._told_renewed = OnceMore()
         self._found = Findings()
         self._untold = Findings()
 
@@ -91,10 +123,14 @@ class Inventory:
         lasting = {id_: names for id_, names in seen.lacking.items() if id_ in self._lacking}
         due = self._told_lacking.due(lasting, now)
         untold, self._untold = self._untold, Findings()
+        renewed.update(untold.renewed)
+        self._told_changed.told((*changed, *untold.changed), now)
+        self._told_renewed.told((*renewed, *untold.renewed_before), now)
         self._found = Findings(
-            changed=tuple(sorted({*changed, *untold.changed})),
+            changed=tuple(sorted({*changed, *untold.changed, *self._told_changed.take_due(now)})),
             lacking={id_: lasting[id_] for id_ in due},
-            renewed=tuple(sorted(renewed.union(untold.renewed))),
+            renewed=tuple(sorted(renewed)),
+            renewed_before=tuple(sorted(self._told_renewed.take_due(now).union(untold.renewed_before) - renewed)),
         )
         self._held, self._lacking, self._reached = held, seen.lacking, reached
 
@@ -110,8 +146,13 @@ class Inventory:
         return found
 
     def asks(self, now: float) -> bool:
-        """Is it to be asked what is expected?"""
-        return self._held is not None and bool(now >= self._ask_at or self._suspects or self._absent)
+        """Is it to be asked what is expected? It is a question for the whole group, so what stays absent asks it only
+        when it is back, or to be told again."""
+        if self._held is None:
+            return False
+        if now >= self._ask_at or self._suspects - self._absent or self._absent & self._held.keys():
+            return True
+        return now >= max(self._told_absent.next_due(), self._asked_at + REPEAT_MIN_SECONDS)
 
     def expects(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
         """The answer: what should be on the devices, and what of that is shown as absent. None: nobody could say."""
@@ -120,17 +161,16 @@ class Inventory:
             self._suspects = frozenset()
             return
         self._ask_at = now + ASK_SECONDS
+        self._asked_at = now
         missing = frozenset(expected) - held.keys()
         absent = missing & (self._suspects | self._absent)
         known = self._absent | set(shown_absent)
         self._suspects = missing
         self._absent = set(absent)
-        self._found = Findings(
+        self._found = replace(
+            self._found,
             absent=self._told_absent.due(absent, now),
             present=tuple(sorted(known & held.keys())),
-            changed=self._found.changed,
-            lacking=self._found.lacking,
-            renewed=self._found.renewed,
         )
 
     def findings(self) -> Findings:

@@ -161,7 +161,8 @@ def check_epochs(message: m.AnyMessage) -> None:
 
 def has_findings(report: m.ReportStatus) -> bool:
     """It says more than statuses and statistics."""
-    return bool(report.absent or report.present or report.changed or report.lacking or report.renewed)
+    renewed = report.renewed or report.renewed_before
+    return bool(report.absent or report.present or report.changed or report.lacking or renewed)
 
 
 def _told(state: m.SessionState) -> m.SessionState:

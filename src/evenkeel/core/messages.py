@@ -270,6 +270,8 @@ class ReportStatus(Message, tag="report_status"):
     renewed: tuple[str, ...] = ()
     """Devices that may hold anything: their incarnation or identity is another one, or they were out of reach and
     cannot tell."""
+    renewed_before: tuple[str, ...] = ()
+    """Devices that were told of as ``renewed`` a moment ago: no news, but whoever missed that is to look now."""
     expected_after: str | None = None
     """Answer with the load balancers that are expected on the devices, those after this id."""
 

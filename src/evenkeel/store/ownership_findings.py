@@ -1,4 +1,4 @@
-"""What looks at devices found amiss: shown on the load balancers, told once, and handed to the owners of their shards.
+"""What looks at devices found amiss: shown on the load balancers, told, and handed to the owners of their shards.
 
 An absent load balancer is one that its devices confirmed and do not hold any more. It is shown as ERROR, with all
 below it, until it is seen again; its provisioning status says what was asked for, and stays.
@@ -17,7 +17,7 @@ from evenkeel.store.among import among
 from evenkeel.store.events import EventRow, event_row, record_events
 from evenkeel.store.ownership_observed import locked_group, observed_group
 from evenkeel.store.ownership_reach import set_operating
-from evenkeel.store.ownership_sql import batches, live, shard_title
+from evenkeel.store.ownership_sql import batches, shard_title
 from evenkeel.store.part import Part
 from evenkeel.store.rows import NO_NETWORK
 
@@ -91,15 +91,18 @@ def _note_findings(connection: Connection, report: ReportStatus) -> tuple[LookAg
         looks += _looks(rows, complete={*report.absent, *report.lacking})
     for ids in batches(sorted(set(report.present))):
         events += _show_present(connection, group, ids)
-    if report.renewed:
-        events += _renewed_events(group, report.renewed)
+    events += _renewed_events(group, report.renewed)
+    if report.renewed or report.renewed_before:
         looks += _all_agents(connection, group)
     record_events(connection, events)
     return tuple(looks)
 
 
 def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[Any]:
-    """Those of the group that are expected on its devices, with the owners of their shards."""
+    """Those of the group that are expected on its devices, with the owners of their shards.
+
+    An owner counts whether its session stands or not: it may revive with its workers, and its queue keeps the hint.
+    """
     return connection.execute(
         select(
             _root.c.id,
@@ -113,7 +116,7 @@ def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[A
             _agent.c.host,
         )
         .join(_shard, _shard.c.id == _root.c.shard_id)
-        .outerjoin(_agent, (_agent.c.id == _shard.c.acting_agent_id) & live())
+        .outerjoin(_agent, _agent.c.id == _shard.c.acting_agent_id)
         .where(
             among(_root.c.id, ids),
             _shard.c.environment == group.environment,
@@ -201,10 +204,12 @@ def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
 
 
 def _all_agents(connection: Connection, group: Any) -> list[LookAgain]:
-    """Every agent of the group looks at all that it serves."""
+    """Every agent of the group looks at all that it serves, also one whose session may revive."""
     hosts = connection.scalars(
         select(_agent.c.host).where(
-            _agent.c.environment == group.environment, _agent.c.group_number == group.group_number, live()
+            _agent.c.environment == group.environment,
+            _agent.c.group_number == group.group_number,
+            _agent.c.session_id.is_not(None),
         )
     )
     return [
