@@ -62,6 +62,7 @@ class FakeControllers:
         self.raised: list[m.RaiseEpoch] = []
         self.failures: list[Exception] = []
         self.stale = False
+        self.reached_count: int | None = None
         self.page = 100
 
     async def services(self, call: m.GetServices) -> m.Services:
@@ -93,7 +94,7 @@ class FakeControllers:
         self.statistics += call.statistics
         if not self.answers_reports:
             raise CallTimeout("no answer within 2 s")
-        return m.ReportReceipt(stale=self.stale)
+        return m.ReportReceipt(stale=self.stale, reached_count=self.reached_count)
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
         self.raised.append(call)

@@ -136,6 +136,18 @@ async def test_what_got_no_answer_may_be_taken_late_and_is_told_once_more_then(b
     await eventually(lambda: bench.reported[-2:] == [load_balancer()] * 2)
 
 
+async def test_all_is_reported_again_when_an_answer_says_that_the_group_was_out_of_reach_meanwhile(
+    bench: Bench,
+) -> None:
+    """The hint that says so at once may be lost; then there is nothing new on the devices, and yet an answer."""
+    for ahead_seconds, reached_count, times in ((61.0, 3, 1), (122.0, 4, 2), (183.0, None, 2), (244.0, 4, 2)):
+        asked = len(bench.controllers.statuses)
+        bench.controllers.reached_count = reached_count
+        bench.clock.ahead_seconds = ahead_seconds
+        await eventually(lambda asked=asked: len(bench.controllers.statuses) > asked)
+        await eventually(lambda times=times: bench.reported == [load_balancer()] * times)
+
+
 async def test_all_is_reported_again_when_asked_for() -> None:
     made = Bench(status_interval_seconds=3600.0)
     task = asyncio.create_task(made.worker.run())

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from evenkeel.core.device import DeviceState
 from evenkeel.core.messages import ObservedStatus, ReportState, ReportStatus
 from evenkeel.core.reach import UNWATCHED_SECONDS
@@ -134,6 +136,29 @@ async def test_a_group_that_was_out_of_reach_when_its_last_agent_went_stays_so(w
     await world.change(schema.agent, "a1", session_expires_at=db_now() - UNWATCHED_SECONDS - 1)
     assert await news(world) == ()
     assert await shown(world, id_) == ("OFFLINE", NONE)
+
+
+async def test_each_answer_to_the_observer_tells_whether_the_group_was_out_of_reach_meanwhile(world: World) -> None:
+    await world.agent("a1")
+    await says(world, "a1", a=True, b=True)
+    common = await world.shard_of("")
+    nothing = ReportStatus(agent_id="a1", session_id="session-of-a1", shard_id=common.id, epoch=1)
+    asked = replace(nothing, expected_after="")
+
+    async def told() -> int | None:
+        receipt = await world.store.record_observed(nothing)
+        assert (await world.store.expected(asked, limit=9)).reached_count == receipt.reached_count
+        return receipt.reached_count
+
+    assert await told() == 0
+    for times in (0, 1):
+        for reached, count in ((False, times), (True, times + 1)):
+            await says(world, "a1", a=reached, b=reached)
+            await note(world)
+            assert await told() == count
+    await says(world, "a1", a=True, b=False)
+    await note(world)
+    assert await told() == 2, "no status was overwritten"
 
 
 async def test_the_number_of_statements_does_not_depend_on_the_number_of_load_balancers(world: World) -> None:

@@ -31,6 +31,8 @@ CONFIRM_SECONDS = 1.0
 EXPECTED_PAGES_MAX = 1000
 ALL = "*"
 """Stands for every device of the group."""
+ANSWER_SECONDS = 60.0
+"""So often, at least, something is told, whether there is news or not: the answer may have some."""
 SAY_ALL_AGAIN_SECONDS = 300.0
 """Now and then everything is reported again: a status that a controller overwrote meanwhile is put right."""
 LATE_SECONDS = 30.0
@@ -86,6 +88,8 @@ class CommonWorker:
         self._doubtful: dict[tuple[str, str], float] = {}
         """When to tell again what was in a report without an answer."""
         self._all_again_at = 0.0
+        self._reached_count: int | None = None
+        self._answered_at = float("-inf")
         self._stopping = asyncio.Event()
         self._asked = asyncio.Event()
         self.lost = False
@@ -165,6 +169,8 @@ class CommonWorker:
             await self._report(*portion)
         self._statuses = {(s.kind, s.id): s for s in found}
         self._statistics = {s.listener_id: s for s in seen.statistics}
+        if self._clock.monotonic() >= self._answered_at + ANSWER_SECONDS:
+            await self._tell()
 
     async def _compare(self, seen: Observation) -> None:
         """Find what vanished, what is otherwise and what is not there, and tell it before any status."""
@@ -246,7 +252,17 @@ class CommonWorker:
         )
         if receipt.stale:
             raise SessionLost("the report's epoch is old")
+        self._heard(receipt)
         return receipt
+
+    def _heard(self, receipt: m.ReportReceipt) -> None:
+        """What controllers showed while nobody reached the group may be other than what is seen."""
+        self._answered_at = self._clock.monotonic()
+        before, now = self._reached_count, receipt.reached_count
+        if now is not None:
+            self._reached_count = now
+        if before is not None and now is not None and now != before:
+            self.say_all_again()
 
 
 def _parts(findings: Findings) -> Iterator[Findings]:

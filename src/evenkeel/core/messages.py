@@ -384,6 +384,9 @@ class ReportReceipt(Reply, tag="report_receipt"):
     """Those of ``expected`` that are shown as absent now."""
     more: bool = False
     """There are more after the last one of ``expected``."""
+    reached_count: int | None = None
+    """How often the devices of the group came back into reach. Another one than before: what was shown of them
+    meanwhile is to be said anew. None: not said."""
 
 
 Call = (

@@ -75,6 +75,7 @@ def _expected(connection: Connection, report: ReportStatus, limit: int) -> Repor
         expected=tuple(row.id for row in page),
         absent=tuple(row.id for row in page if row.operating_reason == ABSENT_REASON),
         more=len(rows) > limit,
+        reached_count=group.reached_count,
     )
 
 

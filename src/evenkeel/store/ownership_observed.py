@@ -16,6 +16,7 @@ from evenkeel.store.among import among
 from evenkeel.store.ownership_sql import batches, reports, upsert
 from evenkeel.store.part import Part
 
+_group = schema.device_group
 _shard = schema.shard
 _root = schema.load_balancer
 _statistics = schema.listener_statistics
@@ -49,11 +50,19 @@ def _record_observed(connection: Connection, report: ReportStatus) -> ReportRece
             connection.execute(statement, [{**row, **_bound(group)} for row in rows])
     for batch in batches(report.statistics):
         _store_statistics(connection, group, batch)
-    return ReportReceipt()
+    return ReportReceipt(reached_count=group.reached_count)
+
+
+_REACHED_COUNT = (
+    select(_group.c.reached_count)
+    .where(_group.c.environment == _shard.c.environment, _group.c.number == _shard.c.group_number)
+    .scalar_subquery()
+    .label("reached_count")
+)
 
 
 def observed_group(connection: Connection, report: ReportStatus) -> Any:
-    """Environment and number of the group that the sender observes; None if it does not, or not any more."""
+    """Environment, number and ``reached_count`` of the group that the sender observes; None if it does not any more."""
     return connection.execute(_observed_by(report)).first()
 
 
@@ -63,7 +72,7 @@ def locked_group(connection: Connection, report: ReportStatus) -> Any:
 
 
 def _observed_by(report: ReportStatus) -> Select[Any]:
-    return select(_shard.c.environment, _shard.c.group_number).where(
+    return select(_shard.c.environment, _shard.c.group_number, _REACHED_COUNT).where(
         _shard.c.id == report.shard_id,
         _shard.c.project_id == COMMON_PROJECT,
         _shard.c.acting_agent_id == report.agent_id,

@@ -57,10 +57,15 @@ def _note_reach(connection: Connection, environment: str, number: int) -> ShardO
     place = f"{environment}/{number}"
     if found.kind is not known.kind:  # load balancers are locked before groups
         _tell_load_balancers(connection, environment, number, known.reason(place), found)
+    again = found.kind is ReachKind.REACHED and known.kind is not ReachKind.REACHED
     changed = connection.execute(
         update(_group)
         .where(*here, _group.c.reach == row.reach, _group.c.away_devices == row.away_devices)
-        .values(reach=found.kind.value, away_devices=json_text(found.away))
+        .values(
+            reach=found.kind.value,
+            away_devices=json_text(found.away),
+            reached_count=_group.c.reached_count + int(again),  # the observer hears of it, also if the hint is lost
+        )
     )
     if changed.rowcount == 0:
         raise Raced

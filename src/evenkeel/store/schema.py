@@ -69,6 +69,8 @@ device_group = Table(
     # what its agents together can reach: see core.reach. away_devices: JSON list of names
     Column("reach", String(16), nullable=False, default="reached", server_default="reached"),
     Column("away_devices", Text, nullable=False, default="[]", server_default="[]"),
+    # how often it was reached again
+    Column("reached_count", BigInteger, nullable=False, default=0, server_default="0"),
     Column("identities", Text, nullable=False, default="{}", server_default="{}"),  # JSON map endpoint -> identity
     Column("created_at", Double, nullable=False),
 )
