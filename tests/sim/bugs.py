@@ -568,7 +568,7 @@ BUGS: dict[str, Bug] = {
     "foreign objects removed": Bug("orphan clean-up takes what has no mark of ours", _foreign_removed, 1),
     "orphans by wrong filter": Bug("a partial batch removes all it does not name", _orphans_by_wrong_filter, 5),
     "orphans left": Bug("a complete batch removes nothing", _orphans_left, 7),
-    "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 84),
+    "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 51),
     "existence only": Bug("drift of attributes stays", _existence_only, 4),
     "unguarded batches": Bug("BIG-IP: a batch does not touch the guard", _unguarded_batches, 1, BIGIP),
     "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 125, BIGIP),
