@@ -17,7 +17,7 @@ import structlog
 
 from evenkeel.core.errors import Unavailable
 from evenkeel.devices.bigip.partition import PartitionPass
-from tests.sim.aftermath import aftermath
+from tests.sim.aftermath import WITHIN_SECONDS, aftermath
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client
 from tests.sim.loop import PROCESS, Stuck
@@ -138,7 +138,8 @@ async def come_to_rest(world: World, chaos: Chaos) -> None:
     """All faults are over: wait until nothing is left to be done."""
     deadline = world.loop.now + QUIET_WITHIN_SECONDS
     resync = world.scenario.resync_seconds * 1.3 if world.scenario.resync_seconds < 60 else 0.0
-    earliest = world.loop.now + max(resync, world.scenario.retry_max_seconds * 1.3)
+    looks = WITHIN_SECONDS if world.scenario.found_by_looks else 0.0  # the first one's report may have got no answer
+    earliest = world.loop.now + max(resync, looks, world.scenario.retry_max_seconds * 1.3)
     quiet_looks = 0
     restless: list[str] = []
     while quiet_looks < QUIET_LOOKS and world.loop.now < deadline:

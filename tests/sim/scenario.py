@@ -109,6 +109,11 @@ class Scenario:
         found_by_passes = DRIFT if self.driver == "bigip" else {"device edited by hand"}
         return 8.0 if found_by_passes & set(self.kinds) else 600.0
 
+    @property
+    def found_by_looks(self) -> bool:
+        """May a device lose what only the next looks find?"""
+        return bool({"device restored", *(("device reboot",) if self.driver == "bigip" else ())} & set(self.kinds))
+
     def controller_settings(self) -> ControllerSettings:
         """Of all controllers."""
         return ControllerSettings(
