@@ -23,7 +23,7 @@ from evenkeel.store.rows import NO_NETWORK
 
 _agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
 
-ABSENT_REASON = "no device holds it; its agent puts it back"
+ABSENT_REASON = "no device in reach holds it; its agent puts it back"
 NAMED_MAX = 3
 """Load balancers that one event names."""
 DEVICES_NAMED_MAX = 16
@@ -154,7 +154,8 @@ def _show_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> lis
     if not ids:
         return []
     set_operating(connection, ids, OperatingStatus.ERROR, ABSENT_REASON)
-    return _events(group, [row for row in rows if row.id in set(ids)], "load_balancer_absent", "on no device any more")
+    shown = [row for row in rows if row.id in set(ids)]
+    return _events(group, shown, "load_balancer_absent", "on no device in reach any more")
 
 
 def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
