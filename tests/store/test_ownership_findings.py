@@ -45,9 +45,9 @@ async def test_what_devices_confirmed_and_are_to_keep_is_expected_page_by_page(w
     await world.store.place(elsewhere.id, "east", "p2", 2, "b1")
     await world.change(schema.load_balancer, elsewhere.id, applied_revision=1)
 
-    assert await expected(world) == ReportReceipt(expected=tuple(ids))
-    assert await expected(world, limit=2) == ReportReceipt(expected=tuple(ids[:2]), more=True)
-    assert await expected(world, after=ids[1], limit=2) == ReportReceipt(expected=(ids[2],))
+    assert await expected(world) == ReportReceipt(expected=tuple(ids), reached_count=0)
+    assert await expected(world, limit=2) == ReportReceipt(expected=tuple(ids[:2]), more=True, reached_count=0)
+    assert await expected(world, after=ids[1], limit=2) == ReportReceipt(expected=(ids[2],), reached_count=0)
     await find(world, absent=(ids[1],))
     assert (await expected(world)).absent == (ids[1],)
     stale = ReportStatus(agent_id="a2", shard_id="x", epoch=1, expected_after="")

@@ -164,7 +164,7 @@ class BigIpDevice:
                 self._claim = found = await claim.count_save(self.icontrol, self._names, found)
         if before is not None and before.lineage != found.lineage:
             log.warning("device may have lost what it was told: it restarted or was restored", device=self.host)
-            self._views.clear()
+            self._forget_all()
         return found
 
     # -- how
@@ -218,6 +218,9 @@ class BigIpDevice:
         if held is None or held[0] != mine:
             held = self._left[partition] = (mine, {})
         return held[1]
+
+    def _forget_all(self) -> None:
+        self._views.clear()
 
     def _busy(self, partition: str) -> bool:
         lock = self._locks.get(partition)
