@@ -272,7 +272,7 @@ class Site:
         try:
             outcome = _now(box.group.apply(batch))
         except GuardLost as error:  # where nothing is, nobody finds out before the next change
-            if batch.services:
+            if any(not service.deleted for service in batch.services):
                 self.watch.violation(f"{box.name} does not know its owner: {error!r}")
             return
         except Exception as error:

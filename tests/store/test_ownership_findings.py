@@ -35,10 +35,12 @@ async def confirmed(world: World, **changes: Any) -> str:
 async def test_what_devices_confirmed_and_are_to_keep_is_expected_page_by_page(world: World) -> None:
     await world.agent("a1")
     ids = sorted([await confirmed(world) for _ in range(3)])
-    deleted, leaving, bare = [await confirmed(world) for _ in range(3)]
+    deleted, leaving, bare, returning = [await confirmed(world) for _ in range(4)]
     await world.change(schema.load_balancer, deleted, deleted=True)
     await world.change(schema.load_balancer, leaving, vip_leaving_revision=2)
     await world.change(schema.load_balancer, bare, vip_network_id="")
+    # confirmed without the VIP that its pool has got again
+    await world.change(schema.load_balancer, returning, root_pool_id="v1-pool", revision=3, applied_revision=2)
     await world.placed()  # not confirmed yet
     await world.agent("b1", group_number=2, endpoints=("10.0.1.1",))
     elsewhere = await world.load_balancer(project_id="p2")

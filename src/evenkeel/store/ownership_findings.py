@@ -7,7 +7,7 @@ below it, until it is seen again; its provisioning status says what was asked fo
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, false, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select, update
 
 from evenkeel.core.control import LookAgain, ShardOwner
 from evenkeel.core.messages import ReportReceipt, ReportStatus
@@ -42,8 +42,10 @@ class FindingsPart(Part):
 
 
 def _is_expected() -> tuple[ColumnElement[bool], ...]:
-    """The devices confirmed it, and nothing that was accepted since takes it away."""
+    """The devices confirmed it, and nothing that was accepted since takes it away. One that was made for a pool may
+    have been confirmed without a VIP, so it is expected only when its newest revision was."""
     return (
+        or_(_root.c.root_pool_id.is_(None), _root.c.revision == _root.c.applied_revision),
         _root.c.applied_revision > 0,
         _root.c.deleted == false(),
         _root.c.vip_network_id != NO_NETWORK,
