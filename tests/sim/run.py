@@ -10,7 +10,7 @@ import time
 import traceback
 import uuid
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import structlog
@@ -71,6 +71,14 @@ def run_seed(seed: int | str, *, tracing: bool = False) -> Result:
     world = World(str(seed), scenario, tracing=tracing)
     kind = PoolClient if str(seed).startswith(POOLS) else Client
     return run_world(world, lambda: life_of(world, kind))
+
+
+def clean_runs(prefix: str, numbers: Iterable[int]) -> list[Result]:
+    """The results of these seeds, none of which may violate anything."""
+    results = [run_seed(f"{prefix}{number}") for number in numbers]
+    failed = [f"{result.command}\n{chr(10).join(result.violations)}" for result in results if result.violations]
+    assert not failed, "\n\n".join(failed)
+    return results
 
 
 def run_world(world: World, live: Callable[[], Coroutine[Any, Any, None]] | None = None) -> Result:

@@ -102,8 +102,8 @@ class PartitionGuard:
         """
         found = self._storage.read_guard() or self._file
         if found.epoch != UNGUARDED and not plausible(found.epoch):
-            log.error("guard of an impossible epoch; the next owner replaces it", partition=self._partition,
-                      epoch=found.epoch)  # fmt: skip
+            told = log.bind(partition=self._partition, epoch=found.epoch)
+            told.error("guard of an impossible epoch; the next owner replaces it")
             found = msgspec.structs.replace(found, epoch=UNGUARDED, session_id="")
         self._file = found
         self.peer_key = self._storage.read_peer_key()
