@@ -24,9 +24,9 @@ from evenkeel.core.model import (
 from evenkeel.core.service import ServiceDefinition, definition_of
 from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from evenkeel.devices.bigip.naming import Names
-from evenkeel.devices.bigip.render import render as render_bigip
+from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
-from evenkeel.devices.haproxy.render import render as render_haproxy
+from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
 
 IDS = {"load_balancer_id": "lb-1", "project_id": "a3f1c2"}
 VIP = Vip(address="10.1.0.2", subnet_id="s", network_id="n", port_id="p")

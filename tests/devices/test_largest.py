@@ -19,8 +19,8 @@ from evenkeel.core.service import (
     ServicePool,
 )
 from evenkeel.devices.bigip.naming import Names
-from evenkeel.devices.bigip.render import render as render_bigip
-from evenkeel.devices.haproxy.render import render as render_haproxy
+from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
+from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.checks import check_change, problem_of
 from evenkeel.haproxyd.httpsettings import HttpSettings

@@ -24,7 +24,7 @@ from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
 from evenkeel.devices.bigip import driver as driver_module
 from evenkeel.devices.bigip.driver import BigIpGroup
-from evenkeel.devices.bigip.icontrol import IControl, NoAnswer, NotSent
+from evenkeel.devices.bigip.icontrol.client import IControl, NoAnswer, NotSent
 from evenkeel.devices.bigip.naming import Guard, Names, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions
 from icontrol_emulator import Emulator

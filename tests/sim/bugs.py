@@ -25,11 +25,12 @@ from evenkeel.core import messages as m
 from evenkeel.core.control import Change
 from evenkeel.core.errors import StaleOwner
 from evenkeel.core.model import LoadBalancer
-from evenkeel.devices.bigip import observe, transaction
 from evenkeel.devices.bigip.device import BigIpDevice
-from evenkeel.devices.bigip.partition import PartitionPass
-from evenkeel.devices.bigip.plan import after
-from evenkeel.devices.bigip.transaction import command_of
+from evenkeel.devices.bigip.icontrol import transaction
+from evenkeel.devices.bigip.icontrol.transaction import command_of
+from evenkeel.devices.bigip.observe import partition_reads
+from evenkeel.devices.bigip.reconcile.partition_pass import PartitionPass
+from evenkeel.devices.bigip.reconcile.plan import after
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
@@ -468,7 +469,7 @@ def _views_kept() -> AbstractContextManager[Any]:
 
 
 def _absurd_guards_believed() -> AbstractContextManager[Any]:
-    return patch.object(observe, "plausible", lambda epoch: True)
+    return patch.object(partition_reads, "plausible", lambda epoch: True)
 
 
 # -- what devices hold, and whether they can be reached

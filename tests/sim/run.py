@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from evenkeel.core.errors import Unavailable
-from evenkeel.devices.bigip.partition import PartitionPass
+from evenkeel.devices.bigip.reconcile.partition_pass import PartitionPass
 from tests.sim.aftermath import WITHIN_SECONDS, aftermath
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client

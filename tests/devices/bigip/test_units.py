@@ -10,13 +10,18 @@ from hypothesis import strategies as st
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.statuses import HaType
 from evenkeel.devices.bigip import open_group
-from evenkeel.devices.bigip.answers import Absent, Busy, Exists, LoginLost, failure
 from evenkeel.devices.bigip.canonical import same
-from evenkeel.devices.bigip.guard import takeover_commands
+from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, Exists, LoginLost, failure
 from evenkeel.devices.bigip.naming import Guard, Mark, Names, guard_of, parse_guard, parse_mark
-from evenkeel.devices.bigip.observe import Guards
+from evenkeel.devices.bigip.observe.partition_reads import Guards
+from evenkeel.devices.bigip.observe.requirements import (
+    cluster_problems,
+    module_problems,
+    ready_problems,
+    version_problems,
+)
 from evenkeel.devices.bigip.options import parse_options
-from evenkeel.devices.bigip.requirements import cluster_problems, module_problems, ready_problems, version_problems
+from evenkeel.devices.bigip.ownership.guard import takeover_commands
 
 # -- names and marks
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evenkeel.core.service import ServiceDefinition
-from evenkeel.devices.haproxy.render import render
+from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.compose import Layout, Wish, compose, fragment
 from evenkeel.haproxyd.settings import DaemonSettings

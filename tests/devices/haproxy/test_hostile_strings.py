@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
-from evenkeel.devices.haproxy.quoting import argument, line, literal, path, word
-from evenkeel.devices.haproxy.render import render
+from evenkeel.devices.haproxy.render.load_balancer import render
+from evenkeel.devices.haproxy.render.quoting import argument, line, literal, path, word
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.checks import problem_of
 from evenkeel.haproxyd.settings import DaemonSettings

@@ -1,8 +1,8 @@
 """F5 BIG-IP by iControl REST: the reference device type.
 
-render (what is wanted) -> plan (against what is seen) -> one guarded transaction a batch and device. The modules
-named ``render*``, ``plan``, ``canonical``, ``naming`` and ``answers`` are pure; ``icontrol`` alone speaks HTTP.
-``partition`` says how few reads are enough, ``guard`` how two agents never write out of turn.
+render (what is wanted) -> plan (against what is seen) -> one guarded transaction a batch and device. ``render/``,
+``reconcile/plan``, ``canonical``, ``naming`` and ``icontrol/answers`` are pure; ``icontrol/client`` alone speaks HTTP.
+``reconcile/partition_pass`` says how few reads are enough, ``ownership/guard`` how two agents never write out of turn.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the BIG-IP renderer makes of the API's features; the reasons stand in the modules named ``render*``."""
+"""What the BIG-IP renderer makes of the API's features; the reasons stand in the modules of ``render/``."""
 
 from evenkeel.core.capabilities import INSERT_HEADERS, Capabilities
 

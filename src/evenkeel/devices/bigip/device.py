@@ -12,14 +12,15 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.devices.bigip import claim, digest, guard, observation, requirements
-from evenkeel.devices.bigip.capacity import CapacityReader
-from evenkeel.devices.bigip.icontrol import IControl
+from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import Guard, Names, guard_of
 from evenkeel.devices.bigip.objects import Observed, Rendered
-from evenkeel.devices.bigip.observe import read_guards
+from evenkeel.devices.bigip.observe import digest, observation, requirements
+from evenkeel.devices.bigip.observe.capacity import CapacityReader
+from evenkeel.devices.bigip.observe.partition_reads import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
-from evenkeel.devices.bigip.partition import Change, PartitionPass, PassOutcome, View
+from evenkeel.devices.bigip.ownership import claim, guard
+from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PassOutcome, View
 from evenkeel.devices.reach import NoAnswer, Reach
 
 T = TypeVar("T")

@@ -24,12 +24,12 @@ from evenkeel.core.device import (
     repair,
 )
 from evenkeel.core.statuses import RescheduleMode
-from evenkeel.devices.bigip import observation
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.observe import observation
 from evenkeel.devices.bigip.options import BigIpOptions
-from evenkeel.devices.bigip.partition import PassOutcome
-from evenkeel.devices.bigip.render import render
+from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
+from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.tls import client_context
 from evenkeel.devices.group import fullest, on_all
 

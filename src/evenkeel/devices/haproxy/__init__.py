@@ -1,7 +1,7 @@
 """HAProxy, one or a pair, each behind an ``evenkeel-haproxyd`` that owns its files and processes.
 
-render (what is wanted: pure) -> one request a batch and device, in which the daemon plans, applies and verifies. The
-modules named ``render*``, ``quoting``, ``naming``, ``note`` and ``observation`` are pure; ``client`` alone speaks HTTP.
+render (what is wanted: pure) -> one request a batch and device, in which the daemon plans, applies and verifies.
+``render/``, ``naming``, ``note`` and ``observe/observation`` are pure; ``client`` alone speaks HTTP.
 The daemon keeps the guard of each partition, so that two agents never write out of turn.
 """
 

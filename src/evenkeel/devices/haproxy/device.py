@@ -13,12 +13,12 @@ from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.epochs import EPOCH_JUMP_MAX
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.values import Value
-from evenkeel.devices.haproxy.capacity import CapacityReader
 from evenkeel.devices.haproxy.client import Daemon, EpochTooFar, PartitionTrouble
 from evenkeel.devices.haproxy.naming import object_name
-from evenkeel.devices.haproxy.observation import Reading
+from evenkeel.devices.haproxy.observe.capacity import CapacityReader
+from evenkeel.devices.haproxy.observe.observation import Reading
 from evenkeel.devices.haproxy.options import HaproxyOptions
-from evenkeel.devices.haproxy.render import Rendered
+from evenkeel.devices.haproxy.render.load_balancer import Rendered
 from evenkeel.devices.haproxy.unsupported import Unsupported
 from evenkeel.devices.reach import NoAnswer, Reach
 from evenkeel.haproxyd import wire

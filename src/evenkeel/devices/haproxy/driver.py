@@ -17,11 +17,11 @@ from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation,
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.group import fullest, on_all
-from evenkeel.devices.haproxy import observation, watching
 from evenkeel.devices.haproxy.device import Done, HaproxyDevice
 from evenkeel.devices.haproxy.naming import Names
+from evenkeel.devices.haproxy.observe import observation, watching
 from evenkeel.devices.haproxy.options import HaproxyOptions
-from evenkeel.devices.haproxy.render import Rendered, render
+from evenkeel.devices.haproxy.render.load_balancer import Rendered, render
 from evenkeel.devices.tls import device_context
 from evenkeel.haproxyd import wire
 

@@ -1,0 +1,1 @@
+"""iControl REST: one device's requests, what its answers mean, and transactions."""

@@ -1,0 +1,104 @@
+"""One guarded, ordered transaction: all of it happens on the device, or nothing.
+
+The first command is always about the guard, so the device itself refuses a stale owner. Commands are queued one
+after the other, because the device carries them out in the order in which it heard them.
+
+An outcome is one of three: committed; refused (:class:`DeviceRejected`, nothing changed); or unknown
+(:class:`OutcomeUnknown`). Unknown is never repeated: look first.
+"""
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.icontrol.answers import Absent
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import segment
+from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, Operation, Verb
+
+TRANSACTIONS = "/mgmt/tm/transaction"
+_FAILED = "transaction failed:"
+
+
+class OutcomeUnknown(DeviceUnavailable):
+    """The commit was sent and no answer came: it may have happened, or still happen."""
+
+
+class Command(Value):
+    """One request of a transaction."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any] = {}
+
+
+def command_of(operation: Operation, partition: str) -> Command:
+    """The request that carries out an operation."""
+    collection = collection_path(operation.key, partition)
+    if operation.verb is Verb.CREATE:
+        return Command(method="POST", path=collection, body=operation.body)
+    path = f"{collection}/{segment(partition, operation.key.name)}"
+    return Command(method=operation.verb.value, path=path, body=operation.body)
+
+
+def collection_path(key: Key, partition: str) -> str:
+    """Where objects of this kind are made."""
+    if key.type == MEMBER:
+        return f"/mgmt/tm/{POOL}/{segment(partition, key.pool)}/members"
+    return f"/mgmt/tm/{key.type}"
+
+
+async def commit(device: IControl, commands: Iterable[Command], *, pending: set[str], timeout_seconds: float) -> None:
+    """Carry the commands out together. Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`,
+    :class:`DeviceUnavailable` (certainly not carried out).
+
+    ``pending`` holds the transaction's number for as long as it might still be committed, even if the caller is
+    cancelled: drop those before anything is planned again.
+    """
+    opened = await device.write("POST", TRANSACTIONS, {})
+    number = str(opened.get("transId", ""))
+    if not number:
+        raise DeviceUnavailable(device.host, "opened a transaction without a number")
+    pending.add(number)
+    try:
+        for command in commands:
+            body = None if command.method == "DELETE" else command.body
+            await device.write(command.method, command.path, body, transaction=number)
+    except Exception as error:
+        # Nothing was committed; what is queued is dropped so that the device does not keep it open.
+        with contextlib.suppress(DeviceUnavailable):
+            await drop_pending(device, pending)
+        if isinstance(error, Absent) and number in error.reason:
+            raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
+        raise
+    await _commit(device, number, pending, timeout_seconds)
+
+
+async def _commit(device: IControl, number: str, pending: set[str], timeout_seconds: float) -> None:
+    path = f"{TRANSACTIONS}/{number}"
+    try:
+        answer = await device.write("PATCH", path, {"state": "VALIDATING"}, timeout_seconds=timeout_seconds)
+    except DeviceRejected as error:
+        pending.discard(number)
+        if isinstance(error, Absent) and not error.reason.startswith(_FAILED):
+            raise DeviceUnavailable(device.host, "the transaction expired before it was committed") from error
+        raise DeviceRejected(device.host, error.reason.removeprefix(_FAILED).strip()) from error
+    except DeviceUnavailable as error:
+        raise OutcomeUnknown(device.host, f"commit: {error}") from error
+    if answer.get("state") != "COMPLETED":
+        raise OutcomeUnknown(device.host, f"commit answered state {answer.get('state')!r}")
+    pending.discard(number)
+
+
+async def drop_pending(device: IControl, pending: set[str]) -> None:
+    """Make sure that none of these is committed from now on; takes them out of the set one by one.
+
+    Raises :class:`DeviceUnavailable` when the device cannot be asked.
+    """
+    for number in tuple(pending):
+        # A refusal says that it is over: committed, refused or expired.
+        with contextlib.suppress(DeviceRejected):
+            await device.write("DELETE", f"{TRANSACTIONS}/{number}")
+        pending.discard(number)

@@ -1,0 +1,122 @@
+"""How much of a device is used, by the metrics of a capacity policy: at most one bulk read a metric.
+
+As F5's agents did, everything on the device counts, whoever made it: the device has to carry it. Tenants are counted
+by partitions that hold a virtual address, because an emptied partition stays behind with its guard. Rates come from
+counters read twice, so the first look says nothing of them.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from evenkeel.core.capacity import Metric
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.canonical import scalar
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import COMMON
+from evenkeel.devices.bigip.objects import NODE, VIRTUAL_ADDRESS
+from evenkeel.devices.waiting import together
+
+WINDOW_MIN_SECONDS = 1.0
+"""Counters read sooner after one another say little of a rate."""
+SYSTEM_TUNNELS = frozenset({"/Common/http-tunnel", "/Common/socks-tunnel"})
+TRAFFIC = "sys/traffic"
+TUNNELS = "net/tunnels/tunnel"
+CLIENT_SSL = "ltm/profile/client-ssl"
+
+Item = Mapping[str, Any]
+
+COUNTED: dict[str, tuple[str, str, Callable[[list[Item]], int]]] = {
+    Metric.TENANT_COUNT: (VIRTUAL_ADDRESS, "partition", lambda found: len(_values(found, "partition") - {COMMON})),
+    Metric.NODE_COUNT: (NODE, "fullPath", len),
+    Metric.ROUTE_DOMAIN_COUNT: ("net/route-domain", "id", lambda found: len(_values(found, "id") - {"0"})),
+    Metric.VLAN_COUNT: ("net/vlan", "fullPath", len),
+    Metric.TUNNEL_COUNT: (TUNNELS, "fullPath", lambda found: len(_values(found, "fullPath") - SYSTEM_TUNNELS)),
+    Metric.CLIENTSSL_PROFILE_COUNT: (CLIENT_SSL, "fullPath", len),
+}
+"""By metric: which collection, which attribute of its items is enough, and how it is counted."""
+IN, OUT, TLS = "in", "out", "tls"
+RATES: dict[str, tuple[str, ...]] = {
+    Metric.THROUGHPUT: (IN, OUT),
+    Metric.INBOUND_THROUGHPUT: (IN,),
+    Metric.OUTBOUND_THROUGHPUT: (OUT,),
+    Metric.SSLTPS: (TLS,),
+}
+"""By metric: the counters whose growth per second it is."""
+OF_TRAFFIC = {
+    IN: ("clientSideTraffic.bitsIn", "serverSideTraffic.bitsIn"),
+    OUT: ("clientSideTraffic.bitsOut", "serverSideTraffic.bitsOut"),
+}
+OF_TLS = {TLS: ("common.totNativeConns", "common.totCompatConns")}
+CONNECTIONS = "clientSideTraffic.curConns"
+
+
+class Sample(Value):
+    """Counters at one moment, and the rates found then."""
+
+    at_seconds: float
+    counters: dict[str, int]
+    rates: dict[str, float] = {}
+
+
+class CapacityReader:
+    """What is used on one device. Keeps the last counters."""
+
+    def __init__(self, device: IControl, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._device = device
+        self._monotonic = monotonic
+        self._last: Sample | None = None
+
+    async def read(self, metrics: Collection[str]) -> dict[str, float]:
+        """Those of ``metrics`` that can be told. Raises :class:`DeviceUnavailable`."""
+        counted = [metric for metric in COUNTED if metric in metrics]
+        traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)
+        answers = await together(
+            *(self._count(metric) for metric in counted),
+            *([self._entries(TRAFFIC)] if traffic else []),
+            *([self._entries(f"{CLIENT_SSL}/stats")] if Metric.SSLTPS in metrics else []),
+        )
+        at_seconds = self._monotonic()
+        found: dict[str, float] = {metric: answers[index][0] for index, metric in enumerate(counted)}
+        system = answers[len(counted)] if traffic else []
+        tls = answers[-1] if Metric.SSLTPS in metrics else []
+        if Metric.ACTIVE_CONNECTIONS in metrics and system:
+            found[Metric.ACTIVE_CONNECTIONS] = float(_sum(system, (CONNECTIONS,)))
+        rates = self._rates(at_seconds, {**_totals(system, OF_TRAFFIC), **_totals(tls, OF_TLS)})
+        for metric, parts in RATES.items():
+            if metric in metrics and all(part in rates for part in parts):
+                found[metric] = sum(rates[part] for part in parts)
+        return {str(metric): value for metric, value in found.items()}
+
+    async def _count(self, metric: str) -> list[Any]:
+        path, attribute, count = COUNTED[metric]
+        return [float(count(await self._device.collection(path, expand=False, **{"$select": attribute})))]
+
+    async def _entries(self, path: str) -> list[Any]:
+        answer = await self._device.get(f"/mgmt/tm/{path}")
+        return [entry.get("nestedStats", {}).get("entries", {}) for entry in answer.get("entries", {}).values()]
+
+    def _rates(self, now: float, counters: dict[str, int]) -> dict[str, float]:
+        """Growth per second since the last sample. Counters that fell began anew: nothing is said of them."""
+        last = self._last
+        if last is not None and last.counters.keys() == counters.keys() and now - last.at_seconds < WINDOW_MIN_SECONDS:
+            return last.rates
+        rates = {
+            name: (value - last.counters[name]) / (now - last.at_seconds)
+            for name, value in counters.items()
+            if last is not None and value >= last.counters.get(name, value + 1)
+        }
+        self._last = Sample(at_seconds=now, counters=counters, rates=rates)
+        return rates
+
+
+def _values(items: Iterable[Item], name: str) -> set[str]:
+    return {scalar(item.get(name)) for item in items}
+
+
+def _totals(entries: list[Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    return {counter: _sum(entries, parts) for counter, parts in names.items()} if entries else {}
+
+
+def _sum(entries: list[Any], names: tuple[str, ...]) -> int:
+    return sum(int(values.get(name, {}).get("value") or 0) for values in entries for name in names)

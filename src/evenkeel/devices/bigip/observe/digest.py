@@ -1,0 +1,107 @@
+"""What a device holds of each load balancer, as one digest: bulk answers -> text by load balancer. Pure.
+
+It covers what changes by hand and hurts: virtual addresses, virtual servers, pools and their members, with the
+attributes that we set; not the profiles of virtual servers, nor monitors, which a look does not read. What a device
+changes by itself, such as a member's state, is not in it. A digest means nothing across versions of this module.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.objects import MEMBER, POOL, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed
+from evenkeel.devices.bigip.observe.partition_reads import subcollection
+
+Item = Mapping[str, Any]
+Form = Callable[[Any], object]
+Place = tuple[str, str, str, str]
+"""Type, partition, pool (of members) and name of an object."""
+
+_ADDRESS = ("fullPath", "address", "mask", "autoDelete", "enabled", "description")
+_VIRTUAL = ("fullPath", "destination", "mask", "ipProtocol", "pool", "connectionLimit", "disabled", "description")
+_VIRTUAL_FORMS = tuple((name, canonical.form(name)) for name in ("persist", "sourceAddressTranslation"))
+_POOL = ("fullPath", "loadBalancingMode", "minActiveMembers", "monitor", "description")
+_MEMBER = ("name", "address", "ratio", "priorityGroup", "description")
+_MEMBER_FORMS = tuple((name, canonical.form(name)) for name in ("session", "state"))
+
+
+def digests(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], names: Names) -> dict[str, str]:
+    """By load balancer that the device holds anything of."""
+    found: dict[str, list[str]] = {}
+    for items, text in ((addresses, _address_text), (virtuals, _virtual_text), (pools, _pool_text)):
+        for item in items:
+            if (mark := names.own(item.get("description"))) and mark.load_balancer_id:
+                found.setdefault(mark.load_balancer_id, []).append(text(item))
+    return {load_balancer_id: _hash(texts) for load_balancer_id, texts in found.items()}
+
+
+def together(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
+    """By load balancer: one digest of all devices, that stays as it is when a device goes that is like the others."""
+    everything = {load_balancer_id for one in of_devices for load_balancer_id in one}
+    found = {}
+    for load_balancer_id in everything:
+        different = {one.get(load_balancer_id, "") for one in of_devices}
+        found[load_balancer_id] = different.pop() if len(different) == 1 else _hash(different)
+    return found
+
+
+def places(
+    addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], partitions: Collection[str]
+) -> set[Place]:
+    """What is there in these partitions."""
+    found: set[Place] = set()
+    for kind, items in ((VIRTUAL_ADDRESS, addresses), (VIRTUAL, virtuals), (POOL, pools)):
+        for item in items:
+            partition, name = str(item.get("partition")), str(item.get("name"))
+            if partition in partitions and not item.get("subPath"):
+                found.add((kind, partition, "", name))
+                if kind == POOL:
+                    members = subcollection(item, "members")
+                    found.update((MEMBER, partition, name, str(member.get("name"))) for member in members)
+    return found
+
+
+def expected_places(observed: Observed, partition: str) -> Iterator[Place]:
+    """What a look should find of what is remembered of a partition."""
+    for key, item in observed.items():
+        if key.type in (VIRTUAL_ADDRESS, VIRTUAL, POOL):
+            yield key.type, partition, "", key.name
+            yield from (_member_place(partition, member.key) for member in item.members.values())
+
+
+def _member_place(partition: str, key: Key) -> Place:
+    return MEMBER, partition, key.pool, key.name
+
+
+def _address_text(item: Item) -> str:
+    return _plain(item, _ADDRESS)
+
+
+def _virtual_text(item: Item) -> str:
+    return _plain(item, _VIRTUAL) + _formed(item, _VIRTUAL_FORMS)
+
+
+def _pool_text(item: Item) -> str:
+    members = sorted(
+        _plain(member, _MEMBER) + _formed(member, _MEMBER_FORMS) for member in subcollection(item, "members")
+    )
+    return "\n".join((_plain(item, _POOL), *members))
+
+
+def _plain(item: Item, attributes: Iterable[str]) -> str:
+    return "\0".join(map(canonical.scalar, map(item.get, attributes)))
+
+
+def _formed(item: Item, attributes: Iterable[tuple[str, Form]]) -> str:
+    return "\0".join([str(_sorted(form(item.get(name)))) for name, form in attributes])
+
+
+def _sorted(value: object) -> object:
+    """Sets in one order: each process orders them otherwise."""
+    return sorted(value) if isinstance(value, frozenset) else value
+
+
+def _hash(texts: Iterable[str]) -> str:
+    return hashlib.blake2b("\n".join(sorted(texts)).encode(), digest_size=12).hexdigest()

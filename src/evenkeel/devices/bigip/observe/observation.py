@@ -1,0 +1,250 @@
+"""Statuses and statistics of everything of ours on a device: bulk answers -> an :class:`Observation`.
+
+Five reads a device, however many load balancers there are: virtual addresses, virtual servers, their statistics,
+pools with members, and the devices of the cluster. What is ours is told by its mark. Everything but
+:func:`read` is pure. Device counters begin anew when a device restarts; so do the totals.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from evenkeel.core import health
+from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
+from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.canonical import scalar
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
+from evenkeel.devices.bigip.observe import digest
+from evenkeel.devices.bigip.observe.partition_reads import subcollection
+from evenkeel.devices.bigip.observe.requirements import device_state
+from evenkeel.devices.waiting import together
+
+Item = Mapping[str, Any]
+
+
+class Reading(Value):
+    """The five answers of one device."""
+
+    addresses: tuple[Item, ...]
+    virtuals: tuple[Item, ...]
+    statistics: Item
+    pools: tuple[Item, ...]
+    state: DeviceState
+
+
+async def read(device: IControl) -> Reading:
+    """Ask one device. Raises :class:`DeviceUnavailable`."""
+    addresses, virtuals, pools, devices, statistics = await together(
+        device.collection(VIRTUAL_ADDRESS),
+        device.collection(VIRTUAL),
+        device.collection(POOL, expand=True),
+        device.collection("cm/device"),
+        _statistics(device),
+    )
+    return Reading(
+        addresses=tuple(addresses),
+        virtuals=tuple(virtuals),
+        pools=tuple(pools),
+        statistics=statistics[0],
+        state=device_state(device.host, devices),
+    )
+
+
+async def _statistics(device: IControl) -> list[Any]:
+    answer = await device.get(f"/mgmt/tm/{VIRTUAL}/stats")
+    return [answer.get("entries", {})]
+
+
+def merge(
+    readings: Mapping[str, Reading],
+    unreachable: Iterable[DeviceState],
+    names: Names,
+    *,
+    absent: Collection["Absence"] = (),
+    uneven: Collection["Absence"] = (),
+) -> Observation:
+    """Statuses as the active device sees them (else the first that answered), statistics summed over devices.
+
+    ``absent``: what devices lack that others have. ``uneven``: what they lacked at the look before too; its load
+    balancers are DEGRADED.
+    """
+    seen = tuple(readings.values())
+    best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
+    counted = [connections(one, names) for one in seen]
+    totals: dict[str, ListenerStatistics] = {}
+    for one in counted:
+        for listener_id, statistics in one.items():
+            totals[listener_id] = totals.get(listener_id, ListenerStatistics()).plus(statistics)
+    return Observation(
+        statuses=out_of_step(statuses(best, names), uneven),
+        statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
+        devices=(*(one.state for one in seen), *unreachable),
+        configurations=configurations(seen, names),
+        lacking=lacking(absent),
+    )
+
+
+def configurations(readings: Iterable[Reading], names: Names) -> dict[str, str]:
+    """See :attr:`evenkeel.core.device.Observation.configurations`."""
+    return digest.together([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
+
+
+def lacking(absent: Iterable["Absence"]) -> dict[str, str]:
+    """See :attr:`evenkeel.core.device.Observation.lacking`."""
+    found: dict[str, set[str]] = {}
+    for one in absent:
+        found.setdefault(one.load_balancer_id, set()).add(one.device)
+    return {load_balancer_id: ", ".join(sorted(devices)) for load_balancer_id, devices in found.items()}
+
+
+class Absence(Value):
+    """Something of a load balancer that one device lacks and another one has."""
+
+    device: str
+    load_balancer_id: str
+    kind: str
+    object_id: str
+
+
+def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence]:
+    """What each device lacks of what any of them has."""
+    held = {host: frozenset(_held(reading, names)) for host, reading in readings.items()}
+    everything = frozenset().union(*held.values())
+    return frozenset(
+        Absence(device=host, load_balancer_id=load_balancer_id, kind=kind, object_id=object_id)
+        for host, things in held.items()
+        for load_balancer_id, kind, object_id in everything - things
+    )
+
+
+def _held(reading: Reading, names: Names) -> Iterator[tuple[str, str, str]]:
+    """Load balancer, kind and id of each, whichever version marked it."""
+    members = (member for pool in reading.pools for member in subcollection(pool, "members"))
+    for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
+        if mark := names.own(item.get("description")):
+            yield mark.load_balancer_id, mark.kind, mark.object_id
+
+
+def out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
+    """The statuses, with the load balancers DEGRADED of which devices hold different things.
+
+    Which of the devices is right is not known here: one may lack what is new or still have what was deleted.
+    """
+    lacking: dict[str, set[str]] = {}
+    for absence in uneven:
+        lacking.setdefault(absence.load_balancer_id, set()).add(absence.device)
+    changed = {
+        load_balancer_id: ObservedStatus(
+            kind="loadbalancer",
+            id=load_balancer_id,
+            status=OperatingStatus.DEGRADED,
+            reason=f"not in step with the other devices: {', '.join(sorted(devices))}",
+        )
+        for load_balancer_id, devices in lacking.items()
+    }
+    kept = []
+    for one in found:
+        other = changed.pop(one.id, None) if one.kind == "loadbalancer" else None
+        served = one.status in (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
+        kept.append(other if other is not None and served else one)
+    return (*kept, *changed.values())
+
+
+def statuses(reading: Reading, names: Names) -> tuple[ObservedStatus, ...]:
+    """Members, pools, listeners and load balancers."""
+    live = {scalar(item.get("pool")) for item in reading.virtuals if _own(item, "listener", names)}
+    counted = connections(reading, names)
+    found: list[ObservedStatus] = []
+    below: dict[str, list[OperatingStatus]] = {}
+    for pool in reading.pools:
+        if mark := _own(pool, "pool", names):
+            members = _members(pool, names)
+            status = health.pool_status([one.status for one in members], in_use=scalar(pool.get("fullPath")) in live)
+            below.setdefault(mark.load_balancer_id, []).append(status)
+            found += [*members, ObservedStatus(kind="pool", id=mark.object_id, status=status)]
+    for virtual in reading.virtuals:
+        if mark := _own(virtual, "listener", names):
+            status = _listener(virtual, counted.get(mark.object_id, ListenerStatistics()))
+            below.setdefault(mark.load_balancer_id, []).append(status)
+            found.append(ObservedStatus(kind="listener", id=mark.object_id, status=status))
+    for address in reading.addresses:
+        if mark := _own(address, "loadbalancer", names):
+            parts = below.get(mark.load_balancer_id, ())
+            status = health.load_balancer_status(parts, enabled=scalar(address.get("enabled")) != "no")
+            found.append(ObservedStatus(kind="loadbalancer", id=mark.load_balancer_id, status=status))
+    return tuple(found)
+
+
+def _own(item: Item, kind: str, names: Names) -> Any:
+    mark = names.own(item.get("description"))
+    return mark if mark and mark.kind == kind else None
+
+
+def _members(pool: Item, names: Names) -> list[ObservedStatus]:
+    monitored = bool(scalar(pool.get("monitor")))
+    return [
+        ObservedStatus(kind="member", id=mark.object_id, status=_member(member, monitored))
+        for member in subcollection(pool, "members")
+        if (mark := _own(member, "member", names))
+    ]
+
+
+def _member(member: Item, monitored: bool) -> OperatingStatus:
+    state = scalar(member.get("state"))
+    return health.member_status(
+        enabled=state != "user-down",
+        draining=member.get("session") == "user-disabled",
+        monitored=monitored,
+        # Not yet checked counts as up, as the device itself does.
+        up=state in ("up", "unchecked", "checking", "user-up"),
+    )
+
+
+def _listener(virtual: Item, counted: ListenerStatistics) -> OperatingStatus:
+    return health.listener_status(
+        enabled=virtual.get("disabled") is not True,
+        connections=counted.active_connections,
+        connection_limit=int(scalar(virtual.get("connectionLimit")) or 0),
+    )
+
+
+# -- statistics
+
+
+def connections(reading: Reading, names: Names) -> dict[str, ListenerStatistics]:
+    """Totals of this device by listener id."""
+    owners = {
+        scalar(item.get("fullPath")): mark.object_id
+        for item in reading.virtuals
+        if (mark := names.own(item.get("description")))
+    }
+    found = {}
+    for address, entry in reading.statistics.items():
+        values = entry.get("nestedStats", {}).get("entries", {})
+        if listener_id := owners.get(_path(address, values)):
+            found[listener_id] = _counters(values)
+    return found
+
+
+def _path(address: str, values: Item) -> str:
+    """Whose statistics these are: by name, or by the link that stands for one."""
+    name = values.get("tmName", {}).get("description")
+    if isinstance(name, str):
+        return name
+    parts = [part for part in address.split("?")[0].split("/") if part.startswith("~")]
+    return parts[-1].replace("~", "/").replace("%25", "%") if parts else ""
+
+
+def _counters(values: Item) -> ListenerStatistics:
+    def count(name: str) -> int:
+        return int(values.get(name, {}).get("value") or 0)
+
+    return ListenerStatistics(
+        bytes_in=count("clientside.bitsIn") // 8,
+        bytes_out=count("clientside.bitsOut") // 8,
+        active_connections=count("clientside.curConns"),
+        total_connections=count("clientside.totConns"),
+    )

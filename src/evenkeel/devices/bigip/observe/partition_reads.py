@@ -1,0 +1,133 @@
+"""Reading one partition: JSON as the device answers it -> :data:`Observed`, and the guards in it.
+
+A full read asks for every type that we use, all at once; a light one for pools and virtual servers only. What is
+not in an answer is absent only if the answer was a good one: every failure raises.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evenkeel.core.epochs import plausible
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import GUARD, Guard, Mark, parse_guard, parse_mark
+from evenkeel.devices.bigip.objects import (
+    DATA_GROUP,
+    LIGHT_TYPES,
+    MEMBER,
+    NODE,
+    OWNED_TYPES,
+    POOL,
+    VIRTUAL,
+    Key,
+    Observed,
+    ObservedObject,
+)
+from evenkeel.devices.waiting import together
+
+
+class Guards(Value):
+    """The guards of a partition, whoever made them, whether the sentinel is there, and whose they are."""
+
+    held: tuple[Guard, ...] = ()
+    sentinel: bool = False
+    marks: tuple[Mark, ...] = ()
+    """Whose they are, sentinel included, as far as they bear marks."""
+    former_sentinel: bool = False
+    """The sentinel was made by a version that did not tell groups apart."""
+
+    @property
+    def believed(self) -> tuple[Guard, ...]:
+        """Those of epochs that an owner can have."""
+        return tuple(guard for guard in self.held if plausible(guard.epoch))
+
+    @property
+    def absurd(self) -> tuple[Guard, ...]:
+        """The others, which are nobody's."""
+        return tuple(guard for guard in self.held if not plausible(guard.epoch))
+
+    @property
+    def newest(self) -> int | None:
+        """The epoch that rules the partition."""
+        return max((guard.epoch for guard in self.believed), default=None)
+
+
+async def read_guards(device: IControl, partition: str) -> Guards:
+    """The partition's guards: one read. A partition that does not exist has none."""
+    return guards_in(await device.collection(DATA_GROUP, partition=partition), partition)
+
+
+def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
+    """The guards of the partition among data groups."""
+    groups = {
+        str(item.get("name")): item for item in items if item.get("partition") == partition and not item.get("subPath")
+    }
+    found = (guard for name in groups if (guard := parse_guard(name)) is not None)
+    guards = sorted(found, key=lambda guard: (guard.epoch, guard.session))
+    names = (*(guard.name for guard in guards if plausible(guard.epoch)), GUARD)
+    marks = {name: mark for name in names if name in groups and (mark := mark_of(groups[name])) is not None}
+    return Guards(
+        held=tuple(guards),
+        sentinel=GUARD in groups,
+        marks=tuple(marks.values()),
+        former_sentinel=GUARD in marks and marks[GUARD].group is None,
+    )
+
+
+async def read_all(device: IControl, partition: str) -> tuple[Observed, Guards]:
+    """Every attribute of everything we use in the partition: one read a type, at the same time."""
+    kinds = (*OWNED_TYPES, NODE, DATA_GROUP)
+    answers = await _gather(device, kinds, partition)
+    return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
+
+
+async def read_light(device: IControl, partition: str) -> Observed:
+    """Pools with members and virtual servers: two reads."""
+    return observed_in(await _gather(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
+
+
+async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> dict[str, list[dict[str, Any]]]:
+    answers = await together(
+        *(device.collection(kind, partition=partition, expand=kind in (POOL, VIRTUAL)) for kind in kinds)
+    )
+    return dict(zip(kinds, answers, strict=True))
+
+
+def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Iterable[str], partition: str) -> Observed:
+    """The objects in answers, without those of folders below the partition."""
+    found: Observed = {}
+    for kind in kinds:
+        for item in answers[kind]:
+            if kind != DATA_GROUP and item.get("partition") == partition and not item.get("subPath"):
+                seen = observed_object(kind, item)
+                found[seen.key] = seen
+    return found
+
+
+def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
+    """One object of a collection's answer."""
+    name = str(item.get("name"))
+    attributes = {key: value for key, value in item.items() if not key.endswith("Reference")}
+    if kind == VIRTUAL:
+        attributes["profiles"] = subcollection(item, "profiles")
+    members = {
+        str(member["name"]): ObservedObject(
+            key=Key(type=MEMBER, name=str(member["name"]), pool=name),
+            attributes=member,
+            mark=parse_mark(member.get("description")),
+        )
+        for member in (subcollection(item, "members") if kind == POOL else ())
+    }
+    return ObservedObject(key=Key(type=kind, name=name), attributes=attributes, mark=mark_of(item), members=members)
+
+
+def mark_of(item: Mapping[str, Any]) -> Mark | None:
+    """The mark in an object's description."""
+    return parse_mark(item.get("description"))
+
+
+def subcollection(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The expanded items of a subcollection; none is an answer without ``items``."""
+    found = item.get(f"{name}Reference")
+    items = found.get("items", []) if isinstance(found, Mapping) else []
+    return [one for one in items if isinstance(one, dict)]

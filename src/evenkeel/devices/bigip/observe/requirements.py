@@ -1,0 +1,136 @@
+"""The minimum a device must meet, and which of it is missing. Pure, but for :func:`look`.
+
+TMOS 12.0 or newer (transactions that stay open for two minutes), ready, with the ltm module, and in the kind of
+cluster that ``f5_ha_type`` promises. Devices of a group are configured one by one, so the cluster must not copy
+configuration from one to another by itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evenkeel.core.device import DeviceState
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.statuses import HaType
+from evenkeel.devices.bigip.icontrol.answers import Absent
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.waiting import together
+
+VERSION_MIN = (12, 0)
+READY_SINCE = (13, 1)
+Item = Mapping[str, Any]
+
+
+async def look(device: IControl, ha_type: HaType) -> DeviceState:
+    """The device's state with what is missing. Does not raise for the device's sake."""
+    try:
+        devices, modules, groups = await together(
+            device.collection("cm/device"),
+            device.collection("sys/provision"),
+            device.collection("cm/device-group", expand=True),
+        )
+        state = device_state(device.host, devices)
+        problems = [
+            *version_problems(state.version),
+            *await _ready_problems(device, state.version),
+            *module_problems(modules),
+            *cluster_problems(devices, groups, ha_type),
+        ]
+    except DeviceUnavailable as error:
+        return DeviceState(name=device.host, reachable=False, problem=str(error))
+    except DeviceRejected as error:
+        return DeviceState(name=device.host, reachable=True, problem=str(error))
+    return DeviceState(
+        name=state.name,
+        reachable=True,
+        version=state.version,
+        failover_state=state.failover_state,
+        problem="; ".join(problems),
+        identity=state.identity,
+    )
+
+
+def device_state(host: str, devices: Iterable[Item]) -> DeviceState:
+    """What a device says of itself in the list of its cluster."""
+    own = next((item for item in devices if str(item.get("selfDevice")).lower() == "true"), {})
+    return DeviceState(
+        name=host,
+        reachable=True,
+        version=str(own.get("version", "")),
+        failover_state=str(own.get("failoverState", "")),
+        identity=_identity(own),
+    )
+
+
+def _identity(own: Item) -> str:
+    """The chassis' serial number and the first hardware address: guests of one chassis share the former."""
+    parts = [str(own.get(name, "")).strip() for name in ("chassisId", "baseMac")]
+    return "/".join(parts) if parts[0] else ""
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    """``16.1.2`` as numbers; empty if it is none."""
+    parts = text.split(".")
+    return tuple(int(part) for part in parts if part.isdigit()) if parts[0].isdigit() else ()
+
+
+def version_problems(text: str) -> list[str]:
+    """Is it new enough?"""
+    if version_of(text) >= VERSION_MIN:
+        return []
+    needed = ".".join(map(str, VERSION_MIN))
+    return [f"TMOS version is {text or 'unknown'}; {needed} or newer is needed"]
+
+
+async def _ready_problems(device: IControl, version: str) -> list[str]:
+    if version_of(version) < READY_SINCE:
+        return []
+    try:
+        return ready_problems(await device.get("/mgmt/tm/sys/ready"))
+    except Absent:
+        return []
+
+
+def ready_problems(answer: Item) -> list[str]:
+    """Which of configuration, licence and provisioning is not ready."""
+    entries = answer.get("entries", {})
+    found: dict[str, str] = {}
+    for entry in entries.values() if isinstance(entries, Mapping) else ():
+        values = entry.get("nestedStats", {}).get("entries", {})
+        found.update({name: str(value.get("description", "")) for name, value in values.items()})
+    return [f"not ready: {name} is {value!r}; 'yes' is needed" for name, value in found.items() if value != "yes"]
+
+
+def module_problems(modules: Iterable[Item]) -> list[str]:
+    """Is ltm provisioned?"""
+    level = next((str(item.get("level", "none")) for item in modules if item.get("name") == "ltm"), "none")
+    return [] if level != "none" else ["module ltm is not provisioned; level nominal or more is needed"]
+
+
+def cluster_problems(devices: Iterable[Item], groups: Iterable[Item], ha_type: HaType) -> list[str]:
+    """Does the cluster fit the HA type?"""
+    members = list(devices)
+    shared = [item for item in groups if item.get("type") == "sync-failover" and _size(item) != 1]
+    problems = [
+        f"device group {item.get('name')} has autoSync enabled; disabled is needed, each device is configured directly"
+        for item in shared
+        if item.get("autoSync") == "enabled"
+    ]
+    if ha_type is HaType.STANDALONE:
+        if len(members) > 1 and shared:
+            names = ", ".join(sorted(str(item.get("name")) for item in members))
+            problems.append(f"is in a failover group with others ({names}); f5_ha_type standalone needs it alone")
+        return problems
+    exact = ha_type is HaType.PAIR
+    if len(members) < 2 or (exact and len(members) != 2):
+        needed = "2" if exact else "2 or more"
+        problems.append(f"its cluster has {len(members)} device(s); f5_ha_type {ha_type} needs {needed}")
+    elif not any(item.get("failoverState") == "active" for item in members):
+        problems.append("no device of its cluster is active")
+    return problems
+
+
+def _size(group: Item) -> int:
+    """Devices in a device group; 0 if it does not say."""
+    found = group.get("devicesReference")
+    items = found.get("items", []) if isinstance(found, Mapping) else []
+    return len(items) or len(group.get("devices", ()))

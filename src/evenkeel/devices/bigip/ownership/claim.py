@@ -1,0 +1,115 @@
+"""Whose a device is, and whether it still is what it was: one data group in /Common, the *claim*.
+
+The first agent that looks at a device claims it for its device group. Making it is atomic on the device, so two
+groups of one environment never both believe that a device is theirs. To give a device to another group, an operator
+removes the claim.
+
+The claim's records also tell whether the device lost what it was told. They hold a *lineage*, that is made anew when
+the claim is absent or has gone back, and a count of saves, that grows in the running configuration after each save: so
+the saved configuration is always one behind the running one, and a device that booted, was restored or was wiped shows
+an older claim, or none. It costs one read a look and one write a save. What it does not see: a boot after which
+somebody else than us had saved.
+"""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from evenkeel.core.errors import DeviceRejected
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import COMMON, Mark, Names, parse_mark, segment
+from evenkeel.devices.bigip.objects import DATA_GROUP
+
+KIND = "device"
+
+
+class Claim(Value):
+    """A device's claim. ``stamp`` tells two saves of one number apart: the device forgot one of them."""
+
+    mark: Mark | None
+    lineage: str
+    saves: int = 0
+    stamp: str = ""
+
+    def went_back(self, before: "Claim") -> bool:
+        """Is this one from before that one?"""
+        if self.lineage != before.lineage:
+            return False
+        return self.saves < before.saves or (self.saves == before.saves and self.stamp != before.stamp)
+
+    def records(self) -> list[dict[str, str]]:
+        """As the data group holds them."""
+        found = {"lineage": self.lineage, "saves": str(self.saves), "stamp": self.stamp}
+        return [{"name": name, "data": data} for name, data in found.items()]
+
+
+async def look(device: IControl, names: Names, before: Claim | None) -> Claim:
+    """The device's claim: made if there is none, of a new lineage if it went back behind ``before``.
+
+    Raises :class:`DeviceRejected` if the device is somebody else's, :class:`DeviceUnavailable`.
+    """
+    found = await _read(device, names) or await _make(device, names)
+    if not names.owns(found.mark):
+        owner = found.mark.owner if found.mark else f"whoever made data group /{COMMON}/{names.device_claim}"
+        raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
+    if before is not None and found.went_back(before):
+        found = await _write(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()))
+    return found
+
+
+async def count_save(device: IControl, names: Names, seen: Claim) -> Claim:
+    """One save more: from now on the running configuration is newer than the saved one."""
+    return await _write(
+        device, names, Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
+    )
+
+
+def claim_in(item: Mapping[str, Any]) -> Claim:
+    """The claim that a data group stands for. Whoever edited it by hand began a new lineage."""
+    records = {str(record.get("name")): str(record.get("data", "")) for record in item.get("records", ())}
+    saves = records.get("saves", "")
+    return Claim(
+        mark=parse_mark(item.get("description")),
+        lineage=records.get("lineage", ""),
+        saves=int(saves) if saves.isdigit() and len(saves) < 16 else 0,
+        stamp=records.get("stamp", ""),
+    )
+
+
+async def _read(device: IControl, names: Names) -> Claim | None:
+    try:
+        return claim_in(await device.get(_path(names)))
+    except Absent:
+        return None
+
+
+async def _make(device: IControl, names: Names) -> Claim:
+    mark = parse_mark(names.mark(KIND))
+    made = Claim(mark=mark, lineage=_new_id(), stamp=_new_id())
+    body = {
+        "name": names.device_claim,
+        "partition": COMMON,
+        "type": "string",
+        "description": names.mark(KIND),
+        "records": made.records(),
+    }
+    try:
+        await device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)
+    except Exists:
+        return await _read(device, names) or made
+    return made
+
+
+async def _write(device: IControl, names: Names, claim: Claim) -> Claim:
+    await device.write("PATCH", _path(names), {"records": claim.records()})
+    return claim
+
+
+def _path(names: Names) -> str:
+    return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, names.device_claim)}"
+
+
+def _new_id() -> str:
+    return f"{random.getrandbits(64):016x}"

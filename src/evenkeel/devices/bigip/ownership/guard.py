@@ -1,0 +1,160 @@
+"""The guard: the device's own copy of who owns a partition, which it checks on every write.
+
+A guard is a data group named after its epoch and its owner's session. Whoever takes over deletes the guards it saw and
+makes its own in one transaction; if somebody else was faster, one of those deletions names nothing and the device
+refuses all of it: the takeover is a compare-and-set. The first owner has nothing to delete, so it makes a sentinel of
+fixed name as well: of two first owners one finds it taken. Each batch of a stale owner names a guard that is gone, and
+each of a session that was given an epoch of another one names a guard that never was.
+
+Guards of the form before, without a session, are replaced like older ones. A guard of an epoch that nobody can have
+(:mod:`evenkeel.core.epochs`) is nobody's: it is removed with the next takeover.
+
+A sentinel without any guard (somebody removed the guard by hand) is itself deleted by whoever comes next, for the
+same reason.
+"""
+
+from typing import Any
+
+import structlog
+
+from evenkeel.core.epochs import EPOCH_MAX, plausible
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.devices.bigip.icontrol.answers import Exists
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
+from evenkeel.devices.bigip.naming import GUARD, Guard, Names, parse_mark, segment
+from evenkeel.devices.bigip.objects import DATA_GROUP
+from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
+
+log = structlog.get_logger(__name__)
+
+ATTEMPTS_MAX = 5
+FIRST_EPOCH = 1
+
+
+async def ensure_partition(device: IControl, partition: str, names: Names) -> bool:
+    """Make the tenant's partition. True: it was not there, so there is nothing in it."""
+    try:
+        await device.write(
+            "POST", "/mgmt/tm/auth/partition", {"name": partition, "description": names.mark("partition")}
+        )
+    except Exists:
+        return False
+    return True
+
+
+async def take_over(
+    device: IControl,
+    partition: str,
+    mine: Guard,
+    names: Names,
+    *,
+    owner: str,
+    pending: set[str],
+    timeout_seconds: float,
+) -> bool:
+    """Make ``mine`` the only guard. True: the partition is new, so there is nothing in it.
+
+    Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch,
+    :class:`DeviceRejected` if the partition belongs to another environment or device group,
+    :class:`DeviceUnavailable`.
+    """
+    # A shard at its first epoch most likely has no partition yet, and making one tells as much as reading.
+    new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
+    guards = Guards() if new else await read_guards(device, partition)
+    for _ in range(ATTEMPTS_MAX):
+        check(guards, partition, mine, names, device.host)
+        if guards.held == (mine,):
+            return new
+        if not guards.held and not new:
+            new = await ensure_partition(device, partition, names)
+            if not new:
+                await _refuse_strangers_partition(device, partition, names)
+        if guards.absurd:
+            log.error(
+                "removing guards of epochs that nobody can have",
+                device=device.host,
+                partition=partition,
+                guards=[guard.name for guard in guards.absurd],
+            )
+        commands = takeover_commands(guards, partition, mine, names, owner)
+        try:
+            await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
+        except OutcomeUnknown:
+            log.info("takeover without an answer; looking", device=device.host, partition=partition)
+            await drop_pending(device, pending)
+        except DeviceRejected as error:
+            log.info("takeover refused; looking", device=device.host, partition=partition, reason=error.reason)
+            new = False  # somebody was here before us
+        else:
+            log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest)
+            return new
+        guards = await read_guards(device, partition)
+    raise DeviceUnavailable(device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts")
+
+
+async def _refuse_strangers_partition(device: IControl, partition: str, names: Names) -> None:
+    """Where no guard says whose a partition is, its own mark may. Raises :class:`DeviceRejected`."""
+    found = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description"})
+    mark = parse_mark(found.get("description"))
+    if mark is not None and not names.owns(mark):
+        raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
+
+
+def check(guards: Guards, partition: str, mine: Guard, names: Names, host: str) -> None:
+    """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may rule the partition."""
+    if not plausible(mine.epoch):
+        raise DeviceRejected(host, f"epoch {mine.epoch} is nobody's; 0 to {EPOCH_MAX} are allowed")
+    if strangers := [mark for mark in guards.marks if not names.owns(mark)]:
+        raise DeviceRejected(host, f"partition {partition} belongs to {strangers[0].owner}; this is {names.place}")
+    rivals = (guard for guard in guards.believed if guard.epoch == mine.epoch and guard.session)
+    if (guards.newest or 0) > mine.epoch or any(guard != mine for guard in rivals):
+        raise StaleOwner(partition, guards.newest)
+
+
+def takeover_commands(guards: Guards, partition: str, mine: Guard, names: Names, owner: str) -> list[Command]:
+    """The transaction that replaces what was seen by ``mine``."""
+    old = [seen.name for seen in guards.held if seen != mine]
+    if not guards.held and guards.sentinel:
+        old.append(GUARD)
+    commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
+    if guards.held and guards.former_sentinel:
+        # It tells agents of earlier versions, which do not know the guards of today, that it is not theirs.
+        body = {"description": names.mark("guard")}
+        commands.append(Command(method="PATCH", path=_item(partition, GUARD), body=body))
+    if mine in guards.held:
+        return [touch(partition, mine, owner), *commands]
+    commands.append(_create(partition, mine.name, names, records(mine.epoch, owner)))
+    if not guards.held and not guards.sentinel:
+        commands.append(_create(partition, GUARD, names, []))
+    return commands
+
+
+def touch(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
+    """The first command of every batch: modifies our guard, and fails if it is gone. Never empty: the device
+    refuses a change that changes nothing named."""
+    return Command(
+        method="PATCH",
+        path=_item(partition, mine.name),
+        body={"records": records(mine.epoch, owner, revision)},
+    )
+
+
+def records(epoch: int, owner: str, revision: str = "") -> list[dict[str, str]]:
+    """What the guard tells people: who wrote last, and which revision."""
+    found = {"epoch": str(epoch), "owner": owner, "revision": revision}
+    return [{"name": name, "data": data} for name, data in found.items() if data]
+
+
+def _item(partition: str, name: str) -> str:
+    return f"/mgmt/tm/{DATA_GROUP}/{segment(partition, name)}"
+
+
+def _create(partition: str, name: str, names: Names, content: list[dict[str, str]]) -> Command:
+    body: dict[str, Any] = {
+        "name": name,
+        "partition": partition,
+        "type": "string",
+        "description": names.mark("guard"),
+    }
+    return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body={**body, "records": content} if content else body)

@@ -1,0 +1,1 @@
+"""One partition made as wanted: what differs, and the writes that change it."""

@@ -1,0 +1,314 @@
+"""One pass over one partition of one device: guard, look, plan, write, and narrow a refusal down.
+
+What was seen is kept between passes (:class:`View`) and holds only while the same epoch is held and the outcome of
+every write of ours was known. So
+
+- a change is planned from what is remembered, and written without a read: the guard protects it, and if what
+  is remembered was wrong the device refuses, which leads to a full read;
+- nothing to do is believed only after a light pass: two reads, of pools with members and of virtual servers;
+- everything is read in full: when there is nothing remembered (takeover, a failed or unknown write, a device that was
+  away), for a ``complete`` batch, when the light pass shows a difference, and when the last full read is older than
+  ``full_read_interval_seconds``. With it the guards are read, and a device on which ours is not the only one is left
+  alone: a takeover comes first, and then everything.
+
+A refused batch is split until only the load balancers that the device refuses are left. An answer that is lost is
+never repeated: the transaction is dropped, the partition read again, and the rest planned anew.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+import structlog
+
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.errors import DeviceRejected, GuardLost
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.transaction import OutcomeUnknown, command_of, commit, drop_pending
+from evenkeel.devices.bigip.naming import Guard, Names, guard_of
+from evenkeel.devices.bigip.objects import LIGHT_TYPES, MEMBER, POOL, Observed, Operation, Rendered, Verb
+from evenkeel.devices.bigip.observe.partition_reads import Guards, read_all, read_guards, read_light
+from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.bigip.ownership import guard
+from evenkeel.devices.bigip.reconcile import drift
+from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, node_of, plan
+
+log = structlog.get_logger(__name__)
+
+ONE_TRANSACTION_MAX = 1000
+"""Commands for one load balancer. Only one of which more than so many members change has several transactions."""
+UNKNOWN_OUTCOMES_MAX = 3
+"""Lost answers in one pass after which the device counts as out of reach."""
+
+
+class View:
+    """What is known of one partition of one device."""
+
+    def __init__(self, mine: Guard, *, new: bool) -> None:
+        self.guard = mine
+        self.observed: Observed | None = {} if new else None
+        self.read_at_seconds = time.monotonic()
+        self.certain = new
+        """Nobody can have written since it was read: even a complete pass need not read again."""
+
+
+Change = tuple[int, str]
+"""Revision and change id of a definition."""
+
+
+class PassOutcome(Value):
+    """What became of a batch on one device: why load balancers were refused, how much was committed, and what of that
+    only put right what had been left so."""
+
+    errors: dict[str, str]
+    writes: int
+    repaired: dict[str, list[str]] = {}
+
+
+class PartitionPass:
+    """One batch on one device. The caller lets only one pass run on a partition of a device."""
+
+    def __init__(
+        self,
+        device: IControl,
+        options: BigIpOptions,
+        names: Names,
+        batch: PartitionBatch,
+        rendered: tuple[Rendered, ...],
+        *,
+        view: View,
+        pending: set[str],
+        left: dict[str, Change],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._device = device
+        self._options = options
+        self._names = names
+        self._batch = batch
+        self._rendered = rendered
+        self._partition = names.partition(batch.project_id)
+        self._guard = guard_of(batch.epoch, batch.session_id)
+        self._view = view
+        self._pending = pending
+        self._left = left
+        """By load balancer, the change that this device was left at; kept up to date."""
+        self._repaired: dict[str, list[str]] = {}
+        self._now = now
+        self._errors: dict[str, str] = {}
+        self._writes = 0
+        self._unknown = 0
+        self._read_fully = False
+        self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
+
+    async def run(self) -> PassOutcome:
+        """Make it so. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
+        await drop_pending(self._device, self._pending)
+        # What is written for another change than it was left at is no repair, nor what follows after a failure.
+        for service in self._batch.services:
+            if self._left.get(service.load_balancer_id) != change_of(service):
+                self._left.pop(service.load_balancer_id, None)
+        todo = await self._look()
+        if todo.operations:
+            await self._carry_out(todo)
+        self._view.certain = False
+        errors = {**self._plan().problems, **self._errors}
+        named = {service.load_balancer_id for service in self._batch.services}
+        for orphan in errors.keys() - named:
+            self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
+        errors = {name: errors[name] for name in errors.keys() & named}
+        self._note_left(errors)
+        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired)
+
+    # -- look
+
+    async def _look(self) -> Plan:
+        """What is to be done, from as few reads as are safe."""
+        if self._must_read():
+            await self._read()
+            return self._plan()
+        todo = self._plan()
+        if todo.operations or self._view.certain:
+            return todo
+        seen = await read_light(self._device, self._partition)
+        kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
+        before, self._view.observed = self._view.observed or {}, {**kept, **seen}
+        if self._plan().operations or before.keys() != self._view.observed.keys():
+            self._log.info("partition was changed behind our back")
+            await self._read()
+        return self._plan()
+
+    def _must_read(self) -> bool:
+        view = self._view
+        if view.observed is None:
+            return True
+        old = self._now() - view.read_at_seconds > self._options.full_read_interval_seconds
+        return not view.certain and (old or self._batch.complete)
+
+    async def _read(self) -> None:
+        """Read everything, and make sure that the partition is ours."""
+        self._view.observed = None
+        observed, guards = await read_all(self._device, self._partition)
+        self._make_sure(guards)
+        self._view.observed = observed
+        self._view.read_at_seconds = self._now()
+        self._read_fully = True
+
+    def _make_sure(self, guards: Guards) -> None:
+        """Raises :class:`StaleOwner` if somebody newer owns, :class:`GuardLost` unless our guard is the only one."""
+        guard.check(guards, self._partition, self._guard, self._names, self._device.host)
+        if guards.held != (self._guard,):
+            raise GuardLost(self._device.host, self._partition, guards.newest)
+
+    def _plan(self) -> Plan:
+        """What is left to do; load balancers that were refused stay as they are."""
+        rendered = [
+            Rendered(service=one.service, problem=self._errors[one.service.load_balancer_id])
+            if one.service.load_balancer_id in self._errors
+            else one
+            for one in self._rendered
+        ]
+        return plan(
+            self._view.observed or {},
+            rendered,
+            partition=self._partition,
+            names=self._names,
+            complete=self._batch.complete,
+        )
+
+    # -- write
+
+    async def _carry_out(self, todo: Plan) -> None:
+        shared = todo.of(frozenset({SHARED}))
+        parts = list(portions(todo, self._options.commands_max))
+        for owners in parts:
+            await self._settle(owners, shared if len(parts) == 1 else ())
+        left = [step for step in shared if self._unused(step)]
+        if left:
+            try:
+                await self._commit(tuple(left))
+            except DeviceRejected as error:
+                self._log.warning("unused nodes not removed", reason=error.reason)
+                self._view.observed = None
+
+    def _unused(self, step: Operation) -> bool:
+        observed = self._view.observed or {}
+        pools = (item for item in observed.values() if item.key.type == POOL)
+        return step.key in observed and not any(
+            node_of(member) == step.key.name for pool in pools for member in pool.members
+        )
+
+    async def _settle(self, owners: tuple[str, ...], shared: tuple[Operation, ...] = ()) -> None:
+        """Commit the operations of these owners together; if they are refused, of each half."""
+        all_steps = self._plan().of(frozenset(owners))
+        steps = first_of(all_steps)
+        if not steps:
+            return
+        whole = len(steps) == len(all_steps)
+        try:
+            await self._commit((*steps, *shared) if whole else steps)
+            if not whole:
+                await self._settle(owners, shared)
+        except OutcomeUnknown as error:
+            await self._after_unknown(error)
+            await self._settle(owners)
+        except DeviceRejected as error:
+            if await self._after_refusal() and first_of(self._plan().of(frozenset(owners))) != steps:
+                await self._settle(owners)  # it was planned from something that was no longer so
+            elif len(owners) == 1 and not shared:
+                self._errors[owners[0]] = error.reason
+            else:
+                middle = (len(owners) + 1) // 2
+                for half in (owners[:middle], owners[middle:]):
+                    await self._settle(half)
+
+    async def _after_unknown(self, error: OutcomeUnknown) -> None:
+        self._unknown += 1
+        if self._unknown > UNKNOWN_OUTCOMES_MAX:
+            raise error
+        self._log.warning("commit without an answer; looking", reason=str(error))
+        await drop_pending(self._device, self._pending)
+        await self._read()
+        self._writes += 1  # it may have been; better one too many
+
+    async def _after_refusal(self) -> bool:
+        """Are we still the owner? True: everything was read anew."""
+        if not self._read_fully:
+            await self._read()
+            return True
+        self._make_sure(await read_guards(self._device, self._partition))
+        return False
+
+    async def _commit(self, steps: tuple[Operation, ...]) -> None:
+        commands = [
+            guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
+            *(command_of(step, self._partition) for step in steps),
+        ]
+        await commit(
+            self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds
+        )
+        self._writes += 1
+        self._note_repairs(steps)
+        self._view.observed = after(self._view.observed or {}, steps)
+        self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
+
+    def _note_left(self, errors: Mapping[str, str]) -> None:
+        """Remember at which change each load balancer was left, of those that there are."""
+        if self._batch.complete:
+            named = {service.load_balancer_id for service in self._batch.services}
+            for gone in self._left.keys() - named:
+                del self._left[gone]
+        for service in self._batch.services:
+            if service.deleted:
+                self._left.pop(service.load_balancer_id, None)
+            elif service.load_balancer_id not in errors:
+                self._left[service.load_balancer_id] = change_of(service)
+
+    def _note_repairs(self, steps: tuple[Operation, ...]) -> None:
+        for one in self._rendered:
+            owner = one.service.load_balancer_id
+            if owner in self._left and (own := [step for step in steps if step.owner == owner]):
+                self._repaired.setdefault(owner, []).extend(drift.findings(own, len(one.objects)))
+
+    def _revision(self) -> str:
+        services = self._batch.services
+        if len(services) == 1:
+            return f"{services[0].load_balancer_id}@{services[0].revision}"
+        return f"{len(services)} load balancers"
+
+
+def first_of(steps: tuple[Operation, ...]) -> tuple[Operation, ...]:
+    """All, or if they are too many for one transaction, which a device drops if it is not committed in time, as many as
+    it takes: members come and change first, and go last."""
+    if len(steps) <= ONE_TRANSACTION_MAX:
+        return steps
+    coming = tuple(step for step in steps if step.key.type == MEMBER and step.verb is not Verb.DELETE)
+    if coming:
+        return coming[:ONE_TRANSACTION_MAX]
+    others = tuple(step for step in steps if step.key.type != MEMBER)
+    return others or steps[:ONE_TRANSACTION_MAX]
+
+
+def change_of(service: ServiceDefinition) -> Change:
+    """Which change a definition is of."""
+    return service.revision, service.change_id
+
+
+def _count(steps: tuple[Operation, ...], verb: Verb) -> int:
+    return sum(step.verb is verb for step in steps)
+
+
+def portions(todo: Plan, commands_max: int) -> Iterator[tuple[str, ...]]:
+    """Owners whose operations fit into one transaction together; one that is too big gets one of its own."""
+    sizes = Counter(step.owner for step in todo.operations if step.owner != SHARED)
+    part: list[str] = []
+    filled = 0
+    for owner, size in sizes.items():
+        if part and filled + size > commands_max:
+            yield tuple(part)
+            part, filled = [], 0
+        part.append(owner)
+        filled += size
+    if part:
+        yield tuple(part)

@@ -1,0 +1,1 @@
+"""Service definitions to wanted objects. Pure."""

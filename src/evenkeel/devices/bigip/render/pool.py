@@ -1,0 +1,136 @@
+"""Pools, members, persistence: how traffic is spread. Pure.
+
+A weight of 0 drains (``user-disabled``: existing and persistent clients stay), admin down forces offline
+(``user-down``): so both can be told apart on the device. A pool that is admin down is taken off its listeners and
+its members are forced offline. Backup members get a lower priority group and serve when no other member can.
+"""
+
+import re
+from typing import Any
+
+from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
+from evenkeel.devices.bigip.naming import COMMON, Names, address_of, endpoint
+from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
+from evenkeel.devices.bigip.render.monitor import monitor_object
+from evenkeel.devices.bigip.unsupported import Unsupported
+
+COOKIE = "ltm/persistence/cookie"
+_COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$&'*+.^_`|~-]{1,255}")
+PRIMARY_GROUP, BACKUP_GROUP = 10, 5
+
+_METHODS = {
+    ("ROUND_ROBIN", False): "round-robin",
+    ("ROUND_ROBIN", True): "ratio-member",
+    ("LEAST_CONNECTIONS", False): "least-connections-member",
+    ("LEAST_CONNECTIONS", True): "ratio-least-connections-member",
+    # Which member a source gets is decided by persistence; this only spreads new sources. The weighted form is by
+    # member because weights are the members' and not the nodes'.
+    ("SOURCE_IP", False): "least-connections-node",
+    ("SOURCE_IP", True): "ratio-least-connections-member",
+}
+
+
+def pool_object(service: ServiceDefinition, pool: ServicePool, names: Names) -> WantedObject:
+    """The pool with its members."""
+    partition = names.partition(service.project_id)
+    monitored = pool.monitor is not None and pool.monitor.admin_state_up
+    weighted = any(member.weight > 1 for member in pool.members)
+    backups = any(member.backup for member in pool.members)
+    _refuse_twins(pool)
+    return WantedObject(
+        key=Key(type=POOL, name=names.of(pool.id)),
+        owner=service.load_balancer_id,
+        attributes={
+            "loadBalancingMode": _METHODS[pool.lb_algorithm, weighted],
+            "minActiveMembers": 1 if backups else 0,
+            "monitor": f"/{partition}/{names.of(pool.monitor.id)}" if pool.monitor and monitored else "",
+            "description": names.mark("pool", service.load_balancer_id, pool.id),
+        },
+        members=tuple(_member(service, pool, member, backups, names) for member in pool.members),
+    )
+
+
+def _refuse_twins(pool: ServicePool) -> None:
+    seen: set[tuple[str, int]] = set()
+    for member in pool.members:
+        place = (_member_address(member), member.protocol_port)
+        if place in seen:
+            raise Unsupported(f"pool {pool.id}: two members at {endpoint(*place)}")
+        seen.add(place)
+
+
+def _member_address(member: ServiceMember) -> str:
+    try:
+        return address_of(member.address)
+    except ValueError as error:
+        raise Unsupported(f"member {member.id}: address {member.address!r} is no IP address") from error
+
+
+def _member(
+    service: ServiceDefinition, pool: ServicePool, member: ServiceMember, backups: bool, names: Names
+) -> WantedObject:
+    for field, value in (("monitor_address", member.monitor_address), ("monitor_port", member.monitor_port)):
+        if value is not None:
+            raise Unsupported(f"member {member.id}: {field} {value} is not possible on a BIG-IP")
+    address = _member_address(member)
+    up = pool.admin_state_up and member.admin_state_up
+    return WantedObject(
+        key=Key(type=MEMBER, name=endpoint(address, member.protocol_port), pool=names.of(pool.id)),
+        owner=service.load_balancer_id,
+        attributes={
+            "address": address,
+            "ratio": max(1, member.weight),
+            "priorityGroup": 0 if not backups else BACKUP_GROUP if member.backup else PRIMARY_GROUP,
+            "session": "user-enabled" if up and member.weight > 0 else "user-disabled",
+            "state": "user-up" if up else "user-down",
+            "description": names.mark("member", service.load_balancer_id, member.id),
+        },
+        immutables=frozenset({"address"}),
+    )
+
+
+def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: Names) -> list[WantedObject]:
+    """The pool's monitor; one that is admin down is not made."""
+    if pool.monitor is None or not pool.monitor.admin_state_up:
+        return []
+    return [monitor_object(service, pool.monitor, names)]
+
+
+def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: Names) -> list[WantedObject]:
+    """A cookie profile of its own for a pool whose cookie has a name."""
+    wanted = pool.session_persistence
+    if wanted is None or wanted.type != "HTTP_COOKIE" or not wanted.cookie_name:
+        return []
+    if not _COOKIE_NAME.fullmatch(wanted.cookie_name):
+        raise Unsupported(f"pool {pool.id}: cookie_name {wanted.cookie_name!r} is no name of a cookie")
+    return [
+        WantedObject(
+            key=Key(type=COOKIE, name=names.helper("cookie", pool.id)),
+            owner=service.load_balancer_id,
+            attributes={
+                "defaultsFrom": "/Common/cookie",
+                "cookieName": wanted.cookie_name,
+                "description": names.mark("cookie", service.load_balancer_id, pool.id),
+            },
+            immutables=frozenset({"defaultsFrom"}),
+        )
+    ]
+
+
+def persistence_of(listener: ServiceListener, pool: ServicePool, partition: str, names: Names) -> list[dict[str, Any]]:
+    """What the listener's virtual server keeps clients with their member by."""
+    wanted = pool.session_persistence
+    if wanted is None:
+        return [_named("source_addr", COMMON)] if pool.lb_algorithm == "SOURCE_IP" else []
+    if wanted.type == "SOURCE_IP":
+        return [_named("source_addr", COMMON)]
+    if listener.protocol != "HTTP":
+        raise Unsupported(
+            f"pool {pool.id}: session_persistence HTTP_COOKIE needs an HTTP listener; {listener.id} is "
+            f"{listener.protocol}"
+        )
+    return [_named(names.helper("cookie", pool.id), partition) if wanted.cookie_name else _named("cookie", COMMON)]
+
+
+def _named(name: str, partition: str) -> dict[str, Any]:
+    return {"name": name, "partition": partition, "tmDefault": "yes"}

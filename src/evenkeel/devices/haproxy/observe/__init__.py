@@ -1,0 +1,1 @@
+"""Statuses, statistics and capacity from what daemons report."""

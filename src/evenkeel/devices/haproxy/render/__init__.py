@@ -1,0 +1,1 @@
+"""Service definitions to HAProxy's configuration. Pure."""

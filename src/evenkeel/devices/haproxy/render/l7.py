@@ -1,0 +1,194 @@
+"""L7 policies: what a listener does with requests that match. Pure.
+
+=========================  ==========================================================================
+Octavia                    HAProxy
+=========================  ==========================================================================
+rule                       ``acl``, called ``l7.<place of the policy>.<place of the rule>``
+HOST_NAME                  ``req.hdr(host)`` without the port, whatever the case
+PATH                       ``path``
+FILE_TYPE EQUAL_TO         ``path`` that ends with ``.`` and the value; REGEX looks at the whole path
+HEADER, COOKIE             ``req.hdr``, ``req.cook``
+REJECT                     ``http-request deny``: 403
+REDIRECT_TO_URL, _PREFIX   ``http-request redirect location`` or ``prefix``
+REDIRECT_TO_POOL           ``http-request set-var(txn.pool)``, and at the end one ``use_backend``
+=========================  ==========================================================================
+
+HAProxy goes through all ``http-request`` lines before any ``use_backend``, and so a REJECT would win over a pool chosen
+by a policy before it. Hence the choice is an ``http-request`` line too, and once it is made no later policy matches:
+whatever the actions, the first policy wins. A policy that is down, has no rule that is up, or sends to a pool that is
+down, matches nothing, as in Octavia.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+
+from evenkeel.core.model import L7_RULES_MAX
+from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule, ServiceListener
+from evenkeel.core.values import Value
+from evenkeel.devices.haproxy.render.modes import mode_of
+from evenkeel.devices.haproxy.render.quoting import argument, line, literal
+from evenkeel.devices.haproxy.unsupported import Unsupported
+
+CHOSEN = "l7.chosen"
+MATCHES = {"REGEX": "reg", "STARTS_WITH": "beg", "ENDS_WITH": "end", "CONTAINS": "sub", "EQUAL_TO": "str"}
+FILE_TYPE_MATCHES = {"REGEX": "reg", "EQUAL_TO": "end"}
+REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
+_URL = re.compile(r"https?://[A-Za-z0-9._~!$&'()*+,;=:@/?#\[\]%-]{1,255}", re.IGNORECASE)
+_QUOTED = re.compile(r'"([^"]+)"')
+
+
+class PolicyLines(Value):
+    """What policies come to: lines that judge requests, and the one that carries their choice of a pool out."""
+
+    judging: tuple[str, ...] = ()
+    sending: tuple[str, ...] = ()
+
+
+def redirect_pools(listener: ServiceListener) -> frozenset[str]:
+    """Ids of the pools that policies send to, be they up or down: a pool must not change with their coming up."""
+    return frozenset(policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id)
+
+
+def pools_in_use(listener: ServiceListener) -> frozenset[str]:
+    """Ids of the pools that policies send to now."""
+    return frozenset(
+        policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id and _up(policy)
+    )
+
+
+def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> PolicyLines:
+    """All policies of a listener. ``backends``: by pool id, of pools that are up."""
+    if listener.l7policies and mode_of(listener) != "http":
+        raise Unsupported(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
+    found = [policy for policy in listener.l7policies if _up(policy) and _leads_somewhere(policy, backends)]
+    chooses = any(policy.action == "REDIRECT_TO_POOL" for policy in found)
+    judging = [f"acl {CHOSEN} var(txn.pool) -m found"] if chooses else []
+    for place, policy in enumerate(found, start=1):
+        judging += _policy(policy, place, backends, guard=(f"!{CHOSEN}",) if chooses else ())
+    sending = (f"use_backend %[var(txn.pool)] if {CHOSEN}",) if chooses else ()
+    return PolicyLines(judging=tuple(judging), sending=sending)
+
+
+def _up(policy: ServiceL7Policy) -> bool:
+    return policy.admin_state_up and any(rule.admin_state_up for rule in policy.rules)
+
+
+def _leads_somewhere(policy: ServiceL7Policy, backends: Mapping[str, str]) -> bool:
+    return policy.action != "REDIRECT_TO_POOL" or (policy.redirect_pool_id or "") in backends
+
+
+def _policy(
+    policy: ServiceL7Policy, place: int, backends: Mapping[str, str], *, guard: tuple[str, ...]
+) -> Iterator[str]:
+    rules = [rule for rule in policy.rules if rule.admin_state_up]
+    if len(rules) > L7_RULES_MAX:
+        raise Unsupported(f"l7policy {policy.id}: {len(rules)} rules: at most {L7_RULES_MAX} are possible")
+    names = [f"l7.{place}.{number}" for number in range(1, len(rules) + 1)]
+    for name, rule in zip(names, rules, strict=True):
+        yield _acl(name, rule)
+    conditions = [f"!{name}" if rule.invert else name for name, rule in zip(names, rules, strict=True)]
+    yield " ".join((_action(policy, backends), "if", *guard, *conditions))
+
+
+def _action(policy: ServiceL7Policy, backends: Mapping[str, str]) -> str:
+    if policy.action == "REJECT":
+        return "http-request deny deny_status 403"
+    if policy.action == "REDIRECT_TO_POOL":
+        return f"http-request set-var(txn.pool) str({backends[policy.redirect_pool_id or '']})"
+    if policy.action == "REDIRECT_TO_URL":
+        return _redirect(policy, "location", "redirect_url", policy.redirect_url)
+    if policy.action == "REDIRECT_PREFIX":
+        return _redirect(policy, "prefix", "redirect_prefix", policy.redirect_prefix)
+    raise Unsupported(f"l7policy {policy.id}: action {policy.action} is not possible on HAProxy")
+
+
+def _redirect(policy: ServiceL7Policy, how: str, field: str, url: str | None) -> str:
+    if url is None or not _URL.fullmatch(url):
+        raise Unsupported(f"l7policy {policy.id}: {field} {url!r} is no http or https URL")
+    code = policy.redirect_http_code or 302
+    if code not in REDIRECT_CODES:
+        allowed = ", ".join(map(str, sorted(REDIRECT_CODES)))
+        raise Unsupported(f"l7policy {policy.id}: redirect_http_code {code}: {allowed} are possible")
+    return line("http-request", "redirect", how, literal(url), "code", str(code))
+
+
+# -- rules
+
+
+def _acl(name: str, rule: ServiceL7Rule) -> str:
+    render = _RULES.get(rule.type)
+    if render is None:
+        raise Unsupported(f"l7rule {rule.id}: type {rule.type} is not possible without TLS termination")
+    try:
+        # nothing after "--" is taken for a flag
+        *what, value = render(rule)
+        return line("acl", name, *what, "--", value)
+    except ValueError as error:
+        raise Unsupported(f"l7rule {rule.id}: value {error}") from error
+
+
+def _host_name(rule: ServiceL7Rule) -> tuple[str, ...]:
+    return ("req.hdr(host),host_only", "-i", "-m", _match(rule), _value(rule))
+
+
+def _path(rule: ServiceL7Rule) -> tuple[str, ...]:
+    return ("path", "-m", _match(rule), _value(rule))
+
+
+def _file_type(rule: ServiceL7Rule) -> tuple[str, ...]:
+    value = _value(rule)
+    if rule.compare_type == "EQUAL_TO" and not value.startswith("."):
+        value = f".{value}"
+    return ("path", "-m", _match(rule, FILE_TYPE_MATCHES), value)
+
+
+def _header(rule: ServiceL7Rule) -> tuple[str, ...]:
+    return (f"req.hdr({_key(rule)})", "-m", _match(rule), _value(rule))
+
+
+def _cookie(rule: ServiceL7Rule) -> tuple[str, ...]:
+    return (f"req.cook({_key(rule)})", "-m", _match(rule), _value(rule))
+
+
+_RULES: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
+    "HOST_NAME": _host_name,
+    "PATH": _path,
+    "FILE_TYPE": _file_type,
+    "HEADER": _header,
+    "COOKIE": _cookie,
+}
+
+
+def _match(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) -> str:
+    if rule.compare_type not in possible:
+        raise Unsupported(
+            f"l7rule {rule.id}: compare_type {rule.compare_type} of type {rule.type}:"
+            f" {', '.join(possible)} are possible"
+        )
+    return possible[rule.compare_type]
+
+
+def _key(rule: ServiceL7Rule) -> str:
+    if not _TOKEN.fullmatch(rule.key or ""):
+        raise Unsupported(f"l7rule {rule.id}: key {rule.key!r} is no name of a header or cookie")
+    return argument(rule.key or "")
+
+
+def _value(rule: ServiceL7Rule) -> str:
+    """The text to compare with. Octavia takes one with blanks in double quotes only, which are not part of it."""
+    if rule.compare_type == "REGEX":
+        return _regex(rule)
+    quoted = _QUOTED.fullmatch(rule.value)
+    return quoted[1] if quoted else rule.value
+
+
+def _regex(rule: ServiceL7Rule) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what may mean something else one day
+            re.compile(rule.value)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise Unsupported(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error
+    return rule.value

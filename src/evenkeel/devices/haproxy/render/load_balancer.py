@@ -1,0 +1,124 @@
+"""Service definition to what the daemon is to hold of one load balancer. Pure.
+
+==================  ==========================================  ============================
+LBaaS               HAProxy                                     name
+==================  ==========================================  ============================
+listener            frontend                                    listener id
+allowed CIDRs       file of an ACL                              ``<listener id>:cidrs``
+pool                backend                                     pool id
+L7 policies         lines of the frontend: see :mod:`render_l7` ``l7.<n>.<m>`` for ACLs
+the same as TCP     backend, where listeners of TCP and HTTP    ``<pool id>:tcp``
+                    send to one pool: see :mod:`render_modes`
+member              server                                      member id
+monitor             checks of the backend's servers             none
+==================  ==========================================  ============================
+
+Where the rest of the API has its place: TLS towards clients in ``bind_arguments`` and ``files`` of
+:mod:`render_listener`; TLS towards members in the server arguments of :mod:`render_pool`.
+
+What HAProxy cannot do as asked is a ``problem`` that names field and value: nothing is dropped silently. Two equal
+definitions render to equal objects. Names and descriptions given by users are not put on the device.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+
+from evenkeel.core.capabilities import definition_problems
+from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.values import Value
+from evenkeel.devices.haproxy.capabilities import CAPABILITIES
+from evenkeel.devices.haproxy.naming import object_name
+from evenkeel.devices.haproxy.note import Note, pack
+from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
+from evenkeel.devices.haproxy.render.listener import cidr_files, frontend
+from evenkeel.devices.haproxy.render.modes import backend_name, mode_of, modes_of
+from evenkeel.devices.haproxy.render.pool import backends
+from evenkeel.devices.haproxy.unsupported import Unsupported
+from evenkeel.haproxyd import wire
+
+
+class Rendered(Value):
+    """One load balancer of a batch: what is to be held of it, or why it cannot be."""
+
+    service: ServiceDefinition
+    load_balancer: wire.LoadBalancer | None = None
+    """None: nothing is to be held, or there is a ``problem``."""
+    problem: str = ""
+
+
+def render(service: ServiceDefinition) -> Rendered:
+    """All of one load balancer, or why there can be none. A deleted one comes to nothing."""
+    if service.deleted or service.problem:
+        return Rendered(service=service, problem=service.problem)
+    try:
+        rendered = _load_balancer(service)
+        # what has no place in the configuration is not looked at by what renders
+        for problem in definition_problems(CAPABILITIES, service):
+            raise Unsupported(problem)
+        return Rendered(service=service, load_balancer=rendered)
+    except Unsupported as error:
+        return Rendered(service=service, problem=str(error))
+
+
+def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancer:
+    address, *more = vip_addresses(service)
+    listening = tuple(listener for listener in service.listeners if service.admin_state_up and listener.admin_state_up)
+    targets = {
+        (pool.id, mode): backend_name(pool, mode, modes)
+        for pool in service.pools
+        for modes in (modes_of(pool, _senders(service.listeners, pool)),)
+        for mode in modes
+    }
+    up = {
+        pool.id: targets[pool.id, "http"]
+        for pool in service.pools
+        if pool.admin_state_up and (pool.id, "http") in targets
+    }
+    return wire.LoadBalancer(
+        id=object_name("load balancer", service.load_balancer_id),
+        revision=service.revision,
+        frontends=tuple(
+            frontend(
+                listener,
+                targets.get((listener.default_pool_id or "", mode_of(listener))),
+                (address, *more),
+                policy_lines(listener, up),
+            )
+            for listener in listening
+        ),
+        backends=tuple(
+            backend for pool in service.pools for backend in backends(pool, _senders(service.listeners, pool), address)
+        ),
+        files=tuple(file for listener in listening for file in cidr_files(listener)),
+        note=pack(_note(service, listening)),
+    )
+
+
+def vip_addresses(service: ServiceDefinition) -> tuple[str, ...]:
+    """The VIP and the additional ones in canonical form."""
+    return tuple(_canonical(vip.address) for vip in (service.vip, *service.additional_vips))
+
+
+def _canonical(address: str) -> str:
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError as error:
+        raise Unsupported(f"vip_address {address!r} is no IP address") from error
+
+
+def _senders(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[ServiceListener, ...]:
+    """Listeners that send to the pool, those that are down included: a pool must not change with their coming up."""
+    return tuple(
+        listener for listener in listeners if listener.default_pool_id == pool.id or pool.id in redirect_pools(listener)
+    )
+
+
+def _note(service: ServiceDefinition, listening: tuple[ServiceListener, ...]) -> Note:
+    used = {listener.default_pool_id for listener in listening}.union(*map(pools_in_use, listening))
+    return Note(
+        admin_state_up=service.admin_state_up,
+        listeners_down=tuple(listener.id for listener in service.listeners if listener not in listening),
+        pools_idle=tuple(pool.id for pool in service.pools if pool.id not in used or not pool.admin_state_up),
+        connection_limits={each.id: each.connection_limit for each in listening if each.connection_limit > 0},
+        addresses=len({member.address for pool in service.pools for member in pool.members}),
+    )

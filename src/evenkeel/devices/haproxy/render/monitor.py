@@ -1,0 +1,134 @@
+"""Health monitors as HAProxy's checks. Pure.
+
+==========  ===================================================================================
+Octavia     HAProxy
+==========  ===================================================================================
+HTTP        ``option httpchk`` with ``http-check send`` and ``expect``
+HTTPS       the same over TLS (``check-ssl``); members' certificates are not verified
+TCP         a connection
+TLS-HELLO   a TLS handshake, by ``check-ssl`` alone: ``ssl-hello-chk`` speaks SSLv3 and takes any answer
+PING        by the daemon: an external check of HAProxy's would need forks and a ``ping`` program
+delay       ``inter``; ``timeout`` is ``timeout check``, for PING 10 seconds at most
+retries     ``max_retries`` is ``rise``, ``max_retries_down`` is ``fall``
+==========  ===================================================================================
+"""
+
+import re
+
+from evenkeel.core.service import ServiceMonitor
+from evenkeel.core.values import Value
+from evenkeel.devices.haproxy.render.quoting import line, literal, path
+from evenkeel.devices.haproxy.unsupported import Unsupported
+from evenkeel.haproxyd import wire
+
+TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"})
+METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
+SECONDS_MAX = 86_400
+RETRIES_MAX = 100
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
+
+
+class Checks(Value):
+    """How the servers of one backend are checked: lines of the backend, arguments of each server."""
+
+    lines: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    ping: wire.Ping | None = None
+
+
+def checks(monitor: ServiceMonitor | None, vip_address: str) -> Checks:
+    """What a monitor comes to; one that is admin down checks nothing."""
+    if monitor is None or not monitor.admin_state_up:
+        return Checks()
+    if monitor.type not in TYPES:
+        raise Unsupported(f"health monitor {monitor.id}: type {monitor.type} is not possible on HAProxy")
+    _refuse_numbers(monitor)
+    if monitor.type == "PING":
+        return Checks(
+            ping=wire.Ping(
+                delay=monitor.delay, timeout=monitor.timeout, rise=monitor.max_retries, fall=monitor.max_retries_down
+            )
+        )
+    over_http = monitor.type in ("HTTP", "HTTPS")
+    return Checks(
+        lines=(f"timeout check {monitor.timeout}s", *(_http_lines(monitor, vip_address) if over_http else ())),
+        arguments=(*_times(monitor), *_tls_arguments(monitor)),
+    )
+
+
+def _refuse_numbers(monitor: ServiceMonitor) -> None:
+    limits = {
+        "delay": SECONDS_MAX,
+        "timeout": SECONDS_MAX,
+        "max_retries": RETRIES_MAX,
+        "max_retries_down": RETRIES_MAX,
+    }
+    for field, most in limits.items():
+        if not 1 <= getattr(monitor, field) <= most:
+            raise Unsupported(
+                f"health monitor {monitor.id}: {field} {getattr(monitor, field)}: 1 to {most} are possible"
+            )
+
+
+def _times(monitor: ServiceMonitor) -> tuple[str, ...]:
+    return (
+        "check",
+        "inter",
+        f"{monitor.delay}s",
+        "rise",
+        f"{monitor.max_retries}",
+        "fall",
+        f"{monitor.max_retries_down}",
+    )
+
+
+def _tls_arguments(monitor: ServiceMonitor) -> tuple[str, ...]:
+    if monitor.type not in ("HTTPS", "TLS-HELLO"):
+        return ()
+    name = ("check-sni", _domain(monitor)) if monitor.domain_name else ()
+    return ("check-ssl", "verify", "none", *name)
+
+
+def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
+    method = monitor.http_method or "GET"
+    if method not in METHODS:
+        raise Unsupported(f"health monitor {monitor.id}: http_method {method!r} is not possible")
+    uri = path(monitor.url_path or "/")
+    if not uri.startswith("/"):
+        raise Unsupported(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
+    version = ("ver", "HTTP/1.1", "hdr", "Host", literal(_host(monitor, vip_address))) if _speaks_1_1(monitor) else ()
+    return (
+        line("option", "httpchk"),
+        line("http-check", "send", "meth", method, "uri", uri, *version),
+        line("http-check", "expect", "status", expected_codes(monitor)),
+    )
+
+
+def _speaks_1_1(monitor: ServiceMonitor) -> bool:
+    return monitor.http_version == 1.1 or bool(monitor.domain_name)
+
+
+def _host(monitor: ServiceMonitor, vip_address: str) -> str:
+    """HTTP/1.1 needs one, and HAProxy sends no empty one: without a name, what a client without one would send."""
+    if monitor.domain_name:
+        return _domain(monitor)
+    return f"[{vip_address}]" if ":" in vip_address else vip_address
+
+
+def _domain(monitor: ServiceMonitor) -> str:
+    name = monitor.domain_name or ""
+    if not _HOST.fullmatch(name):
+        raise Unsupported(f"health monitor {monitor.id}: domain_name {name!r} is no host name")
+    return name
+
+
+def expected_codes(monitor: ServiceMonitor) -> str:
+    """``200``, ``200,202`` or ``200-204``, without blanks and empty ranges."""
+    text = monitor.expected_codes or "200"
+    found = []
+    for part in text.split(","):
+        code = re.fullmatch(r"\s*([1-5][0-9]{2})\s*(?:-\s*([1-5][0-9]{2})\s*)?", part, re.ASCII)
+        if code is None or (code[2] or code[1]) < code[1]:
+            raise Unsupported(f"health monitor {monitor.id}: expected_codes {text!r} is no code, list or range")
+        found.append(f"{code[1]}-{code[2]}" if code[2] else code[1])
+    return ",".join(found)

@@ -1,0 +1,70 @@
+"""How members are chosen, and how clients stay with theirs. Pure.
+
+Stick tables are in the peers section of the partition: they outlive reloads, and a pair shares them.
+"""
+
+import re
+
+from evenkeel.core.service import ServiceMember, ServicePool
+from evenkeel.devices.haproxy.render.quoting import argument, line
+from evenkeel.devices.haproxy.unsupported import Unsupported
+from evenkeel.haproxyd.wire import PEERS_SECTION
+
+BALANCE = {
+    "ROUND_ROBIN": ("balance roundrobin",),
+    "LEAST_CONNECTIONS": ("balance leastconn",),
+    # Consistent: members that come or go move few clients, and can do so without a reload.
+    "SOURCE_IP": ("balance source", "hash-type consistent"),
+    "SOURCE_IP_PORT": ("balance hash src,concat(:,txn.source_port)", "hash-type consistent"),
+}
+SOURCE_PORT = {
+    "http": "http-request set-var(txn.source_port) src_port",
+    "tcp": "tcp-request content set-var(txn.source_port) src_port",
+}
+"""By mode: expressions join addresses with variables only, so that the port has to be in one."""
+DEFAULT_COOKIE = "SRV"
+TABLE = ("size", "100k", "expire", "1h", "peers", PEERS_SECTION)
+"""At most so many clients are remembered, the latest; and each for so long after its last connection."""
+APP_COOKIE_CHARACTERS_MAX = 64
+_COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
+
+
+def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
+    """How a new client's member is chosen."""
+    if pool.lb_algorithm not in BALANCE:
+        raise Unsupported(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible on HAProxy")
+    port = (SOURCE_PORT[mode],) if pool.lb_algorithm == "SOURCE_IP_PORT" else ()
+    return (*BALANCE[pool.lb_algorithm], *port)
+
+
+def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
+    """How a known client's member is found again."""
+    wanted = pool.session_persistence
+    if wanted is None:
+        return ()
+    if wanted.type == "SOURCE_IP":
+        return (line("stick-table", "type", "ipv6", *TABLE), "stick on src")
+    if mode != "http":
+        raise Unsupported(f"pool {pool.id}: session_persistence {wanted.type} needs listeners of protocol HTTP only")
+    if wanted.type == "HTTP_COOKIE":
+        return (line("cookie", _cookie(pool, wanted.cookie_name or DEFAULT_COOKIE), "insert", "indirect", "nocache"),)
+    if wanted.type == "APP_COOKIE":
+        name = argument(_cookie(pool, wanted.cookie_name or ""))
+        return (
+            line("stick-table", "type", "string", "len", str(APP_COOKIE_CHARACTERS_MAX), *TABLE),
+            line("stick", "store-response", f"res.cook({name})"),
+            line("stick", "match", f"req.cook({name})"),
+        )
+    raise Unsupported(f"pool {pool.id}: session_persistence {wanted.type} is not possible on HAProxy")
+
+
+def cookie_arguments(pool: ServicePool, member: ServiceMember) -> tuple[str, ...]:
+    """What a member's server is called in the cookie."""
+    wanted = pool.session_persistence
+    return ("cookie", member.id) if wanted is not None and wanted.type == "HTTP_COOKIE" else ()
+
+
+def _cookie(pool: ServicePool, name: str) -> str:
+    if not _COOKIE_NAME.fullmatch(name):
+        raise Unsupported(f"pool {pool.id}: cookie_name {name!r} is no name of a cookie")
+    return name

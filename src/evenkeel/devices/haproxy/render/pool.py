@@ -1,0 +1,120 @@
+"""Pools and members: how traffic is spread. Pure.
+
+A weight of 0 drains; admin down is maintenance, of all members if the pool is admin down: clients are then answered
+503 or disconnected. Backup members serve, all together, when no other member can.
+
+The API's times towards members are the listener's, HAProxy's the backend's: of several listeners the longest counts,
+so that nothing ends earlier than was asked.
+"""
+
+import ipaddress
+from collections.abc import Collection
+
+from evenkeel.core.service import ServiceListener, ServiceMember, ServicePool
+from evenkeel.devices.haproxy.naming import object_name
+from evenkeel.devices.haproxy.render.listener import duration
+from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
+from evenkeel.devices.haproxy.render.monitor import Checks, checks
+from evenkeel.devices.haproxy.render.persistence import balance_lines, cookie_arguments, persistence_lines
+from evenkeel.devices.haproxy.unsupported import Unsupported
+from evenkeel.haproxyd import wire
+
+PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
+WEIGHT_MAX = 256
+_NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
+
+
+def backends(pool: ServicePool, listeners: Collection[ServiceListener], vip_address: str) -> tuple[wire.Backend, ...]:
+    """The pool, once for each mode of the listeners that send to it."""
+    modes = modes_of(pool, listeners)
+    how = checks(pool.monitor, vip_address)
+    _refuse_twins(pool)
+    return tuple(
+        wire.Backend(
+            name=backend_name(pool, mode, modes),
+            lines=(
+                f"mode {mode}",
+                *balance_lines(pool, mode),
+                *_timeouts(listeners),
+                *persistence_lines(pool, mode),
+                *how.lines,
+                *(["option allbackups"] if any(member.backup for member in pool.members) else []),
+            ),
+            servers=tuple(_server(pool, member, how) for member in pool.members),
+            ping=how.ping,
+        )
+        for mode in modes
+    )
+
+
+def _timeouts(listeners: Collection[ServiceListener]) -> list[str]:
+    senders = tuple(listeners) or (_NO_LISTENER,)
+    return [
+        f"timeout {ours} {max((duration(each, field) for each in senders), key=_milliseconds)}"
+        for ours, field in (("connect", "timeout_member_connect"), ("server", "timeout_member_data"))
+    ]
+
+
+def _milliseconds(text: str) -> int:
+    return int(text.removesuffix("ms"))
+
+
+def _refuse_twins(pool: ServicePool) -> None:
+    seen: set[tuple[str, int]] = set()
+    for member in pool.members:
+        place = (_address(member, "address", member.address), member.protocol_port)
+        if place in seen:
+            raise Unsupported(f"pool {pool.id}: two members at {place[0]} port {place[1]}")
+        seen.add(place)
+
+
+def _server(pool: ServicePool, member: ServiceMember, how: Checks) -> wire.Server:
+    if not 0 <= member.weight <= WEIGHT_MAX:
+        raise Unsupported(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
+    return wire.Server(
+        name=object_name("member", member.id),
+        address=_address(member, "address", member.address),
+        port=_port(member, "protocol_port", member.protocol_port),
+        weight=member.weight,
+        admin_up=pool.admin_state_up and member.admin_state_up,
+        backup=member.backup,
+        ping_address=_pinged_at(member) if how.ping is not None else None,
+        arguments=(
+            *PROXY_ARGUMENTS.get(pool.protocol, ()),
+            *cookie_arguments(pool, member),
+            *(how.arguments + _checked_at(member) if how.arguments else ()),
+        ),
+    )
+
+
+def _checked_at(member: ServiceMember) -> tuple[str, ...]:
+    """Where checks go if not where traffic goes."""
+    address, port = member.monitor_address, member.monitor_port
+    return (
+        *(("addr", _bracketed(_address(member, "monitor_address", address))) if address is not None else ()),
+        *(("port", str(_port(member, "monitor_port", port))) if port is not None else ()),
+    )
+
+
+def _pinged_at(member: ServiceMember) -> str | None:
+    """Where echoes go if not where traffic goes; they have no port, so the monitor's means nothing to them."""
+    address = member.monitor_address
+    return None if address is None else _address(member, "monitor_address", address)
+
+
+def _address(member: ServiceMember, field: str, text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError as error:
+        raise Unsupported(f"member {member.id}: {field} {text!r} is no IP address") from error
+
+
+def _bracketed(address: str) -> str:
+    """Without brackets the end of an IPv6 address would be taken for a port."""
+    return f"[{address}]" if ":" in address else address
+
+
+def _port(member: ServiceMember, field: str, port: int) -> int:
+    if not 1 <= port <= 65_535:
+        raise Unsupported(f"member {member.id}: {field} {port}: 1 to 65535 are possible")
+    return port

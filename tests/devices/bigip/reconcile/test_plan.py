@@ -1,0 +1,263 @@
+"""Plans against a model of a device that answers in its own words."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkeel.core.model import SessionPersistence
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip.naming import Names, parse_mark
+from evenkeel.devices.bigip.objects import (
+    MEMBER,
+    NODE,
+    POOL,
+    Key,
+    Observed,
+    ObservedObject,
+    Operation,
+    Rendered,
+    Verb,
+)
+from evenkeel.devices.bigip.reconcile.plan import Plan, after, node_of, plan
+from evenkeel.devices.bigip.render.load_balancer import render
+from tests.devices.services import gone, listener, member, monitor, pool, service
+
+NAMES = Names(environment="dev", prefix="dev", group=1)
+PARTITION = "dev_a3f1c2"
+
+
+def planned(observed: Observed, *services: ServiceDefinition, complete: bool = False) -> Plan:
+    rendered = [render(one, NAMES) for one in services]
+    return plan(observed, rendered, partition=PARTITION, names=NAMES, complete=complete)
+
+
+def made(*services: ServiceDefinition) -> Observed:
+    return after({}, planned({}, *services).operations)
+
+
+def in_its_own_words(observed: Observed) -> Observed:
+    """The same, as a device puts it."""
+    return {key: reworded(item) for key, item in observed.items()}
+
+
+def reworded(item: ObservedObject) -> ObservedObject:
+    words: dict[str, Any] = {"generation": 17, "fullPath": f"/{PARTITION}/{item.key.name}"}
+    for name, value in item.attributes.items():
+        words[name] = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if item.attributes.get("monitor"):
+        words["monitor"] = f"{item.attributes['monitor']} "
+    if item.key.type == MEMBER and item.attributes.get("session") == "user-enabled":
+        words |= {"session": "monitor-enabled", "state": "down"}
+    if item.attributes.get("profiles"):
+        words["profiles"] = [
+            {"name": "in-short", "fullPath": one.get("fullPath", one["name"]), "context": "all"}
+            for one in reversed(item.attributes["profiles"])
+        ]
+    members = {name: reworded(one) for name, one in item.members.items()}
+    return ObservedObject(key=item.key, attributes=words, mark=item.mark, members=members)
+
+
+# -- random definitions
+
+_text = st.text(alphabet='/ab%\\\r\n"{} \0é', max_size=10)
+_numbers = st.integers(1, 4)
+
+
+@st.composite
+def monitors(draw: st.DrawFn, number: int) -> Any:
+    kind = draw(st.sampled_from(["HTTP", "TCP", "PING"]))
+    return monitor(
+        number,
+        id=f"monitor-{number}-{kind}",
+        type=kind,
+        delay=draw(st.integers(1, 60)),
+        url_path="/" + draw(_text),
+        expected_codes=draw(st.sampled_from([None, "200", "200-204", "200,404"])),
+        admin_state_up=draw(st.booleans()),
+    )
+
+
+@st.composite
+def pools(draw: st.DrawFn, number: int) -> Any:
+    places = draw(st.lists(st.integers(1, 6), unique=True, max_size=5))
+    members = tuple(
+        member(
+            draw(_numbers),
+            place,
+            id=f"member-{number}-{place}",
+            address=draw(st.sampled_from([f"10.2.0.{place}", f"2001:db8::{place}"])),
+            weight=draw(st.integers(0, 256)),
+            backup=draw(st.booleans()),
+            admin_state_up=draw(st.booleans()),
+        )
+        for place in places
+    )
+    return pool(
+        number,
+        members=members,
+        lb_algorithm=draw(st.sampled_from(["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"])),
+        admin_state_up=draw(st.booleans()),
+        session_persistence=draw(
+            st.sampled_from(
+                [
+                    None,
+                    SessionPersistence(type="SOURCE_IP"),
+                    SessionPersistence(type="HTTP_COOKIE"),
+                    SessionPersistence(type="HTTP_COOKIE", cookie_name="c"),
+                ]
+            )
+        ),
+        monitor=draw(st.none() | monitors(number)),
+    )
+
+
+@st.composite
+def services(draw: st.DrawFn, number: int) -> ServiceDefinition:
+    if draw(st.integers(0, 5)) == 0:
+        return gone(number)
+    found = draw(st.none() | pools(number))
+    return service(
+        number,
+        admin_state_up=draw(st.booleans()),
+        pools=(found,) if found else (),
+        listeners=tuple(
+            listener(
+                number * 10 + place,
+                protocol=draw(st.sampled_from(["HTTP", "TCP"])),
+                protocol_port=80 + place,
+                default_pool_id=f"pool-{number}" if found else None,
+                connection_limit=draw(st.sampled_from([-1, 5])),
+                admin_state_up=draw(st.booleans()),
+                timeout_client_data=draw(st.sampled_from([50_000, 70_000])),
+                insert_headers=draw(st.sampled_from([{}, {"X-Forwarded-For": "true"}])),
+            )
+            for place in range(draw(st.integers(0, 3)))
+        ),
+    )
+
+
+tenants = st.tuples(*(services(number) for number in (1, 2, 3)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=tenants, wanted=tenants, complete=st.booleans())
+def test_a_plan_that_was_carried_out_leaves_nothing_to_do(
+    before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...], complete: bool
+) -> None:
+    observed = in_its_own_words(made(*before))
+    todo = planned(observed, *wanted, complete=complete)
+    done = in_its_own_words(after(observed, todo.operations))
+    assert not planned(done, *wanted, complete=complete).operations
+
+
+@settings(max_examples=40, deadline=None)
+@given(before=tenants, wanted=tenants)
+def test_the_way_does_not_matter(before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...]) -> None:
+    sound = tuple(one for one in wanted if not render(one, NAMES).problem)
+    observed = made(*before)
+    result = after(observed, planned(observed, *sound, complete=True).operations)
+    assert set(result) == set(made(*sound))
+
+
+@settings(max_examples=40, deadline=None)
+@given(before=tenants, wanted=tenants, complete=st.booleans())
+def test_nodes_stay_exactly_while_members_use_them(
+    before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...], complete: bool
+) -> None:
+    observed = made(*before)
+    result = after(observed, planned(observed, *wanted, complete=complete).operations)
+    used = {node_of(name) for item in result.values() if item.key.type == POOL for name in item.members}
+    assert {key.name for key in result if key.type == NODE} == used
+
+
+@settings(max_examples=40, deadline=None)
+@given(before=tenants, wanted=tenants, complete=st.booleans())
+def test_operations_come_in_an_order_that_refers_to_nothing_missing(
+    before: tuple[ServiceDefinition, ...], wanted: tuple[ServiceDefinition, ...], complete: bool
+) -> None:
+    observed = made(*before)
+    seen: dict[str, int] = {}
+    for step in planned(observed, *wanted, complete=complete).operations:
+        if step.verb is Verb.DELETE:
+            assert not _still_used(step, observed)
+        else:
+            seen[step.key.name] = 1
+        observed = after(observed, [step])
+
+
+def _still_used(step: Operation, observed: Observed) -> bool:
+    if step.key.type == NODE:
+        return any(node_of(name) == step.key.name for item in observed.values() for name in item.members)
+    path = f"/{PARTITION}/{step.key.name}"
+    return any(
+        path in (item.attributes.get("pool"), item.attributes.get("monitor"))
+        for item in observed.values()
+        if item.key != step.key
+    )
+
+
+# -- single rules
+
+
+def test_only_what_differs_is_written() -> None:
+    observed = made(service())
+    changed = service(pools=(pool(lb_algorithm="LEAST_CONNECTIONS"),))
+    (only,) = planned(observed, changed).operations
+    assert (only.verb, dict(only.body)) == (Verb.MODIFY, {"loadBalancingMode": "least-connections-member"})
+
+
+def test_an_attribute_that_cannot_be_changed_means_a_new_object() -> None:
+    observed = made(service())
+    key = Key(type="ltm/monitor/http", name="dev_monitor-1")
+    item = observed[key]
+    observed[key] = ObservedObject(
+        key=key, attributes={**item.attributes, "defaultsFrom": "/Common/http_head_f5"}, mark=item.mark
+    )
+    verbs = [step.verb for step in planned(observed, service()).operations if step.key == key]
+    assert verbs == [Verb.DELETE, Verb.CREATE]
+
+
+def foreign(kind: str, name: str, description: str) -> ObservedObject:
+    return ObservedObject(
+        key=Key(type=kind, name=name), attributes={"description": description}, mark=parse_mark(description)
+    )
+
+
+def test_what_has_no_mark_or_anothers_is_no_orphan() -> None:
+    strangers = [
+        foreign("ltm/pool", "dev_pool-9", ""),
+        foreign("ltm/pool", "dev_pool-8", "evenkeel:dev_a:pool:lb-8:pool-8"),
+        foreign("ltm/pool", "dev_pool-7", "evenkeel"),
+        foreign("ltm/pool", "dev_pool-6", "evenkeel:dev"),
+    ]
+    observed = {item.key: item for item in strangers}
+    assert not planned(observed, complete=True).operations
+    ours = foreign("ltm/pool", "dev_pool-5", "evenkeel:dev:pool:lb-5:pool-5")
+    assert [step.owner for step in planned({ours.key: ours}, complete=True).operations] == ["lb-5"]
+    assert not planned({ours.key: ours}, service()).of(frozenset({"lb-5"}))
+
+
+def test_a_load_balancer_that_cannot_be_rendered_keeps_what_it_has() -> None:
+    observed = made(service(), service(2))
+    odd = Rendered(service=service(), problem="no")
+    todo = plan(observed, [odd], partition=PARTITION, names=NAMES, complete=True)
+    assert {step.owner for step in todo.operations} == {"lb-2", ""}
+    assert dict(todo.problems) == {"lb-1": "no"}
+
+
+def test_an_object_that_lost_its_mark_is_ours_by_its_name_as_long_as_it_is_wanted() -> None:
+    observed = made(service())
+    key = Key(type=POOL, name="dev_pool-1")
+    observed[key] = ObservedObject(
+        key=key, attributes={**observed[key].attributes, "description": ""}, members=observed[key].members
+    )
+    (only,) = planned(observed, service()).operations
+    assert dict(only.body) == {"description": "evenkeel:dev/1:pool:lb-1:pool-1"}
+
+
+def test_a_node_with_a_description_is_somebodys() -> None:
+    observed = made(service(members=1))
+    key = Key(type=NODE, name="10.2.1.1")
+    observed[key] = ObservedObject(key=key, attributes={"address": "10.2.1.1", "description": "mine"})
+    assert key not in {step.key for step in planned(observed, gone()).operations}

@@ -1,0 +1,128 @@
+"""What holds for every plan, whatever is on the device and whatever is wanted."""
+
+import re
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.naming import parse_mark
+from evenkeel.devices.bigip.objects import MEMBER, NODE, OWNED_TYPES, POOL, Key, Observed, ObservedObject, Verb
+from evenkeel.devices.bigip.reconcile.plan import SHARED, after, node_of
+from evenkeel.devices.bigip.render.load_balancer import render
+from tests.devices.bigip.reconcile.test_plan import NAMES, PARTITION, in_its_own_words, made, planned, tenants
+
+Services = tuple[ServiceDefinition, ...]
+
+many = settings(max_examples=40, deadline=None)
+FOREIGN_MARKS = (
+    "",
+    "by hand",
+    "evenkeel",
+    "evenkeel:dev",
+    "evenkeel:dev_a:pool:lb-1:pool-1",
+    "evenkeel:de:pool:lb-2:x",
+)
+
+
+@st.composite
+def strangers(draw: st.DrawFn) -> Observed:
+    """Objects of others, with names that may be those of ours."""
+    found: Observed = {}
+    for _ in range(draw(st.integers(0, 6))):
+        key = Key(
+            type=draw(st.sampled_from(OWNED_TYPES)),
+            name=draw(st.sampled_from(["dev_lb-1", "dev_pool-1", "dev_pool-2", "dev_listener-10", "dev_x", "mine"])),
+        )
+        mark = draw(st.sampled_from(FOREIGN_MARKS))
+        attributes = {"description": mark, "pool": "somewhere"}
+        found[key] = ObservedObject(key=key, attributes=attributes, mark=parse_mark(mark))
+    return found
+
+
+def owner(item: ObservedObject) -> str:
+    return item.mark.load_balancer_id if item.mark and item.mark.environment == NAMES.environment else ""
+
+
+@many
+@given(before=tenants, wanted=tenants, complete=st.booleans())
+def test_what_is_wanted_is_there_afterwards_attribute_by_attribute(
+    before: Services, wanted: Services, complete: bool
+) -> None:
+    observed = in_its_own_words(made(*before))
+    result = after(observed, planned(observed, *wanted, complete=complete).operations)
+    for rendered in (render(one, NAMES) for one in wanted):
+        for item in () if rendered.problem else rendered.objects:
+            there = result[item.key]
+            assert not canonical.differences(item.attributes, there.attributes)
+            assert {member.key.name for member in item.members} == set(there.members)
+            for member in item.members:
+                assert not canonical.differences(member.attributes, there.members[member.key.name].attributes)
+
+
+@many
+@given(before=tenants, others=strangers(), wanted=tenants, complete=st.booleans())
+def test_what_others_own_is_never_touched(before: Services, others: Observed, wanted: Services, complete: bool) -> None:
+    observed = {**made(*before), **others}
+    todo = planned(observed, *wanted, complete=complete)
+    result = after(observed, todo.operations)
+    for key, item in others.items():
+        unmarked = item.mark is None
+        is_wanted_name = any(key == one.key for service in wanted for one in render(service, NAMES).objects)
+        if not (unmarked and is_wanted_name):  # a name that we want is ours, unless somebody marked it
+            assert result.get(key) == item
+    for service in wanted:
+        for one in render(service, NAMES).objects:
+            stranger = others.get(one.key)
+            if stranger and stranger.mark and stranger.mark.environment != NAMES.environment:
+                assert service.load_balancer_id in todo.problems
+                assert not todo.of(frozenset({service.load_balancer_id}))
+
+
+@many
+@given(before=tenants, wanted=tenants, named=st.sets(st.integers(0, 2)))
+def test_a_partial_batch_leaves_other_load_balancers_alone(before: Services, wanted: Services, named: set[int]) -> None:
+    batch = tuple(wanted[place] for place in sorted(named))
+    ids = {one.load_balancer_id for one in batch}
+    observed = in_its_own_words(made(*before))
+    todo = planned(observed, *batch)
+    assert {step.owner for step in todo.operations} <= ids | {SHARED}
+    result = after(observed, todo.operations)
+    for key, item in observed.items():
+        if owner(item) not in ids and key.type != NODE:
+            assert result.get(key) == item
+    used = {node_of(name) for item in result.values() if item.key.type == POOL for name in item.members}
+    assert {key.name for key in result if key.type == NODE} >= used
+
+
+@many
+@given(before=tenants, wanted=tenants, complete=st.booleans())
+def test_nothing_is_made_that_refers_to_what_is_not_there_yet_and_nothing_removed_that_is_in_use(
+    before: Services, wanted: Services, complete: bool
+) -> None:
+    observed = made(*before)
+    for step in planned(observed, *wanted, complete=complete).operations:
+        if step.verb is Verb.DELETE and step.key.type not in (MEMBER, NODE):
+            users = [item.key for item in observed.values() if step.key.name in references(item.attributes)]
+            replaced = any(step.key == one.key for service in wanted for one in render(service, NAMES).objects)
+            assert replaced or not users, f"{step.key} is used by {users}"
+        observed = after(observed, [step])
+        if step.verb is not Verb.DELETE:
+            there = {key.name for key in observed}
+            assert references(step.body) <= there, f"{step.key} comes before what it refers to"
+
+
+def references(value: Any) -> set[str]:
+    """Names of objects of the partition that are named somewhere in a body."""
+    if isinstance(value, dict):
+        return set().union(*map(references, value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*map(references, value))
+    return set(re.findall(rf"/{PARTITION}/([^\s:{{}}]+)", value)) if isinstance(value, str) else set()
+
+
+def test_references_are_seen_in_bodies() -> None:
+    body = {"destination": f"/{PARTITION}/dev_lb-1:80", "profiles": [{"name": f"/{PARTITION}/dev_http_l"}]}
+    assert references(body) == {"dev_lb-1", "dev_http_l"}

@@ -1,0 +1,69 @@
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.core.service import ServiceMonitor
+from evenkeel.devices.bigip.render.monitor import expected_codes, recv_pattern, send_string, times
+from evenkeel.devices.bigip.unsupported import Unsupported
+from tests.devices.services import monitor
+
+codes = st.integers(100, 599)
+hostile = st.text(max_size=40) | st.text(alphabet="/\\rn\r\n\"'{}[]$%<> :;#?\0GETHTP.10", max_size=40)
+
+
+def test_times() -> None:
+    assert times(monitor(delay=10, timeout=4, max_retries=1, max_retries_down=3)) == {
+        "interval": 10,
+        "timeout": 34,
+        "timeUntilUp": 0,
+    }
+    # The device's own convention: three probes that answer within a second.
+    assert times(monitor(delay=5, timeout=1, max_retries=2, max_retries_down=3))["timeout"] == 16
+
+
+@given(delay=st.integers(0, 900), timeout=st.integers(0, 900), up=st.integers(1, 10), down=st.integers(1, 10))
+def test_times_are_what_a_device_takes(delay: int, timeout: int, up: int, down: int) -> None:
+    found = times(monitor(delay=delay, timeout=timeout, max_retries=up, max_retries_down=down))
+    assert 1 <= found["interval"] < found["timeout"]
+    assert found["timeUntilUp"] >= 0
+
+
+def test_a_host_needs_http_1_1() -> None:
+    assert send_string(monitor(domain_name="web.example", http_version=1.1, url_path="/up")) == (
+        "GET /up HTTP/1.1\\r\\nHost: web.example\\r\\nConnection: close\\r\\n\\r\\n"
+    )
+
+
+@given(
+    path=hostile, host=hostile, method=hostile | st.sampled_from(["GET", "HEAD"]), version=st.sampled_from([1.0, 1.1])
+)
+def test_nothing_a_user_writes_breaks_out_of_the_request_line(
+    path: str, host: str, method: str, version: float
+) -> None:
+    wanted = monitor(url_path="/" + path, domain_name=host or None, http_method=method, http_version=version)
+    try:
+        sent = send_string(wanted)
+    except Unsupported:
+        return
+    lines = sent.split("\\r\\n")
+    assert lines[-2:] == ["", ""]
+    assert re.fullmatch(r"[A-Z]+ /[!-~]* HTTP/1\.[01]", lines[0])
+    assert re.fullmatch(r'[^\\"<>{}\s]+ [^\\"<>{}\s]+ [^\\"<>{}\s]+', lines[0])
+    rest = lines[1:-2]
+    assert not rest or (len(rest) == 2 and rest[0].startswith("Host: ") and rest[1] == "Connection: close")
+    assert "\\" not in "".join(lines)
+
+
+@given(parts=st.lists(codes | st.tuples(codes, codes).map(sorted), min_size=1, max_size=6))
+def test_the_pattern_matches_exactly_the_expected_codes(parts: list[int | list[int]]) -> None:
+    text = ",".join(str(part) if isinstance(part, int) else f"{part[0]}-{part[1]}" for part in parts)
+    wanted: ServiceMonitor = monitor(expected_codes=text)
+    expected = set(expected_codes(wanted))
+    pattern = re.compile(recv_pattern(wanted))
+    for code in range(100, 600):
+        assert bool(pattern.match(f"HTTP/1.1 {code} Words\r\n")) == (code in expected)
+
+
+def test_whole_hundreds_and_tens_are_short() -> None:
+    assert recv_pattern(monitor(expected_codes="200-299,301,310-319")) == (r"HTTP/1\.[01] (2[0-9][0-9]|31[0-9]|301)")

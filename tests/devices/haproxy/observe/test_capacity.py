@@ -1,0 +1,67 @@
+"""What the daemons say of a capacity policy's metrics."""
+
+from evenkeel.core.capacity import Metric
+from evenkeel.devices.haproxy.note import Note, pack
+from evenkeel.devices.haproxy.observe.capacity import CapacityReader
+from evenkeel.haproxyd import wire
+
+
+class Hand:
+    """A clock that the test moves."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def seen(bytes_in: int = 0, bytes_out: int = 0, connections: int = 0) -> wire.Observation:
+    listener = wire.FrontendStatus(
+        name="l",
+        load_balancer_id="lb",
+        listening=True,
+        bytes_in=bytes_in,
+        bytes_out=bytes_out,
+        active_connections=connections,
+    )
+    used = wire.PartitionStatus(
+        name="other_p",
+        load_balancer_ids=("lb", "old"),
+        frontends=(listener,),
+        notes={"lb": pack(Note(addresses=3))},
+    )
+    return wire.Observation(event=0, partitions=(used, wire.PartitionStatus(name="dev_emptied")))
+
+
+def test_whatever_is_on_the_device_counts() -> None:
+    assert CapacityReader().read(seen(connections=7), list(Metric)) == {
+        "tenant_count": 1.0,
+        "node_count": 3.0,
+        "active_connections": 7.0,
+    }
+
+
+def test_only_what_was_asked_for_is_told() -> None:
+    assert CapacityReader().read(seen(), ["node_count", "vlan_count"]) == {"node_count": 3.0}
+
+
+def test_rates_need_two_looks_that_are_apart() -> None:
+    clock = Hand()
+    reader = CapacityReader(monotonic=clock)
+    wanted = ["throughput", "inbound_throughput", "outbound_throughput"]
+    assert reader.read(seen(100, 1000), wanted) == {}
+    clock.now = 10.0
+    rates = {"inbound_throughput": 80.0, "outbound_throughput": 800.0, "throughput": 880.0}
+    assert reader.read(seen(200, 2000), wanted) == rates
+    clock.now = 10.5
+    assert reader.read(seen(900, 9000), wanted) == rates
+
+
+def test_counters_that_fell_say_nothing() -> None:
+    clock = Hand()
+    reader = CapacityReader(monotonic=clock)
+    reader.read(seen(100), ["throughput"])
+    clock.now = 10.0
+    assert reader.read(seen(50), ["throughput"]) == {}
+    clock.now = 20.0
+    assert reader.read(seen(60), ["throughput"]) == {"throughput": 8.0}

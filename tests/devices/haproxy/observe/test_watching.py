@@ -1,0 +1,108 @@
+"""``changed()``: what wakes an agent up, and what does not."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from evenkeel.core.ports import Device
+from evenkeel.devices.haproxy import open_group
+from evenkeel.devices.haproxy.observe import watching
+from evenkeel.haproxyd import wire
+from tests.devices.haproxy.fake import FakeDaemon, about, fake_daemon, json, refusal, silence
+from tests.waiting import eventually
+
+
+@pytest.fixture
+async def daemon(tmp_path: Path) -> AsyncIterator[FakeDaemon]:
+    async with fake_daemon(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+async def group(daemon: FakeDaemon) -> AsyncIterator[Device]:
+    options = {
+        "haproxyd_url": f"https://{daemon.host}",
+        "haproxyd_username": "agent",
+        "haproxyd_password": "s3cret",
+        "ca_file": str(daemon.ca_file),
+        "connect_timeout": "60",
+    }
+    opened = open_group(options, environment="dev", group_number=1, host="host-1")
+    yield opened
+    await opened.close()
+
+
+def event(number: int, partition: str) -> wire.Event:
+    return wire.Event(number=number, time=0.0, partition=partition)
+
+
+def script(daemon: FakeDaemon, *answers: object) -> None:
+    """Observations say 10; questions for events are answered one after the other, and then not at all."""
+    left = list(answers)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/v1/observation":
+            return await json(wire.Observation(event=10))(request)
+        if request.path != "/v1/events":
+            return await about(request)
+        if not left:
+            return await silence(request)
+        next_one = left.pop(0)
+        return await (json(next_one) if isinstance(next_one, wire.Events) else refusal("busy", 503))(request)
+
+    daemon.answer = answer
+
+
+def questions(daemon: FakeDaemon) -> list[str]:
+    return [path for _, path, _ in daemon.asked if path.startswith("/v1/events")]
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        wire.Events(newest=11, events=(event(11, "dev_p"),)),
+        wire.Events(newest=11, missed=True),
+        wire.Events(newest=3),
+    ],
+    ids=["an event of ours", "some are no longer kept", "another life of the daemon"],
+)
+async def test_it_returns(daemon: FakeDaemon, group: Device, news: wire.Events) -> None:
+    script(daemon, news)
+    await group.observe()
+    async with asyncio.timeout(60):
+        await group.changed()
+    assert questions(daemon) == ["/v1/events?after=10&wait=25"]
+
+
+async def test_it_goes_on_waiting_while_nothing_of_ours_happens(daemon: FakeDaemon, group: Device) -> None:
+    script(daemon, wire.Events(newest=10), wire.Events(newest=12, events=(event(12, "dev_a_p"),)))
+    await group.observe()
+    waiting = asyncio.create_task(group.changed())
+    await eventually(lambda: len(questions(daemon)) == 3)
+    assert questions(daemon)[-1] == "/v1/events?after=12&wait=25" and not waiting.done()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+
+async def test_a_daemon_that_is_back_has_something_to_tell(
+    daemon: FakeDaemon, group: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "PAUSE_MIN_SECONDS", 0.01)
+    monkeypatch.setattr(watching, "PAUSE_MAX_SECONDS", 0.01)
+    script(daemon, "busy", "busy", wire.Events(newest=10))
+    await group.observe()
+    async with asyncio.timeout(60):
+        await group.changed()
+    assert len(questions(daemon)) == 3
+
+
+async def test_before_the_first_observation_there_is_something_to_see(
+    daemon: FakeDaemon, group: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "PAUSE_MIN_SECONDS", 0.01)
+    script(daemon, wire.Events(newest=10))
+    async with asyncio.timeout(60):
+        await group.changed()

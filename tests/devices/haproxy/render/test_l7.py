@@ -1,0 +1,171 @@
+"""L7 policies: what is refused, and what clients get to see of them through a real HAProxy."""
+
+from typing import Any
+
+import pytest
+
+from evenkeel.core.patterns import check_pattern
+from evenkeel.core.service import ServiceDefinition, ServiceL7Policy
+from evenkeel.devices.haproxy.note import unpack
+from evenkeel.devices.haproxy.render.load_balancer import render
+from tests.devices.haproxy.configuration import rendered
+from tests.devices.haproxy.features import judged, tcp, to_pool
+from tests.devices.haproxy.rig import HaproxyRig
+from tests.devices.haproxy.test_traffic import Server, applied, request, servers
+from tests.devices.services import listener, member, policy, pool, rule, service
+
+__all__ = ["servers"]
+
+DEFAULT, SHOP, IMAGES = "member-1-1", "member-1-2", "member-1-3"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (policy(1, action="REDIRECT_TO_URL"), ["policy-1", "redirect_url", "None"]),
+        (policy(1, action="REDIRECT_TO_URL", redirect_url="ftp://x"), ["redirect_url", "ftp://x"]),
+        (policy(1, action="REDIRECT_PREFIX", redirect_prefix="https://x y"), ["redirect_prefix", "https://x y"]),
+        (
+            policy(1, action="REDIRECT_TO_URL", redirect_url="https://x", redirect_http_code=304),
+            ["redirect_http_code", "304", "308"],
+        ),
+        (policy(1, action="JUMP"), ["action", "JUMP"]),
+        (policy(1, rule(type="SSL_CONN_HAS_CERT", value="true")), ["rule-1", "SSL_CONN_HAS_CERT"]),
+        (policy(1, rule(type="HEADER")), ["key", "None"]),
+        (policy(1, rule(type="COOKIE", key="a b")), ["key", "a b"]),
+        (policy(1, rule(type="FILE_TYPE", compare_type="CONTAINS", value="x")), ["compare_type", "CONTAINS", "REGEX"]),
+        (policy(1, rule(compare_type="REGEX", value="(")), ["value", "regular expression"]),
+        (policy(1, rule(value="a\nb")), ["rule-1", "value"]),
+        (policy(1, *(rule(number) for number in range(51))), ["51", "50"]),
+    ],
+)
+def test_what_is_not_possible_is_refused_by_name(wanted: ServiceL7Policy, words: list[str]) -> None:
+    problem = render(judged(wanted)).problem
+    for word in words:
+        assert word in problem
+
+
+def test_listeners_that_see_no_requests_have_no_policies() -> None:
+    wanted = service(listeners=(tcp(l7policies=(policy(),)),))
+    assert "protocol HTTP, not TCP" in render(wanted).problem
+
+
+def test_a_pool_that_only_policies_send_to_is_in_use() -> None:
+    assert unpack(rendered(judged(to_pool(1, 2), pools=2)).note).pools_idle == ()
+    down = judged(to_pool(1, 2, admin_state_up=False), pools=2)
+    assert unpack(rendered(down).note).pools_idle == ("pool-2",)
+
+
+def site(servers: tuple[Server, ...], *policies: ServiceL7Policy) -> ServiceDefinition:
+    """Three pools of a member each; the first is the default."""
+    pools = tuple(
+        pool(
+            number,
+            monitor=None,
+            members=(member(1, number, address="127.0.0.1", protocol_port=server.port),),
+        )
+        for number, server in enumerate(servers, start=1)
+    )
+    return service(listeners=(listener(l7policies=policies),), pools=pools)
+
+
+async def got(rig: HaproxyRig, path: str, *headers: str, host: str = "test") -> Any:
+    """The member that answered, else status and where to go."""
+    head, body = await request(rig, path, *headers, host=host)
+    status = int(head.split(" ")[1])
+    if status == 200:
+        return body
+    (location,) = [line.partition(": ")[2] for line in head.splitlines() if line.lower().startswith("location")] or [""]
+    return (status, location) if location else status
+
+
+async def test_the_first_policy_that_matches_decides_whatever_it_does(
+    rig: HaproxyRig, servers: tuple[Server, ...]
+) -> None:
+    rules = {
+        "shop": to_pool(1, 2, rule(value="/shop")),
+        "deny": policy(2, rule(value="/shop/secret")),
+        "away": policy(3, rule(value="/old"), action="REDIRECT_TO_URL", redirect_url="https://new.test/%20x?a=b"),
+        "moved": policy(
+            4, rule(value="/mo"), action="REDIRECT_PREFIX", redirect_prefix="https://new.test", redirect_http_code=307
+        ),
+        "last": to_pool(5, 3, rule(value="/"), rule(2, type="FILE_TYPE", compare_type="EQUAL_TO", value="jpg")),
+    }
+    await applied(rig, site(servers, *rules.values()))
+    assert await got(rig, "/") == DEFAULT
+    assert await got(rig, "/shop/secret") == SHOP
+    assert await got(rig, "/a/b.jpg") == IMAGES
+    assert await got(rig, "/a/bjpg") == DEFAULT
+    assert await got(rig, "/old/b.jpg") == (302, "https://new.test/%20x?a=b")
+    assert await got(rig, "/move?x=1") == (307, "https://new.test/move?x=1")
+
+    await applied(rig, site(servers, rules["deny"], rules["shop"], rules["last"]))
+    assert await got(rig, "/shop/secret") == 403
+    assert await got(rig, "/shop/open") == SHOP
+    assert await got(rig, "/old") == DEFAULT
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+async def test_redirects_have_the_code_that_was_asked_for(
+    rig: HaproxyRig, servers: tuple[Server, ...], code: int
+) -> None:
+    away = policy(1, rule(value="/"), action="REDIRECT_TO_URL", redirect_url="http://a.test", redirect_http_code=code)
+    await applied(rig, site(servers, away))
+    assert await got(rig, "/x") == (code, "http://a.test")
+
+
+async def test_each_type_looks_at_its_part_of_the_request(rig: HaproxyRig, servers: tuple[Server, ...]) -> None:
+    await applied(
+        rig,
+        site(
+            servers,
+            to_pool(1, 2, rule(type="HOST_NAME", compare_type="EQUAL_TO", value="Shop.Test")),
+            to_pool(2, 2, rule(type="HEADER", key="X-Kind", compare_type="CONTAINS", value='"of shop"')),
+            to_pool(3, 2, rule(type="COOKIE", key="kind", compare_type="ENDS_WITH", value="shop")),
+            policy(4, rule(compare_type="REGEX", value=r"^/[a-z]{2}/\d+$"), rule(value="/aa", invert=True)),
+        ),
+    )
+    assert await got(rig, "/", host="shop.test:80") == SHOP
+    assert await got(rig, "/", host="shop.test.example") == DEFAULT
+    assert await got(rig, "/", "X-Kind: one of shops") == SHOP
+    assert await got(rig, "/", "Cookie: a=b; kind=my-shop") == SHOP
+    assert await got(rig, "/", "Cookie: other=my-shop") == DEFAULT
+    assert await got(rig, "/ab/12") == 403
+    assert await got(rig, "/aa/12") == DEFAULT
+
+
+async def test_what_is_down_matches_nothing(rig: HaproxyRig, servers: tuple[Server, ...]) -> None:
+    everything = rule(value="/")
+    await applied(
+        rig,
+        site(
+            servers,
+            policy(1, everything, admin_state_up=False),
+            policy(2, rule(value="/", admin_state_up=False)),
+            to_pool(3, 2, everything, rule(2, value="/never", admin_state_up=False)),
+        ),
+    )
+    assert await got(rig, "/x") == SHOP
+
+
+LONG = 14_000
+"""Characters of a path that HAProxy still takes."""
+JUDGED = {
+    r"^/a.*secret$": "/a" + "secre" * (LONG // 5) + "secret",
+    r"^/(b[0-9]+/){1,20}secret$": "/b" + "1" * LONG + "/secret",
+    r"^/[c/]*/[^/]*/secret$": "/" + "c/" * (LONG // 2) + "/secret",
+    r"\.(php|cgi)$": "/d" + ".ph" * (LONG // 3) + ".php",
+}
+"""Expressions that the API takes, and what gives them most to try."""
+
+
+async def test_requests_of_any_length_are_judged_by_expressions_that_the_api_takes(
+    rig: HaproxyRig, servers: tuple[Server, ...]
+) -> None:
+    for expression in JUDGED:
+        check_pattern(expression)
+    rules = [policy(place, rule(compare_type="REGEX", value=each)) for place, each in enumerate(JUDGED, start=1)]
+    await applied(rig, site(servers, *rules))
+    for path in JUDGED.values():
+        assert await got(rig, path) == 403, path[:40]
+        assert await got(rig, path[:-1]) == DEFAULT, path[:40]
