@@ -30,7 +30,7 @@ from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.sides.haproxy import HaproxySide
 from evenkeel.demo.sides.leftovers import haproxies_of
-from evenkeel.haproxyd.binary import find_binary
+from evenkeel.haproxyd.haproxy.binary import find_binary
 
 ENVIRONMENT = "bench"
 HOST = "host-1"

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.sides.haproxy import PROCESS, HaproxySide
-from evenkeel.haproxyd.tls import CertificateFiles, server_context
+from evenkeel.haproxyd.api.tls import CertificateFiles, server_context
 
 BODY_BYTES_MAX = 64 * 1024 * 1024
 

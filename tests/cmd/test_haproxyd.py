@@ -9,8 +9,8 @@ import pytest
 
 from evenkeel.cmd import options
 from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_settings, http_settings
-from evenkeel.haproxyd.credentials import read_hashes
-from evenkeel.haproxyd.tls import make_certificates, server_context
+from evenkeel.haproxyd.api.credentials import read_hashes
+from evenkeel.haproxyd.api.tls import make_certificates, server_context
 
 
 def run(*arguments: object, typed: str = "") -> tuple[int, str]:

@@ -1,7 +1,7 @@
 import pytest
 
 from evenkeel.devices import reach
-from evenkeel.haproxyd import observation
+from evenkeel.haproxyd.health import observation
 
 
 @pytest.fixture(autouse=True)

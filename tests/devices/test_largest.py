@@ -22,8 +22,8 @@ from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
 from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.checks import check_change, problem_of
-from evenkeel.haproxyd.httpsettings import HttpSettings
+from evenkeel.haproxyd.api.http_settings import HttpSettings
+from evenkeel.haproxyd.partition.validation import check_change, problem_of
 from evenkeel.haproxyd.settings import DaemonSettings
 
 NOWHERE = Path("/nowhere")

@@ -14,8 +14,8 @@ import aiohttp
 import msgspec
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.credentials import add_agent
-from evenkeel.haproxyd.tls import make_certificates
+from evenkeel.haproxyd.api.credentials import add_agent
+from evenkeel.haproxyd.api.tls import make_certificates
 from tests.devices.services import session_of
 from tests.haproxyd.world import Member, configured_binary
 from tests.waiting import eventually

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.credentials import add_agent
+from evenkeel.haproxyd.api.credentials import add_agent
+from evenkeel.haproxyd.api.http_settings import HttpSettings
+from evenkeel.haproxyd.api.tls import make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon
-from evenkeel.haproxyd.httpsettings import HttpSettings
 from evenkeel.haproxyd.settings import DaemonSettings
-from evenkeel.haproxyd.tls import make_certificates
 from tests.haproxyd.daemonworld import PASSWORD, Client
 from tests.waiting import eventually
 

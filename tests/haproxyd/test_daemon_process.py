@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.binary import SEARCH_PATH
-from evenkeel.haproxyd.credentials import add_agent
+from evenkeel.haproxyd.api.credentials import add_agent
+from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer
-from tests.haproxyd.test_ping import may_ping
+from tests.haproxyd.health.test_ping import may_ping
 from tests.haproxyd.world import Member, configured_binary
 from tests.services.process import free_port
 from tests.waiting import eventually
@@ -198,7 +198,7 @@ SILENT = "127.0.0.99"
 SILENCED = f"""
 import sys
 from evenkeel.cmd.haproxyd import main
-from evenkeel.haproxyd.ping import IcmpPing
+from evenkeel.haproxyd.health.ping import IcmpPing
 ping = IcmpPing.__call__
 async def answered(self, address, seconds):
     return address != "{SILENT}" and await ping(self, address, seconds)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.haproxyd.tls import authority_key_at_hand, make_certificates
-from evenkeel.haproxyd.workers import CAPABILITIES, privileges_of, why_not
+from evenkeel.haproxyd.api.tls import authority_key_at_hand, make_certificates
+from evenkeel.haproxyd.haproxy.worker_users import CAPABILITIES, privileges_of, why_not
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
-from tests.haproxyd.test_workers import change, pids, seen
+from tests.haproxyd.haproxy.test_worker_users import change, pids, seen
 from tests.haproxyd.world import Member
 from tests.services.process import free_port
 from tests.waiting import eventually

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from evenkeel.core.addresses import AddressRules
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.guarding import NotGuarded
-from evenkeel.haproxyd.partitions import Partitions
+from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.haproxy.process import start_ticks
+from evenkeel.haproxyd.partition.guard import NotGuarded
+from evenkeel.haproxyd.partition.manager import Partitions
 from evenkeel.haproxyd.ports import EventNews
-from evenkeel.haproxyd.process import start_ticks
 from evenkeel.haproxyd.settings import DaemonSettings
-from evenkeel.haproxyd.storage import PartitionStorage
 from tests.devices.services import session_of
 from tests.waiting import eventually
 

@@ -16,12 +16,12 @@ from evenkeel.cmd import options
 from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.runtime import on_stop_signal, set_up_logs
 from evenkeel.core.errors import EvenKeelError
-from evenkeel.haproxyd.credentials import add_agent
+from evenkeel.haproxyd.api.credentials import add_agent
+from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon, lock
-from evenkeel.haproxyd.owners import give_up
-from evenkeel.haproxyd.partitions import Partitions
+from evenkeel.haproxyd.partition.manager import Partitions
+from evenkeel.haproxyd.partition.owners import give_up
 from evenkeel.haproxyd.settings import DaemonSettings
-from evenkeel.haproxyd.tls import CertificateFiles, make_certificates
 
 log = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.address_options import ADDRESSES, address_rules
 from evenkeel.core.addresses import parsed_address
-from evenkeel.haproxyd.httpsettings import HttpSettings
+from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.settings import DaemonSettings
 
 HAPROXYD = [

@@ -11,22 +11,23 @@ from typing import IO
 
 import structlog
 
-from evenkeel.haproxyd import rundir, wire
-from evenkeel.haproxyd.counters import PartitionCounters
-from evenkeel.haproxyd.credentials import Credentials
-from evenkeel.haproxyd.events import EventRing
-from evenkeel.haproxyd.handlers import Handlers
-from evenkeel.haproxyd.healthlog import HealthLog
-from evenkeel.haproxyd.httpsettings import HttpSettings
-from evenkeel.haproxyd.journal import WriteJournal
-from evenkeel.haproxyd.observation import Observer
-from evenkeel.haproxyd.partitions import Partitions
-from evenkeel.haproxyd.ping import PingChecks
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.api.credentials import Credentials
+from evenkeel.haproxyd.api.handlers import Handlers
+from evenkeel.haproxyd.api.http_settings import HttpSettings
+from evenkeel.haproxyd.api.journal import WriteJournal
+from evenkeel.haproxyd.api.refusals import Refused
+from evenkeel.haproxyd.api.server import HttpsServer, create_app
+from evenkeel.haproxyd.api.tls import authority_key_at_hand, server_context
+from evenkeel.haproxyd.disk import run_dir
+from evenkeel.haproxyd.haproxy.counters import PartitionCounters
+from evenkeel.haproxyd.health.events import EventRing
+from evenkeel.haproxyd.health.health_log import HealthLog
+from evenkeel.haproxyd.health.observation import Observer
+from evenkeel.haproxyd.health.ping import PingChecks
+from evenkeel.haproxyd.partition.manager import Partitions
 from evenkeel.haproxyd.ports import EventNews
-from evenkeel.haproxyd.refusals import Refused
-from evenkeel.haproxyd.server import HttpsServer, create_app
 from evenkeel.haproxyd.settings import DaemonSettings
-from evenkeel.haproxyd.tls import authority_key_at_hand, server_context
 
 log = structlog.get_logger(__name__)
 
@@ -82,7 +83,7 @@ class HaproxyDaemon:
         self._lock = lock(self._settings.state_dir)
         if advice := authority_key_at_hand(self._http.certificate):
             log.warning("the authority's key is within reach", advice=advice)
-        await asyncio.to_thread(rundir.prepare, self._settings)
+        await asyncio.to_thread(run_dir.prepare, self._settings)
         await self._health_log.start()
         url = await self._server.start()
         self.partitions.off_limits.served_at(*self._server.place)

@@ -22,12 +22,12 @@ from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.client import Daemon
 from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.credentials import add_agent
+from evenkeel.haproxyd.api.credentials import add_agent
+from evenkeel.haproxyd.api.http_settings import HttpSettings
+from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon
-from evenkeel.haproxyd.httpsettings import HttpSettings
 from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.settings import DaemonSettings
-from evenkeel.haproxyd.tls import CertificateFiles, make_certificates
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT
 from tests.haproxyd.world import configured_binary

@@ -13,7 +13,7 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.devices.haproxy.render.quoting import argument, line, literal, path, word
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.checks import problem_of
+from evenkeel.haproxyd.partition.validation import problem_of
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.haproxy.configuration import HAPROXY, page, rendered, verdict
 from tests.devices.haproxy.features import judged, sticky

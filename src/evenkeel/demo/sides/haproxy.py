@@ -17,8 +17,8 @@ from evenkeel.demo.sides import leftovers
 from evenkeel.demo.sides.daemon import Daemon, member_addresses
 from evenkeel.demo.sides.guard import Guard
 from evenkeel.demo.workshop import Workshop, announced
-from evenkeel.haproxyd.credentials import add_agent
-from evenkeel.haproxyd.tls import CertificateFiles, make_certificates
+from evenkeel.haproxyd.api.credentials import add_agent
+from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 
 NAMES = ("haproxy-1",)
 PROCESS = "devices"

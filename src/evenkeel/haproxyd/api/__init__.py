@@ -1,0 +1,1 @@
+"""The daemon's HTTPS API: routes, who may use them, and errors as answers."""

@@ -1,0 +1,188 @@
+"""What each route does. Thin: reads the request, calls, answers; errors become refusals in :mod:`api.server`."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.api.http_settings import HttpSettings
+from evenkeel.haproxyd.api.journal import WriteJournal
+from evenkeel.haproxyd.api.refusals import Refused, code_of
+from evenkeel.haproxyd.api.strict_decoding import read
+from evenkeel.haproxyd.health.events import EventRing
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+AGENT = web.RequestKey("agent", str)
+"""Name of the credential that the request came with."""
+NUMBER_MAX = 2**53
+_NAME = re.compile(wire.NAME)
+
+
+class Device(Protocol):
+    """All partitions of this host."""
+
+    def names(self) -> tuple[str, ...]: ...
+
+    def show(self, name: str) -> wire.Partition: ...
+
+    async def guard(self, name: str, wanted: wire.Guard) -> wire.Guard: ...
+
+    async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt: ...
+
+
+class Handlers:
+    """One method a route."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        about: Callable[[], wire.About],
+        observe: Callable[[], Awaitable[wire.Observation]],
+        events: EventRing,
+        journal: WriteJournal,
+        settings: HttpSettings,
+    ) -> None:
+        self._device = device
+        self._about = about
+        self._observe = observe
+        self._events = events
+        self._journal = journal
+        self._settings = settings
+        self._waiting = 0
+        self._changes: set[asyncio.Task[wire.Receipt]] = set()
+
+    async def about(self, request: web.Request) -> web.Response:
+        """``GET /v1``"""
+        return answer(self._about())
+
+    async def partitions(self, request: web.Request) -> web.Response:
+        """``GET /v1/partitions``"""
+        shown = [self._device.show(name) for name in sorted(self._device.names())]
+        return answer(
+            wire.Partitions(
+                partitions=tuple(
+                    wire.PartitionSummary(
+                        name=partition.name,
+                        epoch=partition.epoch,
+                        load_balancers=len(partition.load_balancers),
+                        problem=partition.problem,
+                    )
+                    for partition in shown
+                )
+            )
+        )
+
+    async def partition(self, request: web.Request) -> web.Response:
+        """``GET /v1/partitions/{name}``"""
+        return answer(self._device.show(_name(request)))
+
+    async def guard(self, request: web.Request) -> web.Response:
+        """``POST /v1/partitions/{name}/guard``"""
+        name = _name(request)
+        wanted = await self._body(request, wire.Guard)
+        try:
+            guard = await self._device.guard(name, wanted)
+        except Exception as error:
+            self._remember(request, name, wanted.epoch, accepted=False, how=code_of(error))
+            raise
+        self._remember(request, name, guard.epoch, accepted=True, how="guard")
+        return answer(guard)
+
+    async def put(self, request: web.Request) -> web.Response:
+        """``PUT /v1/partitions/{name}``"""
+        return await self._change(request, complete=True)
+
+    async def patch(self, request: web.Request) -> web.Response:
+        """``PATCH /v1/partitions/{name}``"""
+        return await self._change(request, complete=False)
+
+    async def observation(self, request: web.Request) -> web.Response:
+        """``GET /v1/observation``"""
+        return answer(await self._observe())
+
+    async def events(self, request: web.Request) -> web.Response:
+        """``GET /v1/events``"""
+        after = int(_number(request, "after", NUMBER_MAX))
+        wait_seconds = _number(request, "wait", self._settings.events_wait_seconds_max)
+        if self._waiting >= self._settings.events_waiting_max:
+            raise Refused("busy", f"{self._waiting} are waiting for events; try again later")
+        self._waiting += 1
+        try:
+            return answer(await self._events.after(after, wait_seconds))
+        finally:
+            self._waiting -= 1
+
+    async def journal(self, request: web.Request) -> web.Response:
+        """``GET /v1/journal``"""
+        return answer(self._journal.after(int(_number(request, "after", NUMBER_MAX))))
+
+    async def _change(self, request: web.Request, *, complete: bool) -> web.Response:
+        name = _name(request)
+        change = await self._body(request, wire.Change)
+        # its own task: a sender that goes away, or waits no longer, does not stop a change half-way
+        task = asyncio.create_task(self._device.change(name, change, complete=complete))
+        self._changes.add(task)
+        task.add_done_callback(lambda done: self._changed(request[AGENT], name, change, done))
+        await asyncio.wait({task}, timeout=self._settings.change_seconds)
+        if not task.done():
+            raise Refused("busy", f"not applied within {self._settings.change_seconds:g} s; it goes on, ask again")
+        return answer(task.result())
+
+    def _changed(self, agent: str, name: str, change: wire.Change, task: "asyncio.Task[wire.Receipt]") -> None:
+        self._changes.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        self._journal.add(
+            partition=name,
+            agent=agent,
+            epoch=change.epoch,
+            accepted=error is None,
+            how=code_of(error) if error else task.result().how,
+            load_balancer_ids=[*(balancer.id for balancer in change.load_balancers), *change.removed],
+        )
+
+    def _remember(self, request: web.Request, name: str, epoch: int, *, accepted: bool, how: str) -> None:
+        self._journal.add(partition=name, agent=request[AGENT], epoch=epoch, accepted=accepted, how=how)
+
+    async def _body(self, request: web.Request, kind: type[T]) -> T:
+        limit = self._settings.body_bytes_max
+        too_large = Refused("too_large", f"the body has more than the {limit} bytes that this daemon takes")
+        if (request.content_length or 0) > limit:
+            raise too_large
+        coding = request.headers.get("Content-Encoding", "identity")
+        if coding.lower() != "identity":
+            raise Refused("invalid", f"Content-Encoding: {coding[:40]!r}; allowed is identity")
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                return read(await request.read(), kind)
+        except web.HTTPRequestEntityTooLarge as error:
+            raise too_large from error
+        except TimeoutError as error:
+            raise Refused("invalid", f"the body did not arrive in {self._settings.body_seconds:g} s") from error
+
+
+def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
+    """As JSON."""
+    return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")
+
+
+def _name(request: web.Request) -> str:
+    name = request.match_info["name"]
+    if not _NAME.fullmatch(name):
+        raise Refused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME}")
+    return name
+
+
+def _number(request: web.Request, key: str, most: float) -> float:
+    """A query parameter; 0 if it is absent."""
+    text = request.query.get(key, "0")
+    if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:
+        raise Refused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")
+    return float(text)

@@ -1,0 +1,87 @@
+"""Errors as answers: each kind's HTTP status, code and text, in one place."""
+
+import structlog
+from aiohttp import web
+
+from evenkeel.core.errors import EvenKeelError, StaleOwner
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.api.credentials import TooManyTries, WrongCredentials
+from evenkeel.haproxyd.api.strict_decoding import BodyRefused
+from evenkeel.haproxyd.partition.change_queue import Busy
+from evenkeel.haproxyd.partition.guard import EpochTooFar, NotGuarded, OtherOwner
+from evenkeel.haproxyd.ports import InvalidChange, PartitionUnknown
+
+log = structlog.get_logger(__name__)
+
+STATUS: dict[wire.RefusalCode, int] = {
+    "unauthorized": 401,
+    "invalid": 400,
+    "not_found": 404,
+    "stale_owner": 409,
+    "not_guarded": 409,
+    "too_far": 409,
+    "other_owner": 409,
+    "too_large": 413,
+    "failed": 500,
+    "busy": 503,
+}
+
+
+class Refused(Exception):
+    """An answer that is a refusal."""
+
+    def __init__(self, code: wire.RefusalCode, reason: str, *, epoch: int | None = None) -> None:
+        super().__init__(reason)
+        self.refusal = wire.Refusal(code=code, reason=reason, epoch=epoch)
+
+
+def refusal_of(error: Exception) -> wire.Refusal:
+    """What a caller is told. What nobody foresaw is logged, and told without details."""
+    refusal = _foreseen(error)
+    if refusal is None:
+        log.error("request failed", exc_info=error)
+        return wire.Refusal(code="failed", reason="the daemon failed; its log says more")
+    return refusal
+
+
+def code_of(error: BaseException) -> wire.RefusalCode:
+    """The code alone."""
+    refusal = _foreseen(error)
+    return refusal.code if refusal else "failed"
+
+
+def _foreseen(error: BaseException) -> wire.Refusal | None:
+    match error:
+        case Refused():
+            return error.refusal
+        case StaleOwner():
+            return wire.Refusal(code="stale_owner", reason=str(error), epoch=error.seen_epoch)
+        case NotGuarded():
+            return wire.Refusal(code="not_guarded", reason=str(error), epoch=error.seen_epoch)
+        case EpochTooFar():
+            return wire.Refusal(code="too_far", reason=str(error), epoch=error.seen_epoch)
+        case OtherOwner():
+            return wire.Refusal(code="other_owner", reason=str(error))
+        case InvalidChange() | BodyRefused():
+            return wire.Refusal(code="invalid", reason=str(error))
+        case PartitionUnknown():
+            return wire.Refusal(code="not_found", reason=str(error))
+        case WrongCredentials():
+            return wire.Refusal(code="unauthorized", reason="name and password of an agent are needed (HTTP basic)")
+        case TooManyTries():
+            return wire.Refusal(code="busy", reason="too many passwords are being verified; try again")
+        case Busy():
+            return wire.Refusal(code="busy", reason=str(error))
+        case EvenKeelError():
+            return wire.Refusal(code="failed", reason=str(error))
+        case web.HTTPException():
+            return _of_http(error)
+    return None
+
+
+def _of_http(error: web.HTTPException) -> wire.Refusal:
+    if isinstance(error, web.HTTPRequestEntityTooLarge):
+        return wire.Refusal(code="too_large", reason="the body is larger than this daemon takes")
+    if error.status in (404, 405):
+        return wire.Refusal(code="not_found", reason="no such path, or not with this method")
+    return wire.Refusal(code="invalid", reason=f"HTTP: {error.reason}")

@@ -1,0 +1,168 @@
+"""The daemon's HTTPS server: the routes, who may use them, and how errors are answered.
+
+A request is authenticated before its body is read. Connections are kept; what is silent too long is closed, and
+strangers' connections keep no agent out (:mod:`evenkeel.serving.connections`).
+"""
+
+import asyncio
+import resource
+import socket
+import ssl
+from collections.abc import Callable
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from evenkeel.haproxyd.api.credentials import Credentials
+from evenkeel.haproxyd.api.handlers import AGENT, Handlers, answer
+from evenkeel.haproxyd.api.http_settings import HttpSettings
+from evenkeel.haproxyd.api.protocol import BoundedHandler
+from evenkeel.haproxyd.api.refusals import STATUS, Refused, refusal_of
+from evenkeel.serving.accepting import Acceptor, fitting
+from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
+from evenkeel.serving.tally import Tally
+
+STOP_SECONDS = 1.0
+"""How long requests under way may still take when the daemon stops; who waits for events asks another time."""
+
+
+def routes(handlers: Handlers) -> list[web.RouteDef]:
+    """All there are; :mod:`wire` says what each takes and answers."""
+    return [
+        web.get("/v1", handlers.about),
+        web.get("/v1/partitions", handlers.partitions),
+        web.get("/v1/partitions/{name}", handlers.partition),
+        web.post("/v1/partitions/{name}/guard", handlers.guard),
+        web.put("/v1/partitions/{name}", handlers.put),
+        web.patch("/v1/partitions/{name}", handlers.patch),
+        web.get("/v1/observation", handlers.observation),
+        web.get("/v1/events", handlers.events),
+        web.get("/v1/journal", handlers.journal),
+    ]
+
+
+def create_app(
+    handlers: Handlers, credentials: Credentials, settings: HttpSettings, *, is_ready: Callable[[], bool]
+) -> web.Application:
+    """The application, for any server. Until ``is_ready``, agents are told to come again."""
+    app = web.Application(
+        client_max_size=settings.body_bytes_max,
+        middlewares=[_refusals, _authentication(credentials), _readiness(is_ready)],
+    )
+    app.add_routes(routes(handlers))
+    return app
+
+
+class HttpsServer:
+    """Listens."""
+
+    def __init__(self, app: web.Application, context: ssl.SSLContext, settings: HttpSettings) -> None:
+        self._settings = settings
+        self._context = context
+        self._runner = web.AppRunner(app, shutdown_timeout=STOP_SECONDS)
+        self._tally = Tally("haproxyd")
+        limits = ConnectionLimits(
+            connections_max=fitting(settings.connections_max, resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+            per_address_max=settings.connections_per_address_max,
+        )
+        self._connections = Connections(limits, self._tally.add)
+        self._acceptors: list[Acceptor] = []
+        self._place = (settings.host, settings.port)
+
+    async def start(self) -> str:
+        """Listen; the URL. Raises :class:`ValueError` naming address and port if that is impossible."""
+        await self._runner.setup()
+        host, port = self._settings.host, self._settings.port
+        try:
+            listening = await _bind(host, port)
+        except OSError as error:
+            await self._runner.cleanup()
+            raise ValueError(f"bind_host, bind_port: {host}:{port}: {error.strerror or error}") from error
+        taken = listening[0].getsockname()
+        self._place = (str(taken[0]), int(taken[1]))
+        for each in listening:
+            self._accept(each)
+        shown = f"[{taken[0]}]" if ":" in taken[0] else taken[0]
+        return f"https://{shown}:{taken[1]}"
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Address and port, once it listens."""
+        return self._place
+
+    def _accept(self, listening: socket.socket) -> None:
+        acceptor = Acceptor(
+            listening,
+            self._connections,
+            self._protocol,
+            tls=self._context,
+            handshake_seconds=self._settings.header_seconds,
+        )
+        acceptor.start()
+        self._acceptors.append(acceptor)
+
+    def _protocol(self, connection: Connection) -> BoundedHandler:
+        server = self._runner.server
+        assert server is not None
+        return BoundedHandler(server, connection, self._settings, self._tally, loop=asyncio.get_running_loop())
+
+    async def stop(self) -> None:
+        """Answer what is under way, then close."""
+        while self._acceptors:
+            self._acceptors.pop().close()
+        await self._runner.cleanup()
+
+
+async def _bind(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address that the name has. Raises :class:`OSError`."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    listening: list[socket.socket] = []
+    try:
+        for family, _, _, _, address in dict.fromkeys(found):
+            made = socket.socket(family, socket.SOCK_STREAM)
+            listening.append(made)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            made.bind(address)
+    except OSError:
+        for made in listening:
+            made.close()
+        raise
+    return listening
+
+
+@web.middleware
+async def _refusals(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except Exception as error:
+        refusal = refusal_of(error)
+        refused = answer(refusal, status=STATUS[refusal.code])
+        if refusal.code == "unauthorized":
+            refused.headers["WWW-Authenticate"] = 'Basic realm="evenkeel-haproxyd"'
+        if refusal.code == "busy":
+            refused.headers["Retry-After"] = "1"
+        return refused
+
+
+def _authentication(credentials: Credentials) -> Middleware:
+    @web.middleware
+    async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
+        peer = request.remote or "unknown"
+        request[AGENT] = await credentials.agent(request.headers.get("Authorization", ""), peer=peer)
+        if isinstance(request.protocol, BoundedHandler):
+            request.protocol.stranger.known()
+        return await handler(request)
+
+    return authenticate
+
+
+def _readiness(is_ready: Callable[[], bool]) -> Middleware:
+    @web.middleware
+    async def ready(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not is_ready():
+            raise Refused("busy", "the daemon is reading what it holds; try again later")
+        return await handler(request)
+
+    return ready

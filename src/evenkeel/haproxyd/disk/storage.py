@@ -1,0 +1,217 @@
+"""A partition's folder. What is said to be on disk has been synced: it survives the loss of power.
+
+========================  ============================================================================================
+``guard.json``            whose it is, and who the peers are; written before anything else changes
+``held.json, held.log``   what was accepted, and changes since; the truth after a restart (:mod:`disk.change_log`)
+``conf/haproxy.cfg``      composed of them; ``conf/local.cfg`` leads to ``local.cfg`` while HAProxy takes that
+``peer.pem``              what its HAProxy shows its peers (:mod:`network.peer_keys`)
+``worker.json``           the user that its workers run as (:mod:`haproxy.worker_users`)
+``local.cfg``             the operator's own; never written
+``files/``                certificates and lists that the configuration names
+``running.json``          what the process that runs was last told; not synced, because it does not survive either
+``states``                servers' states from before the last reload
+``counters/``             what other parts of the daemon remember of it
+``check/``                a copy for ``haproxy -c`` while it is looked for what HAProxy refuses
+``haproxy.log``           what HAProxy says on its terminal; ``haproxy.log.1``: before the log was begun anew
+========================  ============================================================================================
+
+Nothing but the daemon's user may read any of it: there are private keys. Every function here may block.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from evenkeel.core.values import Wire
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.change_log import Ledger
+from evenkeel.haproxyd.disk.files import StorageBroken, read_text, read_value, write_file
+from evenkeel.haproxyd.network.binds import Place
+from evenkeel.haproxyd.network.peer_keys import certificate_of
+
+LOG_BYTES_MAX = 4 * 1024 * 1024
+
+
+class GuardFile(Wire):
+    """``session_id``, ``owner`` empty: written by a version that knew none. ``peer_port``: where this HAProxy's peers
+    reach it; 0 if they don't."""
+
+    epoch: int
+    session_id: str = ""
+    owner: str = ""
+    peer_port: int = 0
+    peers: tuple[wire.Peer, ...] = ()
+
+
+class WorkerFile(Wire):
+    """``uid``: what its workers run as; 0: nobody of their own."""
+
+    uid: int = 0
+
+
+class RunningFile(Wire):
+    """What runs. ``digest``: of everything it was told (:func:`digest`); ``places``: where it may be listening.
+
+    ``master_pid`` with ``master_started`` (clock ticks after boot) is one process for ever.
+    """
+
+    master_pid: int = 0
+    master_started: int = 0
+    worker_pid: int = 0
+    digest: str = ""
+    places: tuple[Place, ...] = ()
+
+
+Mark = tuple[int, int]
+"""Which file it is and when it was written."""
+
+
+def _mark(path: Path) -> Mark | None:
+    """None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+class PartitionStorage:
+    """One partition's folder."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.ledger = Ledger(directory)
+        self.config_dir = directory / "conf"
+        self.files_dir = directory / "files"
+        self.check_dir = directory / "check"
+        self.counters_dir = directory / "counters"
+        self.states = directory / "states"
+        self.log = directory / "haproxy.log"
+        self.old_log = directory / "haproxy.log.1"
+        self.local = directory / "local.cfg"
+        self._peer_key = directory / "peer.pem"
+        self._worker = directory / "worker.json"
+        self._guard = directory / "guard.json"
+        self._running = directory / "running.json"
+        self._guard_seen: Mark | None = None
+
+    def prepare(self) -> None:
+        """Make the folders."""
+        for folder in (self.directory, self.config_dir, self.files_dir, self.counters_dir):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.ledger.prepare()
+
+    # -- what must survive anything
+
+    def read_guard(self) -> GuardFile | None:
+        """None: the partition was never guarded. Raises :class:`StorageBroken`."""
+        found = read_value(self._guard, GuardFile)
+        self._guard_seen = _mark(self._guard)
+        return found
+
+    def write_guard(self, guard: GuardFile) -> None:
+        """On disk when this returns."""
+        write_file(self._guard, msgspec.json.encode(guard), sync=True)
+        self._guard_seen = _mark(self._guard)
+
+    def taken_away(self) -> str:
+        """What somebody removed or replaced of that which must be here, since it was read or written; empty: nothing.
+        Looks at a few names only."""
+        for folder in (self.config_dir, self.files_dir, self.counters_dir):
+            if not folder.is_dir():
+                return folder.name
+        if _mark(self._guard) != self._guard_seen:
+            return self._guard.name
+        return "" if self.ledger.there else "held.log"
+
+    def read_peer_key(self) -> str:
+        """What this HAProxy shows its peers; empty before there was one, or if it cannot be used."""
+        key = read_text(self._peer_key) or ""
+        return key if certificate_of(key) else ""
+
+    def write_peer_key(self, key: str) -> None:
+        """On disk when this returns."""
+        write_file(self._peer_key, key.encode(), sync=True)
+
+    def read_worker_uid(self) -> int:
+        """What its workers run as; 0: that was not decided, or cannot be read."""
+        with contextlib.suppress(StorageBroken):
+            return (read_value(self._worker, WorkerFile) or WorkerFile()).uid
+        return 0
+
+    def write_worker_uid(self, uid: int) -> None:
+        """On disk when this returns."""
+        write_file(self._worker, msgspec.json.encode(WorkerFile(uid=uid)), sync=True)
+
+    # -- what HAProxy says
+
+    def trim_log(self) -> None:
+        """Begin an overlong log anew, and keep what it was. HAProxy appends, so it need not be told."""
+        with contextlib.suppress(FileNotFoundError):
+            if self.log.stat().st_size > LOG_BYTES_MAX:
+                shutil.copy(self.log, self.old_log)
+                os.truncate(self.log, 0)
+
+    # -- what HAProxy reads
+
+    def write_files(self, folder: Path, wanted: Mapping[str, str], known: Mapping[str, str]) -> None:
+        """Make these files as wanted, as far as they are not known to be so. Others stay: something may use them."""
+        for name, content in wanted.items():
+            if known.get(name) != content:
+                write_file(folder / name, content.encode())
+
+    def remove_others(self, wanted: Iterable[str]) -> None:
+        """Nothing uses the other files any more."""
+        for name in {path.name for path in self.files_dir.iterdir()} - set(wanted):
+            (self.files_dir / name).unlink(missing_ok=True)
+
+    def differing_files(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
+        """Those that somebody changed or removed."""
+        return tuple(name for name, content in wanted.items() if read_text(self.files_dir / name) != content)
+
+    def link_local(self, *, take: bool) -> None:
+        """Let HAProxy read the operator's file, or not."""
+        link = self.config_dir / self.local.name
+        if take and not link.is_symlink():
+            link.symlink_to(Path("..") / self.local.name)
+        elif not take:
+            link.unlink(missing_ok=True)
+
+    def clean_check(self) -> Path:
+        """An empty folder for a check."""
+        shutil.rmtree(self.check_dir, ignore_errors=True)
+        for folder in (self.check_dir, self.check_dir / "conf", self.check_dir / "files"):
+            folder.mkdir(mode=0o700)
+        return self.check_dir
+
+    # -- what is known of the process
+
+    def read_running(self) -> RunningFile:
+        """What was told last to the process that may still run; nothing, if that cannot be read."""
+        with contextlib.suppress(StorageBroken):
+            return read_value(self._running, RunningFile) or RunningFile()
+        return RunningFile()
+
+    def write_running(self, running: RunningFile) -> None:
+        """Survives the daemon."""
+        write_file(self._running, msgspec.json.encode(running))
+
+
+def folders(directory: Path) -> list[str]:
+    """Names of the partitions that have one."""
+    with os.scandir(directory) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
+def digest(*texts: str) -> str:
+    """Of what a process was told."""
+    total = hashlib.sha256()
+    for text in texts:
+        total.update(f"{len(text)} ".encode())
+        total.update(text.encode())
+    return total.hexdigest()

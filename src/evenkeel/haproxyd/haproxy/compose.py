@@ -1,0 +1,246 @@
+"""A partition's whole configuration as text. Pure.
+
+What stands here was tried; the reasons:
+
+- ``idle-close-on-response``: at a reload the old worker answers one more request on an idle connection instead of
+  closing it under the client's feet.
+- ``noreuseport``: two HAProxys on one address must be an error, not a lottery.
+- ``transparent``: an address that is not on this host (yet) is no error.
+- ``no strict-limits``: many listeners on a host with a low limit of open files still start.
+- ``log`` in backends alone: what they say of their servers is wanted. A frontend with it would compose a line for
+  every request, a tenth of its cost, only to find that nobody wants it.
+- TLS on both sides between peers: a stick table tells who talks to whom, and a tenant's own load balancer can reach
+  any port of its host. The section is one tenant's, and so is the key (:mod:`network.peer_keys`).
+- server states and the local peer: a reload keeps what is known of servers, and stick tables.
+- ``id``: hashing algorithms place servers by it, so it must not depend on who else is in the backend.
+"""
+
+import functools
+import ipaddress
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from evenkeel.core.values import Value
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
+from evenkeel.haproxyd.settings import DaemonSettings
+
+SERVER_ID_BITS = 0x3FFFFFFF
+PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
+"""Among load balancers' files, none of which can have such a name."""
+PEER_CONNECTIONS_MAX = 64
+_FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
+"""Arguments of servers that make a connection that client's own."""
+
+DEFAULTS = """
+defaults
+    mode http
+    option log-health-checks
+    http-reuse aggressive
+    timeout connect 5s
+    timeout client 50s
+    timeout server 50s
+    timeout http-keep-alive 15s
+"""
+
+
+class Layout(Value):
+    """Where one HAProxy finds its files and sockets. Paths hold nothing that the configuration would have quoted."""
+
+    config_dir: Path
+    files_dir: Path
+    server_states: Path | None
+    """None: nothing is remembered; for a check."""
+    master_socket: Path
+    worker_socket: Path
+    peer_socket: Path
+
+    @property
+    def config(self) -> Path:
+        """The composed file; HAProxy reads all of the folder, in order of names."""
+        return self.config_dir / "haproxy.cfg"
+
+    @property
+    def local(self) -> Path:
+        """The operator's own, if it is taken."""
+        return self.config_dir / "local.cfg"
+
+
+class Wish(Value):
+    """What a HAProxy is to do."""
+
+    load_balancers: Mapping[str, wire.LoadBalancer] = {}
+    peer: wire.Peer | None = None
+    """This HAProxy among its peers."""
+    peer_key: str = ""
+    """What it shows them (:func:`~evenkeel.haproxyd.network.peer_keys.make_peer_key`); secret."""
+    peers: tuple[wire.Peer, ...] = ()
+    user: WorkerUser | None = None
+    """What workers run as, shut in; None: as the master does."""
+
+
+def compose(
+    partition: str,
+    wish: Wish,
+    layout: Layout,
+    settings: DaemonSettings,
+    fragment_of: Callable[[wire.LoadBalancer], str] | None = None,
+) -> str:
+    """The whole file, in an order that depends on content alone."""
+    parts = [_global(partition, wish, layout, settings), _peers(wish, layout, settings), DEFAULTS]
+    if layout.server_states is not None:
+        parts.append("    load-server-state-from-file global\n")
+    parts.extend((fragment_of or fragment)(wish.load_balancers[name]) for name in sorted(wish.load_balancers))
+    return "".join(parts)
+
+
+def _global(partition: str, wish: Wish, layout: Layout, settings: DaemonSettings) -> str:
+    lines = [
+        "master-worker",
+        f"hard-stop-after {settings.hard_stop_after_seconds}s",
+        f"mworker-max-reloads {settings.worker_max_reloads}",
+        "noreuseport",
+        "no strict-limits",
+        f"nbthread {settings.threads}",
+        f"localpeer {settings.name}",
+        f"default-path origin {layout.files_dir}",
+        f"log {settings.health_log_socket} format local local0 notice",
+        f"log-tag {partition}",
+        f"stats socket {layout.worker_socket} mode 600 level admin expose-fd listeners",
+        "stats timeout 60s",
+    ]
+    if layout.server_states is not None:
+        lines.append(f"server-state-file {layout.server_states}")
+    if settings.maxconn:
+        lines.append(f"maxconn {settings.maxconn}")
+    if wish.user:
+        lines.extend((f"chroot {settings.jail_dir}", f"uid {wish.user.uid}", f"gid {wish.user.gid}"))
+    return _section(
+        f"# Written by evenkeel-haproxyd; changes here are undone. Add a local.cfg for {partition}.\nglobal", lines
+    )
+
+
+def _peers(wish: Wish, layout: Layout, settings: DaemonSettings) -> str:
+    """With itself alone: that is how a worker hands its stick tables to the next one."""
+    lines = _with_peers(wish.peer, wish.peers, layout, settings) if wish.peer else _alone(wish, layout, settings)
+    return _section(f"\npeers {wire.PEERS_SECTION}", lines)
+
+
+def _with_peers(
+    local: wire.Peer, peers: Iterable[wire.Peer], layout: Layout, settings: DaemonSettings
+) -> Iterable[str]:
+    identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
+    tls = f"ssl crt {identity} ca-file {trusted} verify required ssl-min-ver TLSv1.3"
+    # strangers that only connect must not take the connections that tenants' clients need
+    yield f"bind {_bracketed(local.address)}:{local.port} maxconn {PEER_CONNECTIONS_MAX} {tls}"
+    yield f"default-server {tls}"
+    yield f"server {settings.name}"
+    for peer in sorted(peers, key=lambda peer: peer.name):
+        if peer.name != settings.name and peer.certificate:
+            yield f"server {peer.name} {_bracketed(peer.address)}:{peer.port}"
+
+
+def _alone(wish: Wish, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
+    """A worker of another user than the daemon's must be able to connect to the next one's socket."""
+    owner = f" uid {wish.user.uid} gid {wish.user.gid}" if wish.user else ""
+    yield f"bind unix@{layout.peer_socket} mode 600{owner}"
+    yield f"server {settings.name}"
+
+
+def _section(head: str, lines: Iterable[str]) -> str:
+    return "".join((head, "\n", *(f"    {line}\n" for line in lines)))
+
+
+class Composer:
+    """Composes one partition again and again. Remembers fragments, because of a partition mostly one changes, and
+    the last text."""
+
+    def __init__(self, partition: str, layout: Layout, settings: DaemonSettings) -> None:
+        self._partition = partition
+        self._layout = layout
+        self._settings = settings
+        self._fragments: dict[str, tuple[wire.LoadBalancer, str]] = {}
+        self._last: tuple[Wish, str] | None = None
+
+    def text(self, wish: Wish) -> str:
+        """As :func:`compose`."""
+        if self._last is None or self._last[0] is not wish:
+            text = compose(self._partition, wish, self._layout, self._settings, self._fragment)
+            self._last = (wish, text)
+            self._fragments = {name: self._fragments[name] for name in wish.load_balancers}
+        return self._last[1]
+
+    def _fragment(self, one: wire.LoadBalancer) -> str:
+        known = self._fragments.get(one.id)
+        if known is None or known[0] is not one:
+            known = self._fragments[one.id] = (one, fragment(one))
+        return known[1]
+
+
+def fragment(one: wire.LoadBalancer) -> str:
+    """One load balancer's sections."""
+    parts = [f"\n# load balancer {one.id}\n"]
+    parts.extend(_frontend(frontend) for frontend in one.frontends)
+    parts.extend(_backend(backend) for backend in one.backends)
+    return "".join(parts)
+
+
+def _frontend(frontend: wire.Frontend) -> str:
+    arguments = " ".join(("transparent", *frontend.bind_arguments))
+    lines = [f"bind {_bracketed(bind.address)}:{bind.port} {arguments}" for bind in frontend.binds]
+    if frontend.maxconn is not None:
+        lines.append(f"maxconn {frontend.maxconn}")
+    if "mode tcp" not in frontend.lines:
+        lines.append("option idle-close-on-response")
+    return _section(f"frontend {frontend.name}", (*lines, *frontend.lines))
+
+
+def _backend(backend: wire.Backend) -> str:
+    lines = ["log global"]
+    lines.extend(["http-reuse never"] if _connections_are_personal(backend) else [])
+    lines.extend(backend.lines)
+    ids = server_ids(tuple(server.name for server in backend.servers))
+    lines.extend(_server(server, ids[server.name]) for server in backend.servers)
+    return _section(f"backend {backend.name}", lines)
+
+
+def _connections_are_personal(backend: wire.Backend) -> bool:
+    return any(word.startswith(_FORBIDS_REUSE) for server in backend.servers for word in server.arguments)
+
+
+def _server(server: wire.Server, number: int) -> str:
+    words = ["server", server.name, f"{_bracketed(server.address)}:{server.port}", *server_words(server, number)]
+    if not server.admin_up:
+        words.append("disabled")
+    return " ".join(words)
+
+
+def server_words(server: wire.Server, number: int) -> tuple[str, ...]:
+    """What follows the address, in the file and at runtime alike."""
+    backup = ("backup",) if server.backup else ()
+    return ("id", str(number), "weight", str(server.weight), *backup, *server.arguments)
+
+
+@functools.lru_cache(maxsize=4096)
+def server_ids(names: tuple[str, ...]) -> dict[str, int]:
+    """Numbers that depend on the name alone (but for the rare two that would have the same)."""
+    ids: dict[str, int] = {}
+    taken: set[int] = set()
+    for name in sorted(names):
+        number = zlib.crc32(name.encode()) & SERVER_ID_BITS or 1
+        while number in taken:
+            number += 1
+        taken.add(number)
+        ids[name] = number
+    return ids
+
+
+@functools.lru_cache(maxsize=8192)
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ipaddress.ip_address(address).version == 6 else address
+
+
+def address_of(server: wire.Server) -> str:
+    """Address and port as the runtime API takes them."""
+    return f"{_bracketed(server.address)}:{server.port}"

@@ -1,0 +1,45 @@
+"""Which load balancers does HAProxy refuse? Asked by ``haproxy -c`` about fewer and fewer of them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from evenkeel.haproxyd.haproxy.alerts import alerts
+from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.ports import HaproxyDown
+
+
+async def find_culprits(suspects: Sequence[str], check: Callable[[Sequence[str]], Awaitable[str]]) -> dict[str, str]:
+    """Those refused, with HAProxy's reason. ``check`` says why some of them together are refused, or nothing.
+
+    Costs one check if there is none, and about two times log2 of their number for each.
+    """
+    words = await check(suspects) if suspects else ""
+    if not words:
+        return {}
+    if len(suspects) == 1:
+        return {suspects[0]: words}
+    middle = (len(suspects) + 1) // 2
+    found = {**await find_culprits(suspects[:middle], check), **await find_culprits(suspects[middle:], check)}
+    return found or dict.fromkeys(suspects, words)  # each half is fine alone: they cannot be told apart
+
+
+async def check_config(binary: Binary, config_dir: Path, timeout_seconds: float) -> str:
+    """Why HAProxy would refuse this configuration, in its words; empty if it wouldn't. Raises :class:`HaproxyDown`."""
+    process = await asyncio.create_subprocess_exec(
+        binary.path, "-c", "-f", config_dir,
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+        cwd=config_dir, env={},
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            _, output = await process.communicate()
+    except TimeoutError as error:
+        raise HaproxyDown(f"haproxy -c did not end in {timeout_seconds:g} s") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode == 0:
+        return ""
+    return alerts(output.decode(errors="replace")) or f"haproxy -c ended with {process.returncode}"

@@ -1,0 +1,69 @@
+"""Who is to blame for a configuration that HAProxy refuses? Asked of ``haproxy -c``, on a copy."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.haproxy.binary import FindBinary
+from evenkeel.haproxyd.haproxy.compose import Composer, Layout, Wish
+from evenkeel.haproxyd.haproxy.config_bisect import check_config, find_culprits
+from evenkeel.haproxyd.haproxy.config_files import write_files
+from evenkeel.haproxyd.ports import HaproxyDown
+from evenkeel.haproxyd.settings import DaemonSettings
+
+LoadBalancers = Mapping[str, wire.LoadBalancer]
+
+
+class Trial:
+    """Of one partition."""
+
+    def __init__(
+        self, partition: str, settings: DaemonSettings, binary: FindBinary, storage: PartitionStorage, layout: Layout
+    ) -> None:
+        self._partition = partition
+        self._settings = settings
+        self._binary = binary
+        self._storage = storage
+        self._layout = layout
+
+    async def check(self, load_balancers: LoadBalancers) -> str:
+        """Why HAProxy would refuse these, without the operator's file; empty if it would not.
+        Raises :class:`HaproxyDown`."""
+        directory = await asyncio.to_thread(self._storage.clean_check)
+        layout = Layout(
+            config_dir=directory / "conf",
+            files_dir=directory / "files",
+            server_states=None,
+            master_socket=self._layout.master_socket,
+            worker_socket=self._layout.worker_socket,
+            peer_socket=self._layout.peer_socket,
+        )
+        composer = Composer(self._partition, layout, self._settings)
+        await asyncio.to_thread(write_files, self._storage, Wish(load_balancers=load_balancers), layout, {}, composer)
+        return await check_config(await self._binary(), layout.config_dir, self._settings.check_timeout_seconds)
+
+    async def blame(
+        self, wanted: LoadBalancers, doing: LoadBalancers, words: str, *, with_local: bool
+    ) -> dict[str, str]:
+        """Load balancers that cannot be as wanted, and why; empty: it is the operator's file (``with_local``: HAProxy
+        read it). ``words``: HAProxy's. Raises :class:`HaproxyDown` if it cannot be found out."""
+        suspects = sorted(name for name, one in wanted.items() if one != doing.get(name))
+
+        async def check(names: Sequence[str]) -> str:
+            return await self.check({name: wanted[name] for name in names})
+
+        found = await find_culprits(suspects, check)
+        if found:
+            return found
+        if with_local and not await self.check(wanted):
+            return {}
+        if not suspects:
+            raise HaproxyDown(f"HAProxy does not take its configuration: {words}")
+        named = [name for name in suspects if _mentions(words, wanted[name])]
+        return dict.fromkeys(named or suspects, words)
+
+
+def _mentions(words: str, one: wire.LoadBalancer) -> bool:
+    names = (*(item.name for item in one.frontends), *(item.name for item in one.backends))
+    return any(name in words for name in names)

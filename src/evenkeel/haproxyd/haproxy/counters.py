@@ -1,0 +1,197 @@
+"""Totals of frontends that outlive workers: over reloads, crashes of HAProxy and restarts of the daemon.
+
+A worker counts from zero. Kept are, by frontend, a base (what workers that are gone counted) and what each worker
+that is still there was last seen to have counted, by its pid and the moment it started; the total is the sum. A
+worker that was replaced counts on while its connections last, so it is asked as long as it answers. On disk after
+each reload, and otherwise at most every :data:`SAVE_EVERY_SECONDS`: a HAProxy that dies takes with it what it counted
+since it was last asked, and if the daemon dies with it, since that was last saved.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from evenkeel.core.values import Value
+from evenkeel.haproxyd.haproxy.worker_state import FRONTENDS, FrontendCounts, frontend_counts
+from evenkeel.haproxyd.ports import HaproxyDown, WorkerCli
+
+log = structlog.get_logger(__name__)
+
+SAVE_EVERY_SECONDS = 10.0
+FRONTENDS_KEPT_MAX = 10_000
+"""Frontends that are gone are forgotten only beyond this: one that is switched off and on keeps its totals."""
+FILE = "counters.json"
+_NOTHING = FrontendCounts(listening=False)
+
+Counts = Mapping[str, FrontendCounts]
+
+
+class Saved(Value):
+    """What is on disk."""
+
+    base: dict[str, FrontendCounts] = {}
+    workers: dict[str, dict[str, FrontendCounts]] = {}
+    """By ``pid-start``."""
+
+
+def added(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
+    """Both together."""
+    return FrontendCounts(
+        bytes_in=one.bytes_in + other.bytes_in,
+        bytes_out=one.bytes_out + other.bytes_out,
+        connections=one.connections + other.connections,
+        request_errors=one.request_errors + other.request_errors,
+        active=one.active + other.active,
+        listening=one.listening or other.listening,
+    )
+
+
+def started_over(before: Counts, now: Counts) -> bool:
+    """Did a counter fall? Then somebody cleared them, or it is not the process it seems to be."""
+    return any(
+        now[name].connections < was.connections or now[name].bytes_in < was.bytes_in
+        for name, was in before.items()
+        if name in now
+    )
+
+
+class Ledger:
+    """The arithmetic, without anything around it."""
+
+    def __init__(self, saved: Saved | None = None) -> None:
+        self.base = dict(saved.base) if saved else {}
+        self.workers: dict[str, Counts] = dict(saved.workers) if saved else {}
+
+    def seen(self, worker: str, counts: Counts) -> None:
+        """What a worker has counted since it began."""
+        before = self.workers.get(worker, {})
+        if started_over(before, counts):
+            self.gone(worker)
+        # a frontend that it no longer has goes on counting for what it was
+        self.workers[worker] = {**self.workers.get(worker, {}), **counts}
+
+    def gone(self, worker: str) -> None:
+        """It will not be asked again: what it counted joins the base."""
+        for name, counts in self.workers.pop(worker, {}).items():
+            ended = msgspec.structs.replace(counts, active=0, listening=False)
+            self.base[name] = added(self.base.get(name, _NOTHING), ended)
+
+    def total(self, name: str) -> FrontendCounts:
+        """Since the frontend was made."""
+        total = self.base.get(name, _NOTHING)
+        for counts in self.workers.values():
+            total = added(total, counts.get(name, _NOTHING))
+        return total
+
+    def forget_beyond(self, kept: Collection[str], limit: int) -> None:
+        """Drop frontends that are not ``kept`` if there are more than ``limit``."""
+        if len(self.base) > limit:
+            self.base = {name: counts for name, counts in self.base.items() if name in kept}
+
+    def saved(self) -> Saved:
+        """For the disk."""
+        return Saved(base=dict(self.base), workers={worker: dict(counts) for worker, counts in self.workers.items()})
+
+
+class PartitionCounters:
+    """One partition's totals. Its own trouble (a full disk, a silent worker) is logged and hinders nobody."""
+
+    def __init__(self, name: str, directory: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._file = directory / FILE
+        self._monotonic = monotonic
+        self._saved_at_seconds = monotonic()
+        self._ledger = Ledger(_read(self._file, name))
+        self._lock = asyncio.Lock()
+
+    async def carry_over(self, cli: WorkerCli) -> None:
+        """The current worker is about to be replaced."""
+        try:
+            async with self._lock:
+                pid = worker_pid(await cli.command("show info"))
+                await self._ask(cli, pid)
+            await self._save()
+        except HaproxyDown as error:
+            log.warning("counters not carried over", partition=self._name, reason=str(error))
+
+    async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
+        """Totals of the frontends ``kept``, now. Raises :class:`HaproxyDown` if the worker does not answer."""
+        async with self._lock:
+            await self._ask(cli, pid)
+            current = worker_key(pid)
+            leaving = [worker for worker in self._ledger.workers if worker != current]
+            await asyncio.gather(*(self._ask_leaving(cli, worker) for worker in leaving))
+            self._ledger.forget_beyond(kept, FRONTENDS_KEPT_MAX)
+            listening = self._ledger.workers[current]
+            totals = {
+                name: msgspec.structs.replace(
+                    self._ledger.total(name), listening=listening.get(name, _NOTHING).listening
+                )
+                for name in kept
+            }
+        if self._monotonic() - self._saved_at_seconds >= SAVE_EVERY_SECONDS:
+            await self._save()
+        return totals
+
+    async def save(self) -> None:
+        """Write everything down, before the daemon ends."""
+        await self._save()
+
+    async def _ask(self, cli: WorkerCli, pid: int) -> None:
+        self._ledger.seen(worker_key(pid), frontend_counts(await cli.of_worker(pid, FRONTENDS)))
+
+    async def _ask_leaving(self, cli: WorkerCli, worker: str) -> None:
+        pid = int(worker.partition("-")[0])
+        try:
+            if worker_key(pid) != worker:
+                raise HaproxyDown("another process has its pid")
+            await self._ask(cli, pid)
+        except HaproxyDown:
+            self._ledger.gone(worker)
+
+    async def _save(self) -> None:
+        self._saved_at_seconds = self._monotonic()
+        content = msgspec.json.encode(self._ledger.saved())
+        try:
+            await asyncio.to_thread(_write, self._file, content)
+        except OSError as error:
+            log.warning("counters not saved", partition=self._name, reason=error.strerror)
+
+
+def worker_pid(info: str) -> int:
+    """Of ``show info``. Raises :class:`HaproxyDown` if it says none."""
+    for line in info.splitlines():
+        key, _, value = line.partition(": ")
+        if key == "Pid" and value.strip().isdecimal():
+            return int(value)
+    raise HaproxyDown("HAProxy does not say its pid")
+
+
+def worker_key(pid: int) -> str:
+    """A pid together with the moment its process started, because pids are used again (proc(5), stat, field 22)."""
+    try:
+        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        start = "gone"
+    return f"{pid}-{start}"
+
+
+def _read(file: Path, name: str) -> Saved | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Saved)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        log.warning("counters not read; they begin at zero", partition=name, reason=type(error).__name__)
+        return None
+
+
+def _write(file: Path, content: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fresh = file.with_suffix(".new")
+    fresh.write_bytes(content)
+    fresh.replace(file)

@@ -1,0 +1,1 @@
+"""The health of servers and of HAProxys: what is observed, pinged, and told to agents."""

@@ -1,0 +1,122 @@
+"""Where no tenant's load balancer may send to or listen, because this host or its neighbours are there.
+
+What every host has in common is in :mod:`evenkeel.core.addresses` and asked for by :mod:`partition.validation`.
+Here is what only this daemon knows: its own host's addresses, its API, its HAProxys' peers. It is asked for again
+although the controllers' API has asked: an agent may be anybody's.
+"""
+
+import ipaddress
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.network.binds import ANY
+from evenkeel.haproxyd.network.destinations import destinations
+from evenkeel.haproxyd.network.host_addresses import own_addresses
+from evenkeel.haproxyd.settings import DaemonSettings
+
+KEPT_SECONDS = 5.0
+"""How long the kernel's word counts: addresses come and go with VRRP."""
+KEPT_MAX = 20_000
+
+
+class _Known(NamedTuple):
+    """What an address was, and when."""
+
+    kind: str
+    at_seconds: float
+
+
+class OffLimits:
+    """Asked for every load balancer that is to change. ``own_addresses``: see :mod:`network.host_addresses`."""
+
+    def __init__(
+        self,
+        settings: DaemonSettings,
+        *,
+        own_addresses: Callable[[Iterable[str]], Mapping[str, str]] = own_addresses,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._own_addresses = own_addresses
+        self._monotonic = monotonic
+        self._known: dict[str, _Known] = {}
+        self._api_host, self._api_port = "", 0
+
+    def served_at(self, host: str, port: int) -> None:
+        """The daemon's API listens there."""
+        self._api_host, self._api_port = _normal(host), port
+
+    def check(self) -> None:
+        """Raises :class:`ValueError` if it cannot be told what is this host's."""
+        try:
+            self._own_addresses(["127.0.0.1"])
+        except OSError as error:
+            raise ValueError(
+                f"this host's addresses cannot be told ({error.strerror or error}); where a service manager restricts "
+                "address families, AF_NETLINK is to be among them"
+            ) from error
+
+    def problem_of(self, one: wire.LoadBalancer, peers: Iterable[wire.Peer]) -> str:
+        """Why this load balancer, which passed the other checks, cannot be taken; empty if it can. Raises
+        :class:`OSError`."""
+        peers = tuple(peers)
+        return next(filter(None, (*self._listening(one, peers), *self._sending(one, peers))), "")
+
+    def _listening(self, one: wire.LoadBalancer, peers: tuple[wire.Peer, ...]) -> Iterator[str]:
+        for frontend in one.frontends:
+            for bind in frontend.binds:
+                address = _normal(bind.address)
+                if taken := self._taken(address, bind.port, peers):
+                    yield f"frontend {frontend.name}: bind: address is {address!r}, {taken}; a VIP is allowed"
+
+    def _sending(self, one: wire.LoadBalancer, peers: tuple[wire.Peer, ...]) -> Iterator[str]:
+        found = [(what, _normal(address), port) for what, address, port in destinations(one)]
+        own = self._own(address for _, address, _ in found)
+        for what, address, port in found:
+            kind = self._taken(address, port, peers) or ("" if self._loopback(address) else own[address])
+            if kind:
+                yield f"{what}: address is {address!r}, {kind}; the address of another host is allowed"
+
+    def _taken(self, address: str, port: int, peers: tuple[wire.Peer, ...]) -> str:
+        """By whom; of loopback addresses, where those are allowed, only the ports that are in use."""
+        here = self._loopback(address)
+        if port == self._api_port and (here or address == self._api_host):
+            return "where this daemon's API is"
+        if not here and address in (self._api_host, *map(_normal, self._settings.management_addresses)):
+            return "where this daemon is managed"
+        first, last = self._settings.peers_port_first, self._settings.peers_port_last
+        if address == _normal(self._settings.peers_address) and (not here or first <= port <= last):
+            return "where this host's HAProxys are reached by their peers"
+        for peer in peers:
+            if address == _normal(peer.address) and (not here or port == peer.port):
+                return f"where peer {peer.name} is"
+        return ""
+
+    def _loopback(self, address: str) -> bool:
+        """Is it one that tenants may use, because a demonstration wants it?"""
+        return self._settings.addresses.allow_loopback and ipaddress.ip_address(address).is_loopback
+
+    def _own(self, addresses: Iterable[str]) -> dict[str, str]:
+        now = self._monotonic()
+        wanted = set(addresses)
+        fresh = {address: known for address in wanted if (known := self._known.get(address)) and _is_fresh(known, now)}
+        asked = [address for address in wanted if address not in fresh]
+        own = self._own_addresses(asked) if asked else {}
+        if len(self._known) > KEPT_MAX:
+            self._known.clear()
+        self._known.update((address, _Known(own.get(address, ""), now)) for address in asked)
+        return {address: known.kind for address, known in fresh.items()} | {one: own.get(one, "") for one in asked}
+
+
+def _is_fresh(known: _Known, now_seconds: float) -> bool:
+    return now_seconds - known.at_seconds < KEPT_SECONDS
+
+
+def _normal(address: str) -> str:
+    try:
+        found = str(ipaddress.ip_address(address))
+    except ValueError:
+        return address
+    return "" if found in ANY else found

@@ -1,0 +1,40 @@
+"""Where each partition's HAProxy is reached by its peers on other hosts."""
+
+from collections.abc import Iterator
+
+from evenkeel.haproxyd.network.binds import unbindable
+from evenkeel.haproxyd.settings import DaemonSettings
+
+
+class PeerPorts:
+    """Who has which port. Nothing here waits, so no port is given to two."""
+
+    def __init__(self, settings: DaemonSettings) -> None:
+        self._settings = settings
+        self._partitions: dict[int, str] = {}
+
+    def keep(self, partition: str, port: int) -> int:
+        """The port that a partition had; 0 if another has it now, or if there are to be no peers."""
+        if not port or not self._settings.peers_address:
+            return 0
+        return port if self._partitions.setdefault(port, partition) == partition else 0
+
+    def give(self, partition: str) -> int:
+        """The one it has, or a free one; 0 if there are to be no peers, or none is left."""
+        has = (port for port, holder in self._partitions.items() if holder == partition)
+        port = next(has, 0) or next(self._free(), 0)
+        if port:
+            self._partitions[port] = partition
+        return port
+
+    def release(self, partition: str, port: int) -> None:
+        """The partition needs it no more."""
+        if self._partitions.get(port) == partition:
+            del self._partitions[port]
+
+    def _free(self) -> Iterator[int]:
+        address = self._settings.peers_address
+        if address:
+            for port in range(self._settings.peers_port_first, self._settings.peers_port_last + 1):
+                if port not in self._partitions and not unbindable([(address, port)]):
+                    yield port

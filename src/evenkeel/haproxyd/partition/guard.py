@@ -1,0 +1,192 @@
+"""Who may change a partition: the owner's epoch and session, on disk before anything is done for it. The same file
+tells who this HAProxy's peers are, and which environment and device group the partition belongs to."""
+
+import asyncio
+
+import msgspec
+import structlog
+
+from evenkeel.core.epochs import EPOCH_JUMP_MAX, plausible, reachable
+from evenkeel.core.errors import EvenKeelError, StaleOwner
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
+from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
+from evenkeel.haproxyd.network.peer_ports import PeerPorts
+from evenkeel.haproxyd.settings import DaemonSettings
+
+log = structlog.get_logger(__name__)
+
+UNGUARDED = -1
+"""The epoch of a partition that nobody owned yet."""
+
+
+class NotGuarded(EvenKeelError):
+    """The guard is nobody newer's, and not the sender's either. ``seen_epoch`` None: there is none."""
+
+    def __init__(self, partition: str, seen_epoch: int | None, why: str) -> None:
+        super().__init__(f"partition {partition}: {why}; take it over and put everything it is to hold")
+        self.seen_epoch = seen_epoch
+
+
+class EpochTooFar(EvenKeelError):
+    """The guard is not raised by so much at once."""
+
+    def __init__(self, partition: str, seen_epoch: int, wanted: int) -> None:
+        super().__init__(
+            f"epoch is {wanted}; partition {partition} is guarded by epoch {seen_epoch}, and {seen_epoch} to "
+            f"{seen_epoch + EPOCH_JUMP_MAX} are allowed at once"
+        )
+        self.seen_epoch = seen_epoch
+
+
+class OtherOwner(EvenKeelError):
+    """The partition, or others with names like it, belong to another device group."""
+
+    def __init__(self, partition: str, owner: str, wanted: str) -> None:
+        super().__init__(
+            f"partition {partition}: this daemon's partitions of that prefix belong to {owner}, not {wanted}"
+        )
+
+
+class PartitionGuard:
+    """Of one partition. What writes raises :class:`OSError`, and then nothing has changed."""
+
+    def __init__(
+        self, partition: str, settings: DaemonSettings, storage: PartitionStorage, peer_ports: PeerPorts
+    ) -> None:
+        self._partition = partition
+        self._settings = settings
+        self._storage = storage
+        self._peer_ports = peer_ports
+        self._file = GuardFile(epoch=UNGUARDED)
+        self.peer_key = ""
+        """What this HAProxy shows its peers; secret. Empty before it has an address for them."""
+        self._writing = asyncio.Lock()
+
+    @property
+    def epoch(self) -> int:
+        """The newest seen."""
+        return self._file.epoch
+
+    @property
+    def session_id(self) -> str:
+        """Of the newest owner."""
+        return self._file.session_id
+
+    @property
+    def owner(self) -> str:
+        """Environment and device group; empty: not known."""
+        return self._file.owner
+
+    @property
+    def peers(self) -> tuple[wire.Peer, ...]:
+        """The HAProxys that it shares its stick tables with."""
+        return self._file.peers
+
+    @property
+    def peer(self) -> wire.Peer | None:
+        """This one, as its peers must name it; None: it has none."""
+        if not self._file.peer_port or not self._settings.peers_address or not self.peer_key:
+            return None
+        return wire.Peer(
+            name=self._settings.name,
+            address=self._settings.peers_address,
+            port=self._file.peer_port,
+            certificate=certificate_of(self.peer_key),
+        )
+
+    def read(self) -> None:
+        """As the disk has it. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`.
+
+        An epoch that nobody can have would lock everybody out for ever, so it counts as none.
+        """
+        found = self._storage.read_guard() or self._file
+        if found.epoch != UNGUARDED and not plausible(found.epoch):
+            told = log.bind(partition=self._partition, epoch=found.epoch)
+            told.error("guard of an impossible epoch; the next owner replaces it")
+            found = msgspec.structs.replace(found, epoch=UNGUARDED, session_id="")
+        self._file = found
+        self.peer_key = self._storage.read_peer_key()
+
+    def claim_port(self, *, wanted: bool) -> None:
+        """Keep the port that it had, if nobody has it now. Not written: the disk may go on naming it."""
+        port = self._peer_ports.keep(self._partition, self._file.peer_port) if wanted else 0
+        self._file = msgspec.structs.replace(self._file, peer_port=port)
+
+    # -- whose it is
+
+    def refuse_stale(self, epoch: int, session_id: str) -> None:
+        """Raises :class:`StaleOwner` if the guard is somebody newer's, or as new and another session's: an epoch that
+        two have was given twice, and belongs to the first. A guard without a session (of the version before) is
+        whoever's comes first at its epoch."""
+        held = self._file
+        another = epoch == held.epoch and bool(held.session_id) and held.session_id != session_id
+        if epoch < held.epoch or another:
+            raise StaleOwner(self._partition, held.epoch)
+
+    def admit(self, change: wire.Change, state_id: str) -> None:
+        """Is the guard the sender's, since this daemon began? Raises :class:`StaleOwner`, :class:`NotGuarded`."""
+        self.refuse_stale(change.epoch, change.session_id)
+        seen = None if self.epoch == UNGUARDED else self.epoch
+        if (self.epoch, self.session_id) != (change.epoch, change.session_id):
+            raise NotGuarded(self._partition, seen, f"it is guarded by {describe(seen)}")
+        if change.session_id and change.state_id != state_id:
+            raise NotGuarded(self._partition, seen, "the daemon has begun anew since its owner took it over")
+
+    async def move(self, wanted: wire.Guard) -> None:
+        """Make it this owner's. Raises :class:`StaleOwner`, :class:`EpochTooFar`, :class:`OtherOwner`."""
+        async with self._writing:
+            held = self._file
+            if held.owner and wanted.owner not in ("", held.owner):
+                raise OtherOwner(self._partition, held.owner, wanted.owner)
+            self.refuse_stale(wanted.epoch, wanted.session_id)
+            seen_epoch = max(0, held.epoch)  # also the first one: who set that near the end would keep all owners out
+            if not reachable(seen_epoch, wanted.epoch):
+                raise EpochTooFar(self._partition, seen_epoch, wanted.epoch)
+            await self._become(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)
+
+    # -- peers
+
+    async def have_port(self) -> None:
+        """One for peers and a key for it, on disk before they are used, so that they stay the same."""
+        if self._settings.peers_address and not self.peer_key:
+            key = await asyncio.to_thread(make_peer_key)
+            await asyncio.to_thread(self._storage.write_peer_key, key)
+            self.peer_key = key
+        if self._file.peer_port:
+            return
+        async with self._writing:
+            port = self._peer_ports.give(self._partition)
+            if port:
+                await self._become(peer_port=port)
+
+    async def set_peers(self, peers: tuple[wire.Peer, ...]) -> None:
+        """Remember them."""
+        async with self._writing:
+            await self._become(peers=peers)
+
+    async def leave_peers(self) -> None:
+        """Another partition may have the port."""
+        async with self._writing:
+            port = self._file.peer_port
+            await self._become(peer_port=0, peers=())
+            if port:
+                self._peer_ports.release(self._partition, port)
+
+    async def write_again(self) -> None:
+        """The disk has it no more."""
+        async with self._writing:
+            await asyncio.to_thread(self._storage.write_guard, self._file)
+            if self.peer_key:
+                await asyncio.to_thread(self._storage.write_peer_key, self.peer_key)
+
+    async def _become(self, **changes: object) -> None:
+        wanted = msgspec.structs.replace(self._file, **changes)
+        if wanted != self._file:
+            await asyncio.to_thread(self._storage.write_guard, wanted)
+            self._file = wanted
+
+
+def describe(epoch: int | None) -> str:
+    """For people."""
+    return "nobody" if epoch is None else f"epoch {epoch}"

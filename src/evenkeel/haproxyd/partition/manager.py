@@ -1,0 +1,344 @@
+"""All partitions of one daemon. One that is broken hinders no other."""
+
+import asyncio
+import contextlib
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from evenkeel.core.errors import EvenKeelError
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk import run_dir
+from evenkeel.haproxyd.disk.identity import Identity
+from evenkeel.haproxyd.disk.storage import PartitionStorage, folders
+from evenkeel.haproxyd.haproxy.binary import Binary, BinaryUnusable, find_binary
+from evenkeel.haproxyd.haproxy.compose import Layout
+from evenkeel.haproxyd.haproxy.runner import Runner
+from evenkeel.haproxyd.haproxy.worker_users import WorkerUsers
+from evenkeel.haproxyd.network.binds import BindRegistry
+from evenkeel.haproxyd.network.forbidden_addresses import OffLimits
+from evenkeel.haproxyd.network.peer_ports import PeerPorts
+from evenkeel.haproxyd.partition.guard import NotGuarded, OtherOwner
+from evenkeel.haproxyd.partition.owners import prefix_of
+from evenkeel.haproxyd.partition.supervisor import PartitionKeeper
+from evenkeel.haproxyd.partition.validation import check_change, check_guard, check_name
+from evenkeel.haproxyd.ports import (
+    EventNews,
+    HaproxyDown,
+    InvalidChange,
+    MakeCounters,
+    NoCounters,
+    OnEvent,
+    PartitionFailed,
+    PartitionUnknown,
+)
+from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, DaemonSettings
+
+log = structlog.get_logger(__name__)
+
+STARTS_AT_ONCE = 8
+_PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
+
+
+def _no_events(news: EventNews) -> None:
+    """Nobody wants to know."""
+
+
+def _no_counters(name: str, directory: Path) -> NoCounters:
+    return NoCounters()
+
+
+class Partitions:
+    """The core of the daemon."""
+
+    def __init__(
+        self, settings: DaemonSettings, *, on_event: OnEvent = _no_events, make_counters: MakeCounters = _no_counters
+    ) -> None:
+        _check_settings(settings)
+        self._settings = settings
+        self._on_event = on_event
+        self._make_counters = make_counters
+        self._registry = BindRegistry()
+        self._peer_ports = PeerPorts(settings)
+        self._users = WorkerUsers(settings)
+        self.off_limits = OffLimits(settings)
+        self.identity = Identity(settings.state_dir)
+        self._keepers: dict[str, PartitionKeeper] = {}
+        self._owners: dict[str, str] = {}
+        """Whose the partitions are, by prefix."""
+        self._broken: dict[str, str] = {}
+        """Partitions whose folders cannot be read, and why: they are shown with their problem. Nothing is done to
+        them before somebody changes them and the folder can be read, and their HAProxys go on."""
+        self._making = asyncio.Lock()
+        self.loaded = asyncio.Event()
+        """Set when :meth:`names` has all partitions there are; before, an observation would lack some."""
+        self._binary: Binary | None = None
+        self.problem = ""
+        """Why no HAProxy can be started or reloaded; empty when it can. Those that run go on."""
+
+    @property
+    def note(self) -> str:
+        """What an operator should know and need not mend at once; empty if there is nothing."""
+        return (
+            f"HAProxy's workers run as the daemon's user, because it is {self._users.note}" if self._users.note else ""
+        )
+
+    @property
+    def workers_switch(self) -> bool:
+        """Do workers run as other users?"""
+        return self._users.switch
+
+    @property
+    def haproxy_version(self) -> str:
+        """As HAProxy says it; empty when there is none."""
+        return self._binary.version if self._binary else ""
+
+    # -- life
+
+    async def start(self) -> None:
+        """Adopt the HAProxys that run and start those that are missing. Returns when each was tried once."""
+        await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(run_dir.prepare, self._settings)
+        if self.note:
+            log.warning("workers share a user", reason=self.note)
+        await asyncio.to_thread(self.identity.begin)
+        async with self._making:  # whoever asks meanwhile waits, and finds all partitions
+            for name in await asyncio.to_thread(folders, self._settings.partitions_dir):
+                await self._load(name)
+            self.loaded.set()
+            loaded = [keeper for keeper in self._keepers.values() if keeper.name not in self._broken]
+        await self._look_for_binary()
+        turns = asyncio.Semaphore(STARTS_AT_ONCE)
+        await asyncio.gather(*(self._start(keeper, turns) for keeper in loaded))
+
+    async def close(self) -> None:
+        """Leave; every HAProxy goes on."""
+        await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
+
+    async def stop_all(self) -> None:
+        """End every HAProxy."""
+        await asyncio.gather(*(keeper.stop() for keeper in self._keepers.values()))
+
+    async def look_after(self) -> None:
+        """To be called now and then: looks for a HAProxy to run if there was none, and keeps logs short."""
+        await self._look_for_binary()
+        for keeper in tuple(self._keepers.values()):
+            try:
+                await keeper.trim_log()
+            except OSError as error:
+                log.warning("log not trimmed", partition=keeper.name, reason=error.strerror)
+
+    async def mend(self) -> None:
+        """To be called every few seconds: puts back what somebody took away under the running daemon. If that was the
+        whole state directory, agents are to look at everything again. Raises :class:`OSError`."""
+        gone = not await asyncio.to_thread(self.identity.intact)
+        await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(run_dir.prepare, self._settings)
+        if gone:
+            log.error("the state directory was removed or replaced", path=str(self._settings.state_dir))
+            await asyncio.to_thread(self.identity.renew)
+        keepers = [keeper for keeper in self._keepers.values() if keeper.name not in self._broken]
+        for keeper, damage in await asyncio.to_thread(_damages, keepers):
+            if gone or damage:
+                keeper.mend(damage or "the state directory")
+                self._on_event(EventNews(partition=keeper.name, text="something was taken away, and is put back"))
+
+    async def _look_for_binary(self) -> None:
+        with contextlib.suppress(HaproxyDown):
+            await self._find_binary()
+
+    async def _find_binary(self) -> Binary:
+        """The HAProxy to run. Raises :class:`HaproxyDown`."""
+        if self._binary is None:
+            try:
+                self._binary = await find_binary(self._settings.haproxy)
+            except BinaryUnusable as error:
+                if self.problem != str(error):
+                    log.error("no haproxy", reason=str(error))
+                self.problem = str(error)
+                raise HaproxyDown(self.problem) from error
+            self.problem = ""
+        return self._binary
+
+    async def _load(self, name: str) -> None:
+        keeper = self._keeper(name)
+        try:
+            await keeper.load()
+        except (EvenKeelError, OSError) as error:
+            self._broken[name] = keeper.problem = str(error)
+            await keeper.occupy()
+            log.error("partition not loaded", partition=name, reason=str(error))
+        else:
+            self._broken.pop(name, None)
+        self._keepers[name] = keeper
+        if keeper.owner:
+            self._owners.setdefault(prefix_of(name), keeper.owner)
+
+    async def _start(self, keeper: PartitionKeeper, turns: asyncio.Semaphore) -> None:
+        async with turns:
+            try:
+                await keeper.start()
+            except (EvenKeelError, OSError) as error:
+                keeper.problem = str(error)
+                log.error("partition not started", partition=keeper.name, reason=str(error))
+
+    def _keeper(self, name: str) -> PartitionKeeper:
+        storage = PartitionStorage(self._settings.partitions_dir / name)
+
+        def make_runner(on_exit: Callable[[], None]) -> Runner:
+            counters = self._make_counters(name, storage.counters_dir)
+            layout = layout_of(name, storage, self._settings)
+            return Runner(name, self._settings, self._find_binary, storage, layout, counters, on_exit=on_exit)
+
+        return PartitionKeeper(
+            name,
+            self._settings,
+            storage,
+            self._registry,
+            self._peer_ports,
+            self._users,
+            self.off_limits,
+            state_id=lambda: self.identity.state_id,
+            make_runner=make_runner,
+            on_event=self._on_event,
+        )
+
+    # -- reads
+
+    def names(self) -> tuple[str, ...]:
+        """Of all partitions, in order; also of those that cannot be read."""
+        return tuple(sorted(self._keepers))
+
+    def get(self, name: str) -> PartitionKeeper:
+        """Raises :class:`PartitionUnknown`."""
+        try:
+            return self._keepers[name]
+        except KeyError:
+            raise PartitionUnknown(name) from None
+
+    @property
+    def owners(self) -> Mapping[str, str]:
+        """Environment and device group that own partitions, by the prefix of these."""
+        return self._owners
+
+    def show(self, name: str) -> wire.Partition:
+        """One partition, without private keys. Raises :class:`PartitionUnknown`."""
+        keeper = self.get(name)
+        return wire.Partition(
+            name=name,
+            epoch=keeper.epoch,
+            session_id=keeper.session_id,
+            owner=keeper.owner,
+            load_balancers=tuple(map(_without_keys, keeper.held.values())),
+            peer=keeper.peer,
+            peers=keeper.peers,
+            problem=keeper.problem,
+        )
+
+    # -- writes
+
+    async def guard(self, name: str, wanted: wire.Guard) -> wire.Guard:
+        """Move a partition's guard, and make the partition if there is none. Raises as
+        :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`InvalidChange`,
+        :class:`PartitionFailed`,
+        :class:`~evenkeel.haproxyd.partition.change_queue.Busy`."""
+        check_guard(wanted)
+        self._refuse_other_owner(name, wanted.owner)
+        keeper = await self._made(name)
+        self._refuse_other_owner(name, wanted.owner)
+        if wanted.owner:  # at once: of two groups that come together, one is refused
+            self._owners[prefix_of(name)] = wanted.owner
+        try:
+            return await keeper.guard(wanted)
+        except OSError as error:
+            raise PartitionFailed(f"partition {name}: {error.strerror}") from error
+
+    async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt:
+        """PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
+        check_change(change, complete=complete, settings=self._settings)
+        check_name("partition name", name)
+        if complete and not change.session_id:  # an agent of the version before, which never hears NotGuarded
+            await self.guard(name, wire.Guard(epoch=change.epoch))
+        if name not in self._keepers:
+            raise NotGuarded(name, None, "there is no such partition")
+        keeper = await self._made(name)
+        keeper.admit(change)
+        if change.load_balancers and not keeper.in_use:
+            self._refuse_too_many(name)
+        return await keeper.change(change, complete=complete)
+
+    async def _made(self, name: str) -> PartitionKeeper:
+        """The partition, made if there is none. Raises :class:`InvalidChange`, :class:`PartitionFailed`."""
+        check_name("partition name", name)
+        async with self._making:
+            if name not in self._keepers or name in self._broken:
+                await self._make(name)
+            return self._keepers[name]
+
+    async def _make(self, name: str) -> None:
+        if name not in self._keepers:
+            await self._must_serve()
+            self._refuse_too_many(name)
+        await self._load(name)
+        if name in self._broken:
+            raise PartitionFailed(f"partition {name}: {self._broken[name]}")
+        await self._start(self._keepers[name], asyncio.Semaphore(1))
+
+    def _refuse_other_owner(self, name: str, wanted: str) -> None:
+        owner = self._owners.get(prefix_of(name), "")
+        if owner and wanted not in ("", owner):
+            raise OtherOwner(name, owner, wanted)
+
+    async def _must_serve(self) -> None:
+        try:
+            await self._find_binary()
+        except HaproxyDown as error:
+            raise PartitionFailed(self.problem) from error
+
+    def _refuse_too_many(self, name: str) -> None:
+        """An empty partition is only its guard, and costs next to nothing."""
+        count = sum(keeper.in_use for keeper in self._keepers.values())
+        if count >= self._settings.partitions_max:
+            raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")
+
+
+def layout_of(name: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
+    """Where a partition's HAProxy finds things. Sockets' names are short whatever the partition's is."""
+    short = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return Layout(
+        config_dir=storage.config_dir,
+        files_dir=storage.files_dir,
+        server_states=storage.states,
+        master_socket=settings.run_dir / f"{short}.m",
+        worker_socket=settings.run_dir / f"{short}.w",
+        peer_socket=settings.jail_dir / f"{short}.p",
+    )
+
+
+def _check_settings(settings: DaemonSettings) -> None:
+    """Raises :class:`ValueError`."""
+    for what, path in (("state_dir", settings.state_dir), ("run_dir", settings.run_dir)):
+        if not _PATH.fullmatch(str(path)):
+            raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
+    if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
+        raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
+    try:
+        check_name("name", settings.name)
+    except InvalidChange as error:
+        raise ValueError(error.reason) from None
+
+
+def _damages(keepers: Iterable[PartitionKeeper]) -> list[tuple[PartitionKeeper, str]]:
+    return [(keeper, keeper.damage()) for keeper in keepers]
+
+
+def _without_keys(one: wire.LoadBalancer) -> wire.LoadBalancer:
+    files = tuple(
+        wire.File(name=file.name, kind=file.kind, content="") if file.kind == "certificate" else file
+        for file in one.files
+    )
+    return msgspec.structs.replace(one, files=files)

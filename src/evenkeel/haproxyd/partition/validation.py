@@ -1,0 +1,250 @@
+"""What is taken of a load balancer, before HAProxy sees any of it.
+
+Configuration comes as lines, so a line must stay a line, say nothing but what belongs into its section, and be short.
+A load balancer that breaks a rule is refused alone; a request that makes no sense is refused whole.
+"""
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from evenkeel.core.addresses import ALLOWED_WORDS
+from evenkeel.core.epochs import EPOCH_MAX, plausible
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.network.destinations import destinations, words_of
+from evenkeel.haproxyd.network.peer_keys import certificate_problem
+from evenkeel.haproxyd.partition.file_references import UNQUOTED as _UNQUOTED
+from evenkeel.haproxyd.partition.file_references import file_read_by
+from evenkeel.haproxyd.ports import InvalidChange
+from evenkeel.haproxyd.settings import DaemonSettings
+
+NAME = re.compile(wire.NAME)
+WEIGHT_MAX = 256
+PEERS_MAX = 16
+OWNER_CHARS_MAX = 200
+MAXCONN_MAX = 2**31 - 1
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_WORDS = re.compile(r"[^\s#]+")
+_BOTH = (
+    "acl",
+    "capture",
+    "compression",
+    "cookie",
+    "declare",
+    "error-log-format",
+    "http-after-response",
+    "http-error",
+    "http-request",
+    "http-response",
+    "log-format",
+    "log-format-sd",
+    "mode",
+    "option",
+    "redirect",
+    "retries",
+    "stick-table",
+    "tcp-request",
+    "tcp-response",
+    "timeout",
+)
+KEYWORDS = {
+    "frontend": frozenset((*_BOTH, "default_backend", "backlog", "monitor-uri", "unique-id-format", "unique-id-header",
+                           "use_backend", "rate-limit")),
+    "backend": frozenset((*_BOTH, "balance", "dynamic-cookie-key", "force-persist", "fullconn", "hash-balance-factor",
+                          "hash-type", "http-check", "http-reuse", "http-send-name-header", "ignore-persist",
+                          "load-server-state-from-file", "retry-on", "stick", "tcp-check", "use-server")),
+}  # fmt: skip
+"""First words of lines. What opens another section, listens, names servers or runs programs is not among them."""
+
+_OUTSIDE = re.compile(r"^[/~.]|\.\./|@")
+"""A path, or one of HAProxy's prefixes of them, in an argument that may name a file."""
+_SPLIT = re.compile(r"[\s()]+")
+_SET = frozenset(("attach-srv", "do-resolve", "set-dst", "set-dst-port"))
+_ELSEWHERE = {
+    "http-check": frozenset(("connect",)),
+    "http-request": _SET,
+    "http-response": _SET,
+    "option": frozenset(("http_proxy", "transparent")),
+    "tcp-check": frozenset(("connect",)),
+    "tcp-request": _SET,
+    "tcp-response": _SET,
+}
+"""What has HAProxy connect to something else than a server as it is named, by the line's first word."""
+_VERBS_MAX = 3
+"""How many words of a line at most say what it does: ``tcp-request content set-dst``."""
+_HIDDEN = frozenset(
+    ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
+)
+"""Arguments of servers that name another address, or have somebody else name it."""
+
+
+def check_change(change: wire.Change, *, complete: bool, settings: DaemonSettings) -> None:
+    """Raises :class:`InvalidChange` if the request as a whole makes no sense."""
+    check_guard(wire.Guard(epoch=change.epoch, session_id=change.session_id))
+    if complete and change.removed:
+        raise InvalidChange("removed: only PATCH takes it; PUT removes what it does not name")
+    named = [*(one.id for one in change.load_balancers), *change.removed]
+    if len(named) > settings.load_balancers_max:
+        raise InvalidChange(f"load_balancers: {len(named)} given; at most {settings.load_balancers_max} are allowed")
+    for name, count in Counter(named).items():
+        check_name("load balancer id", name)
+        if count > 1:
+            raise InvalidChange(f"load balancer {name} is named {count} times; once is allowed")
+    if len(change.peers or ()) > PEERS_MAX:
+        raise InvalidChange(f"peers: {len(change.peers or ())} given; at most {PEERS_MAX} are allowed")
+    for peer in change.peers or ():
+        check_name("peer name", peer.name)
+        problem = _address_problem(f"peer {peer.name}", peer.address, peer.port)
+        if problem:
+            raise InvalidChange(problem)
+        problem = certificate_problem(peer.certificate)
+        if problem:
+            raise InvalidChange(f"peer {peer.name}: certificate: {problem}")
+
+
+def check_guard(guard: wire.Guard) -> None:
+    """Raises :class:`InvalidChange` if nobody can be such an owner."""
+    if not plausible(guard.epoch):
+        raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
+    if guard.session_id:
+        check_name("session_id", guard.session_id)
+    if len(guard.owner) > OWNER_CHARS_MAX or _CONTROL.search(guard.owner):
+        raise InvalidChange(f"owner: at most {OWNER_CHARS_MAX} characters and no control characters are allowed")
+
+
+def check_name(what: str, name: str) -> None:
+    """Raises :class:`InvalidChange` unless it is a name."""
+    if not NAME.fullmatch(name):
+        raise InvalidChange(_name_problem(what, name))
+
+
+def problem_of(load_balancer: wire.LoadBalancer, settings: DaemonSettings) -> str:
+    """Why this load balancer cannot be taken; empty if it can. The first reason will do."""
+    return next(filter(None, _problems(load_balancer, settings)), "")
+
+
+def _problems(one: wire.LoadBalancer, settings: DaemonSettings) -> Iterator[str]:
+    named: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("frontend", tuple(item.name for item in one.frontends)),
+        ("backend", tuple(item.name for item in one.backends)),
+        ("file", tuple(item.name for item in one.files)),
+    )
+    for kind, names in named:
+        yield from _name_problems(kind, names)
+    for frontend in one.frontends:
+        yield from _frontend_problems(frontend, settings)
+    for backend in one.backends:
+        yield from _backend_problems(backend, settings)
+    for what, address, port in destinations(one):
+        yield _address_problem(what, address, port)
+        if problem := settings.addresses.member_problem(address):
+            yield f"{what}: address is {address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
+    if len(one.note) > wire.NOTE_CHARS_MAX:
+        yield f"note: {len(one.note)} characters given; at most {wire.NOTE_CHARS_MAX} are allowed"
+    if len(one.files) > settings.files_max:
+        yield f"files: {len(one.files)} given; at most {settings.files_max} are allowed"
+    for file in one.files:
+        if len(file.content.encode()) > settings.file_bytes_max:
+            yield f"file {file.name}: at most {settings.file_bytes_max} bytes are allowed"
+        if file.kind == "certificate" and not file.content:
+            yield f"file {file.name}: content is empty, and no certificate is held under that name; PEM is allowed"
+        if "\0" in file.content:
+            yield f"file {file.name}: holds a zero byte; only text is allowed"
+
+
+def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
+    for name, count in Counter(names).items():
+        if not NAME.fullmatch(name):
+            yield _name_problem(f"{kind} name", name)
+        if count > 1:
+            yield f"{kind} {name} is there {count} times; names are unique"
+
+
+def _name_problem(what: str, name: str) -> str:
+    return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
+
+
+def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings) -> Iterator[str]:
+    what = f"frontend {frontend.name}"
+    if not frontend.binds:
+        yield f"{what}: binds is empty; a frontend listens somewhere"
+    for bind in frontend.binds:
+        yield _address_problem(f"{what}: bind", bind.address, bind.port)
+        if problem := settings.addresses.vip_problem(bind.address):
+            yield f"{what}: bind: address is {bind.address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
+    if frontend.maxconn is not None and not 1 <= frontend.maxconn <= MAXCONN_MAX:
+        yield f"{what}: maxconn is {frontend.maxconn}; 1 to {MAXCONN_MAX} is allowed"
+    yield from _text_problems(f"{what}: bind_arguments", frontend.bind_arguments, settings)
+    words = tuple(word for text in frontend.bind_arguments for word in text.split())
+    yield from _argument_problems(f"{what}: bind_arguments", words)
+    yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings)
+
+
+def _backend_problems(backend: wire.Backend, settings: DaemonSettings) -> Iterator[str]:
+    what = f"backend {backend.name}"
+    yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings)
+    if len(backend.servers) > settings.servers_max:
+        yield f"{what}: {len(backend.servers)} servers given; at most {settings.servers_max} are allowed"
+    yield from _name_problems(f"{what}: server", tuple(server.name for server in backend.servers))
+    for server in backend.servers:
+        where = f"{what}: server {server.name}"
+        if not 0 <= server.weight <= WEIGHT_MAX:
+            yield f"{where}: weight is {server.weight}; 0 to {WEIGHT_MAX} is allowed"
+        yield from _text_problems(f"{where}: arguments", server.arguments, settings)
+        yield from _argument_problems(f"{where}: arguments", words_of(server))
+        for word in words_of(server):
+            if word in _HIDDEN:
+                yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr say where it is"
+
+
+def _line_problems(
+    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings
+) -> Iterator[str]:
+    if len(lines) > settings.lines_max:
+        yield f"{what}: {len(lines)} lines given; at most {settings.lines_max} are allowed"
+    yield from _text_problems(f"{what}: lines", lines, settings)
+    for line in lines:
+        first = _WORDS.match(line)
+        if first is None or first[0] not in keywords:
+            yield f"{what}: a line begins with {line.split(' ')[0][:60]!r}; allowed: {', '.join(sorted(keywords))}"
+        elif elsewhere := _elsewhere(line):
+            yield f"{what}: a line has {elsewhere!r}; servers alone say where a connection goes to"
+        elif file := file_read_by(line):
+            yield f"{what}: a line reads {file[:60]!r}; files of the load balancer alone, by their names, are allowed"
+
+
+def _elsewhere(line: str) -> str:
+    """The word by which a line sends connections elsewhere; empty if it does not."""
+    words = _SPLIT.split(_UNQUOTED.sub("", line))[:_VERBS_MAX]
+    return min(_ELSEWHERE.get(words[0], frozenset()) & set(words[1:]), default="")
+
+
+def _argument_problems(what: str, words: tuple[str, ...]) -> Iterator[str]:
+    """Addresses and files stand where they can be seen; quotes, which could hide a word, have no use here."""
+    for word in words:
+        if _UNQUOTED.search(word):
+            yield f"{what}: {word[:60]!r} has quotes, a backslash or a variable; none is allowed"
+        if _OUTSIDE.search(word):
+            yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
+
+
+def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) -> Iterator[str]:
+    total = 0
+    for text in texts:
+        total += len(text)
+        if _CONTROL.search(text):
+            yield f"{what}: holds a control character; none is allowed"
+        if len(text) > settings.line_chars_max or (total > settings.line_chars_max and not what.endswith("lines")):
+            yield f"{what}: {max(len(text), total)} characters; at most {settings.line_chars_max} are allowed"
+
+
+def _address_problem(what: str, address: str, port: int) -> str:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return f"{what}: address is {address[:100]!r}; an IPv4 or IPv6 address is allowed"
+    if "%" in address:
+        return f"{what}: address is {address[:100]!r}; no zone is allowed"
+    return "" if 1 <= port <= 65535 else f"{what}: port is {port}; 1 to 65535 is allowed"

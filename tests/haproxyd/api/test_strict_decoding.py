@@ -1,0 +1,51 @@
+"""Requests are read to the last field."""
+
+import msgspec
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.api.strict_decoding import BodyRefused, read
+
+CHANGE = wire.Change(
+    epoch=3,
+    load_balancers=(
+        wire.LoadBalancer(
+            id="a",
+            revision=1,
+            backends=(wire.Backend(name="b", ping=wire.Ping(delay=1, timeout=1, rise=1, fall=1)),),
+            files=(wire.File(name="f", kind="acl", content="10.0.0.0/8\n"),),
+        ),
+    ),
+    peers=(wire.Peer(name="p", address="192.0.2.1", port=1),),
+)
+
+
+def test_what_is_written_is_read() -> None:
+    assert read(msgspec.json.encode(CHANGE), wire.Change) == CHANGE
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"epoch": 1, "extra": 1}, "extra"),
+        ({"epoch": 1, "load_balancers": [{"id": "a", "revision": 1, "colour": "red"}]}, "colour"),
+        ({"epoch": 1, "load_balancers": [{"id": "a", "revision": 1, "backends": [{"name": "b", "ping": {"ttl": 1}}]}]},
+         "ping"),
+        ({"epoch": 1, "peers": [{"name": "a", "address": "b", "port": 1, "x": 2}]}, "x"),
+        ({"epoch": "one"}, "epoch"),
+        ({}, "epoch"),
+        ({"epoch": 1, "load_balancers": [{"id": "a", "revision": 1, "files": [
+            {"name": "f", "kind": "secret", "content": "KEY"}]}]}, "kind"),
+        ([], "object"),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_not_understood_is_named(body: object, named: str) -> None:
+    with pytest.raises(BodyRefused, match=named) as error:
+        read(msgspec.json.encode(body), wire.Change)
+    assert "KEY" not in str(error.value)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b'{"epoch": 1}}'])
+def test_what_is_not_json_is_refused(body: bytes) -> None:
+    with pytest.raises(BodyRefused, match="body"):
+        read(body, wire.Change)

@@ -1,0 +1,102 @@
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk import change_log
+from evenkeel.haproxyd.disk.change_log import Ledger
+from evenkeel.haproxyd.disk.files import StorageBroken
+
+
+def lb(number, revision=1):
+    file = wire.File(name="c.pem", kind="certificate", content="secret")
+    return wire.LoadBalancer(id=f"lb-{number}", revision=revision, files=(file,))
+
+
+@pytest.fixture
+def book(tmp_path):
+    made = Ledger(tmp_path)
+    made.prepare()
+    return made
+
+
+def test_a_new_one_holds_nothing(book):
+    assert book.read() == {}
+
+
+def test_what_was_appended_is_read_again_and_the_last_word_counts(book):
+    book.append([lb(1), lb(2)], [])
+    book.append([lb(1, revision=2)], ["lb-2", "never there"])
+    assert book.read() == {"lb-1": lb(1, revision=2)}
+
+
+@given(steps=st.lists(st.tuples(st.integers(1, 4), st.integers(1, 9) | st.none()), max_size=20), data=st.data())
+def test_whatever_was_folded_in_between_the_same_is_read(tmp_path_factory, steps, data):
+    book, held = Ledger(tmp_path_factory.mktemp("p")), {}
+    book.prepare()
+    for number, revision in steps:
+        one = lb(number, revision or 1)
+        held.pop(one.id, None)
+        if revision:
+            held[one.id] = one
+        book.append([one] if revision else [], [] if revision else [one.id])
+        if data.draw(st.booleans()):
+            fold_now(book, held)
+    assert Ledger(book._log.parent).read() == held
+
+
+def fold_now(book, held):
+    before, change_log.LOG_BYTES_MIN = change_log.LOG_BYTES_MIN, 0
+    try:
+        book.fold(held.values())
+    finally:
+        change_log.LOG_BYTES_MIN = before
+
+
+def test_a_long_log_is_folded_and_a_short_one_is_not(book, tmp_path, monkeypatch):
+    book.append([lb(1)], [])
+    book.fold([lb(1)])
+    assert not (tmp_path / "held.json").exists()
+    monkeypatch.setattr(change_log, "LOG_BYTES_MIN", 10)
+    book.fold([lb(1)])
+    assert (tmp_path / "held.log").stat().st_size == 0 and book.read() == {"lb-1": lb(1)}
+
+
+def test_a_crash_between_snapshot_and_log_changes_nothing(book, monkeypatch):
+    book.append([lb(1), lb(2)], [])
+    book.append([lb(3)], ["lb-1"])
+    held = book.read()
+    monkeypatch.setattr(os, "truncate", lambda path, length: None)
+    fold_now(book, held)
+    assert book.read() == held
+
+
+def test_a_torn_last_line_was_never_acknowledged(book, tmp_path):
+    book.append([lb(1)], [])
+    with (tmp_path / "held.log").open("ab") as file:
+        file.write(b'{"changed":[{"id":"lb-2"')
+    assert book.read() == {"lb-1": lb(1)}
+    book.append([lb(3)], [])
+    assert set(book.read()) == {"lb-1", "lb-3"}
+
+
+def test_a_line_that_cannot_be_understood_is_told_and_not_skipped(book, tmp_path):
+    (tmp_path / "held.log").write_bytes(b"nonsense\n")
+    with pytest.raises(StorageBroken, match=r"held\.log of partition .* cannot be read"):
+        book.read()
+
+
+def test_an_append_that_fails_leaves_no_half_line(book, monkeypatch):
+    book.append([lb(1)], [])
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fdatasync", full)
+    with pytest.raises(OSError, match="No space"):
+        book.append([lb(2)], [])
+    monkeypatch.undo()
+    book.append([lb(3)], [])
+    assert set(book.read()) == {"lb-1", "lb-3"}

@@ -1,0 +1,25 @@
+"""HAProxy's words, as they are passed on."""
+
+import pytest
+
+from evenkeel.haproxyd.haproxy.alerts import alerts
+
+
+@pytest.mark.parametrize(
+    ("line", "passed_on"),
+    [
+        ("[ALERT]    (24434) : (null)out of memory.", "out of memory: more than memory_max allows"),
+        (
+            "[ALERT]    (1) : config : parsing [/x/y.cfg:3] : not enough memory",
+            "not enough memory: more than memory_max",
+        ),
+        ("[ALERT]    (1) : config : Error(s) found in configuration file : /x/y.cfg", ""),
+        (
+            "[ALERT]    (1) : config : parsing [/x/y.cfg:3] : unknown keyword 'a' in '/x/y'",
+            "unknown keyword 'a' in 'y'",
+        ),
+        ("[WARNING]  (1) : out of memory", ""),
+    ],
+)
+def test_what_is_of_use_is_left(line, passed_on):
+    assert alerts(line).removesuffix(" allows") == passed_on.removesuffix(" allows")

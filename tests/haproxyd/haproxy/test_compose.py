@@ -1,0 +1,114 @@
+"""The whole text, as HAProxy takes it."""
+
+from pathlib import Path
+
+import msgspec
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.binary import find_binary
+from evenkeel.haproxyd.haproxy.compose import Layout, Wish, compose, server_ids
+from evenkeel.haproxyd.haproxy.config_bisect import check_config, find_culprits
+from evenkeel.haproxyd.haproxy.config_files import files_of
+from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
+from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
+from evenkeel.haproxyd.settings import DaemonSettings
+from tests.haproxyd.world import configured_binary
+
+GOLDEN = Path(__file__).parent / "golden.cfg"
+FRONTEND = wire.Frontend(
+    name="web",
+    binds=(wire.Bind(address="127.1.1.1", port=8080), wire.Bind(address="::1", port=8080)),
+    maxconn=100,
+    lines=("tcp-request connection reject unless { src -f web.acl }", "default_backend pool"),
+)
+POOL = wire.Backend(
+    name="pool",
+    lines=("balance roundrobin", "stick-table type ip size 10k expire 1h peers evenkeel", "stick on src"),
+    servers=(
+        wire.Server(name="a", address="10.0.0.1", port=80, weight=7, arguments=("check", "inter", "5s")),
+        wire.Server(name="b", address="fd00::2", port=81, admin_up=False, backup=True),
+    ),
+)
+PROXIED = wire.Backend(
+    name="proxied", servers=(wire.Server(name="a", address="10.0.0.1", port=80, arguments=("send-proxy-v2",)),)
+)
+ACL = wire.File(name="web.acl", kind="acl", content="10.0.0.0/8\n")
+LB = wire.LoadBalancer(id="lb-1", revision=3, frontends=(FRONTEND,), backends=(POOL, PROXIED), files=(ACL,))
+KEY, OTHERS_KEY = make_peer_key(), make_peer_key()
+PEER = wire.Peer(name="host-1", address="127.0.0.1", port=10300, certificate=certificate_of(KEY))
+OTHER = wire.Peer(name="host-2", address="fd00::9", port=10300, certificate=certificate_of(OTHERS_KEY))
+OUTDATED = wire.Peer(name="host-3", address="fd00::10", port=10300)
+
+
+def place(root: str) -> tuple[Layout, DaemonSettings]:
+    folder = Path(root)
+    layout = Layout(
+        config_dir=folder / "conf",
+        files_dir=folder / "files",
+        server_states=folder / "states",
+        master_socket=folder / "m",
+        worker_socket=folder / "w",
+        peer_socket=folder / "p",
+    )
+    return layout, DaemonSettings(name="host-1", state_dir=folder, run_dir=folder)
+
+
+def test_text_is_as_recorded():
+    wish = Wish(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER, OUTDATED))
+    assert compose("tenant_1", wish, *place("/var/lib/x")) == GOLDEN.read_text()
+
+
+def test_order_and_revision_do_not_matter():
+    second = wire.LoadBalancer(id="lb-0", revision=1)
+    one = compose("p", Wish(load_balancers={"lb-1": LB, "lb-0": second}), *place("/x"))
+    newer = msgspec.structs.replace(LB, revision=9)
+    assert compose("p", Wish(load_balancers={"lb-0": second, "lb-1": newer}), *place("/x")) == one
+
+
+def test_a_servers_number_does_not_depend_on_the_others():
+    few, many = server_ids(("a", "b")), server_ids(tuple("xbaq"))
+    assert (few["a"], few["b"]) == (many["a"], many["b"])
+    numbers = server_ids(tuple(f"member-{n}" for n in range(2000))).values()
+    assert len(set(numbers)) == 2000 and min(numbers) > 0 and max(numbers) < 2**31
+
+
+def test_workers_of_another_user_are_shut_in_and_may_connect_to_the_next_ones_peer_socket():
+    layout, settings = place("/x")
+    text = compose("p", Wish(user=WorkerUser(uid=7, gid=8)), layout, settings)
+    assert "    chroot /x/workers/root\n    uid 7\n    gid 8\n" in text
+    assert "    bind unix@/x/p mode 600 uid 7 gid 8\n" in text
+
+
+async def test_haproxy_takes_it(tmp_path):
+    layout, settings = place(str(tmp_path))
+    for folder in (layout.config_dir, layout.files_dir):
+        folder.mkdir()
+    binary = await find_binary(configured_binary())
+    for wish in (
+        Wish(),
+        Wish(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER,)),
+        Wish(load_balancers={"lb-1": LB}),
+    ):
+        for name, content in files_of(wish).items():
+            (layout.files_dir / name).write_text(content)
+        layout.config.write_text(compose("tenant_1", wish, layout, settings))
+        assert await check_config(binary, layout.config_dir, 60) == ""
+
+
+async def test_culprits_are_found_among_many():
+    asked = []
+
+    async def check(names):
+        asked.append(len(names))
+        return "bad" if {"lb3", "lb77"} & set(names) else ""
+
+    assert await find_culprits([f"lb{n}" for n in range(100)], check) == {"lb3": "bad", "lb77": "bad"}
+    assert len(asked) < 30
+
+
+async def test_those_bad_only_together_are_all_named():
+    async def check(names):
+        return "clash" if len(names) == 2 else ""
+
+    assert await find_culprits(["a", "b"], check) == {"a": "clash", "b": "clash"}
+    assert await find_culprits(["a"], check) == {}

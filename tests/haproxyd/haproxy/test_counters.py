@@ -1,0 +1,169 @@
+"""Totals that outlive workers."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.haproxyd.haproxy import counters as module
+from evenkeel.haproxyd.haproxy.counters import FILE, Ledger, PartitionCounters, Saved
+from evenkeel.haproxyd.haproxy.worker_state import FrontendCounts
+from evenkeel.haproxyd.ports import HaproxyDown
+
+HEAD = "# pxname,svname,scur,stot,bin,bout,ereq,status\n"
+
+
+class FakeHaproxy:
+    """Workers by pid, each with its own counters of frontend ``f``."""
+
+    def __init__(self) -> None:
+        self.workers: dict[int, int] = {100: 0}
+        self.current = 100
+
+    def serve(self, requests: int, pid: int | None = None) -> None:
+        self.workers[pid or self.current] += requests
+
+    def reload(self, pid: int) -> None:
+        self.workers[pid] = 0
+        self.current = pid
+
+    async def command(self, text: str) -> str:
+        assert text == "show info"
+        return f"Name: HAProxy\nPid: {self.current}\nUptime: 0d\n"
+
+    async def of_worker(self, pid: int, text: str) -> str:
+        if pid not in self.workers:
+            raise HaproxyDown("Can't find the target")
+        count = self.workers[pid]
+        return f"{HEAD}f,FRONTEND,1,{count},{count * 10},{count * 20},0,OPEN,\n\n"
+
+
+@pytest.fixture
+def haproxy(monkeypatch: pytest.MonkeyPatch) -> FakeHaproxy:
+    monkeypatch.setattr(module, "worker_key", lambda pid: f"{pid}-1")
+    return FakeHaproxy()
+
+
+async def total(counters: PartitionCounters, haproxy: FakeHaproxy) -> int:
+    found = (await counters.collect(haproxy, haproxy.current, ("f",)))["f"]
+    assert (found.bytes_in, found.bytes_out) == (found.connections * 10, found.connections * 20)
+    assert found.listening
+    return found.connections
+
+
+async def test_a_reload_loses_nothing_and_old_workers_count_on(tmp_path: Path, haproxy: FakeHaproxy) -> None:
+    counters = PartitionCounters("p", tmp_path)
+    haproxy.serve(5)
+    assert await total(counters, haproxy) == 5
+    haproxy.serve(3)
+    await counters.carry_over(haproxy)
+    haproxy.reload(101)
+    haproxy.serve(2)
+    haproxy.serve(1, pid=100)
+    assert await total(counters, haproxy) == 11
+    found = (await counters.collect(haproxy, 101, ("f",)))["f"]
+    assert found.active == 2, "connections of both"
+    del haproxy.workers[100]
+    assert await total(counters, haproxy) == 11
+    haproxy.serve(4)
+    assert await total(counters, haproxy) == 15
+
+
+async def test_a_crash_loses_only_what_was_counted_since_the_last_look(tmp_path: Path, haproxy: FakeHaproxy) -> None:
+    counters = PartitionCounters("p", tmp_path)
+    haproxy.serve(5)
+    assert await total(counters, haproxy) == 5
+    haproxy.workers.clear()
+    haproxy.reload(200)
+    haproxy.serve(1)
+    assert await total(counters, haproxy) == 6
+
+
+async def test_a_daemon_that_was_killed_goes_on_counting(tmp_path: Path, haproxy: FakeHaproxy) -> None:
+    first = PartitionCounters("p", tmp_path)
+    haproxy.serve(5)
+    await first.carry_over(haproxy)
+    haproxy.reload(101)
+    haproxy.serve(5)
+    second = PartitionCounters("p", tmp_path)
+    assert await total(second, haproxy) == 10
+    await second.save()
+    haproxy.workers.clear()
+    haproxy.reload(102)
+    assert await total(PartitionCounters("p", tmp_path), haproxy) == 10
+
+
+async def test_cleared_counters_are_not_taken_back(tmp_path: Path, haproxy: FakeHaproxy) -> None:
+    counters = PartitionCounters("p", tmp_path)
+    haproxy.serve(5)
+    await total(counters, haproxy)
+    haproxy.workers[100] = 2
+    assert await total(counters, haproxy) == 7
+
+
+async def test_a_frontend_that_is_switched_off_keeps_its_totals(tmp_path: Path, haproxy: FakeHaproxy) -> None:
+    counters = PartitionCounters("p", tmp_path)
+    haproxy.serve(5)
+    await total(counters, haproxy)
+    assert await counters.collect(haproxy, 100, ()) == {}
+    assert await total(counters, haproxy) == 5
+
+
+async def test_a_silent_worker_hinders_no_reload(tmp_path: Path, haproxy: FakeHaproxy) -> None:
+    counters = PartitionCounters("p", tmp_path)
+    haproxy.workers.clear()
+    await counters.carry_over(haproxy)
+    with pytest.raises(HaproxyDown):
+        await counters.collect(haproxy, 100, ("f",))
+
+
+async def test_a_broken_file_begins_at_zero_and_a_full_disk_hinders_nobody(
+    tmp_path: Path, haproxy: FakeHaproxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / FILE).write_text("{")
+
+    def full(file: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "_write", full)
+    counters = PartitionCounters("p", tmp_path)
+    haproxy.serve(2)
+    await counters.carry_over(haproxy)
+    assert await total(counters, haproxy) == 2
+
+
+def test_forgotten_is_only_what_is_beyond_the_limit() -> None:
+    ledger = Ledger()
+    for number in range(5):
+        ledger.seen("1-1", {str(number): FrontendCounts(connections=1)})
+    ledger.gone("1-1")
+    ledger.forget_beyond(["1"], 5)
+    assert len(ledger.base) == 5
+    ledger.forget_beyond(["1"], 4)
+    assert list(ledger.base) == ["1"]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("serve"), st.integers(0, 1000)),
+            st.tuples(st.sampled_from(["look", "worker", "gone", "daemon"]), st.just(0)),
+        ),
+        max_size=40,
+    )
+)
+def test_totals_are_what_was_served_whatever_comes_between_looks(steps: list[tuple[str, int]]) -> None:
+    ledger, served, current, count = Ledger(), 0, 0, 0
+    for what, number in steps:
+        if what == "serve":
+            served, count = served + number, count + number
+        ledger.seen(f"{current}-0", {"f": FrontendCounts(connections=count, bytes_in=count)})
+        if what == "worker":
+            current, count = current + 1, 0
+        elif what == "gone" and current:
+            ledger.gone(f"{current - 1}-0")
+        elif what == "daemon":
+            ledger = Ledger(msgspec.json.decode(msgspec.json.encode(ledger.saved()), type=Saved))
+        assert ledger.total("f").connections == served

@@ -1,0 +1,109 @@
+import asyncio
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.haproxyd.haproxy.master_cli import HaproxyCli, parse_processes, request_of
+from evenkeel.haproxyd.ports import HaproxyDown
+
+PROCESSES = """#<PID>          <type>          <reloads>       <uptime>        <version>
+1088            master          3 [failed: 1]   0d00h00m02s     2.6.12-1+deb12u4
+# workers
+1196            worker          0               0d00h00m01s     2.6.12-1+deb12u4
+# old workers
+1127            worker          2               0d00h00m11s     2.6.12-1+deb12u4
+1101            worker          3               0d00h00m12s     2.6.12-1+deb12u4
+# programs
+
+"""
+
+
+def test_tells_the_worker_from_those_that_leave():
+    seen = parse_processes(PROCESSES)
+    assert (seen.master_pid, seen.reloads, seen.worker_pid) == (1088, 3, 1196)
+    assert (seen.workers_leaving, seen.reloads_leaving) == ((1127, 1101), 3)
+
+
+@given(st.text(max_size=40))
+def test_a_command_is_one_line_and_one_command(text):
+    with contextlib.suppress(ValueError):
+        sent = request_of(f"set server {text} state ready")
+        assert sent.count(b"\n") == 1 and not set(b";\\<\"'") & set(sent)
+
+
+@given(st.text(max_size=80))
+def test_a_payload_has_no_empty_line_that_would_end_it(text):
+    with contextlib.suppress(ValueError):
+        sent = request_of("set ssl cert a.pem", text)
+        assert not text or (sent.endswith(b"\n\n") and b"\n\n" not in sent[:-1])
+
+
+@pytest.mark.parametrize("text", ["show info;show stat", "show\ninfo", "show info <<", "", " show info", "a\\ b"])
+def test_what_could_become_two_commands_does_not_go_in(text):
+    with pytest.raises(ValueError, match="not a command"):
+        request_of(text)
+
+
+@contextlib.asynccontextmanager
+async def master(path, answer: bytes):
+    """Something that gives one answer, whatever is asked."""
+
+    async def serve(reader, writer):
+        await reader.read()
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, path)
+    try:
+        yield HaproxyCli(path, timeout_seconds=20, answer_bytes_max=1000)
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"1 b_1 77 s1 127.0", "was cut"),
+        (b"x" * 1001 + b"\n", "over 1000 bytes"),
+        (b"Can't find the target CLI!\n", "no worker"),
+    ],
+)
+async def test_an_answer_that_is_none_says_so(tmp_path, answer, reason):
+    async with master(tmp_path / "m", answer) as cli:
+        with pytest.raises(HaproxyDown, match=reason):
+            await cli.command("show servers state")
+
+
+async def test_nobody_there_says_so(tmp_path):
+    with pytest.raises(HaproxyDown, match="does not answer"):
+        await HaproxyCli(tmp_path / "m", timeout_seconds=20, answer_bytes_max=1000).command("show info")
+
+
+async def test_no_answer_in_time_says_so(tmp_path):
+    never = asyncio.Event()
+
+    async def serve(reader, writer):
+        await never.wait()
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, tmp_path / "m")
+    try:
+        with pytest.raises(HaproxyDown, match="did not answer in"):
+            await HaproxyCli(tmp_path / "m", timeout_seconds=0.1, answer_bytes_max=1000).command("show info")
+    finally:
+        never.set()
+        server.close()
+        await server.wait_closed()
+
+
+async def test_commands_wait_while_the_master_reloads(tmp_path):
+    async with master(tmp_path / "m", b"fine\n") as cli:
+        async with cli.alone():
+            asked = asyncio.create_task(cli.command("show info"))
+            await asyncio.sleep(0)
+            assert await cli.ask("reload") == "fine\n"
+            assert not asked.done()
+        assert await asked == "fine\n"

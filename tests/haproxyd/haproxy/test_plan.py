@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.compose import Wish
+from evenkeel.haproxyd.haproxy.plan import plan
+
+OLD = Binary(path=Path("/x"), version="2.6.12", release=(2, 6))
+NEW = Binary(path=Path("/x"), version="2.8.25", release=(2, 8))
+
+A = wire.Server(name="a", address="10.0.0.1", port=80, arguments=("check", "inter", "5s"))
+B = wire.Server(name="b", address="fd00::2", port=80)
+LB = wire.LoadBalancer(
+    id="lb",
+    revision=1,
+    frontends=(wire.Frontend(name="f", binds=(wire.Bind(address="127.1.1.1", port=80),), maxconn=10),),
+    backends=(wire.Backend(name="p", servers=(A, B)),),
+    files=(
+        wire.File(name="a.acl", kind="acl", content="10.0.0.0/8\n"),
+        wire.File(name="c.pem", kind="certificate", content="x\n"),
+    ),
+)
+
+
+def change(one, **fields):
+    return msgspec.structs.replace(one, **fields)
+
+
+def pool(*servers, **fields):
+    return change(LB, backends=(change(LB.backends[0], servers=servers, **fields),))
+
+
+def planned(after, before=LB, binary=OLD, leftovers=frozenset()):
+    held = {} if after is None else {"lb": after}
+    return plan(Wish(load_balancers={"lb": before}), Wish(load_balancers=held), binary, leftovers)
+
+
+def texts(after, **how):
+    result = planned(after, **how)
+    assert not result.reason
+    return [command.text for command in result.commands]
+
+
+def test_what_is_so_already_takes_nothing():
+    assert planned(LB) == planned(change(LB, revision=2))
+    assert not planned(LB).commands and not planned(LB).reason
+
+
+def test_weight_and_admin_state_are_commands():
+    assert texts(pool(change(A, weight=7), change(B, admin_up=False))) == [
+        "set server p/a weight 7",
+        "set server p/b state maint",
+    ]
+    assert texts(LB, before=pool(A, change(B, admin_up=False))) == ["set server p/b state ready"]
+
+
+def test_a_member_is_added_with_all_its_words_then_checked_then_enabled():
+    added = texts(LB, before=pool(B))
+    assert added[0].startswith("add server p/a 10.0.0.1:80 id ") and added[0].endswith("weight 1 check inter 5s")
+    assert added[1:] == ["enable health p/a", "enable server p/a"]
+    assert texts(LB, before=pool(A))[0].startswith("add server p/b [fd00::2]:80 id ")
+
+
+def test_a_member_that_is_down_is_added_and_stays_down():
+    assert not any("enable server" in text for text in texts(pool(change(A, admin_up=False), B), before=pool(B)))
+
+
+def test_a_removed_member_goes_into_maintenance_and_is_remembered():
+    result = planned(pool(B))
+    assert [command.text for command in result.commands] == ["set server p/a state maint"]
+    assert result.leftovers == {("p", "a")}
+
+
+def test_a_member_that_is_still_there_is_not_added_twice():
+    assert planned(LB, before=pool(B), leftovers=frozenset({("p", "a")})).reason
+
+
+def test_members_with_cookies_are_added_at_runtime_where_haproxy_can():
+    with_cookie = pool(change(A, arguments=("cookie", "a")), B)
+    assert planned(with_cookie, before=pool(B), binary=OLD).reason
+    assert not planned(with_cookie, before=pool(B), binary=NEW).reason
+
+
+def test_limits_lists_and_certificates_are_commands():
+    frontend = (change(LB.frontends[0], maxconn=20),)
+    assert texts(change(LB, frontends=frontend)) == ["set maxconn frontend f 20"]
+    files = (change(LB.files[0], content="11.0.0.0/8\n"), LB.files[1])
+    assert texts(change(LB, files=files)) == ["add acl a.acl 11.0.0.0/8", "del acl a.acl 10.0.0.0/8"]
+    files = (LB.files[0], change(LB.files[1], content="y\n\nz\n"))
+    rotated = planned(change(LB, files=files)).commands
+    assert [command.text for command in rotated] == ["set ssl cert c.pem", "commit ssl cert c.pem"]
+    assert rotated[0].payload == "y\nz\n"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        None,
+        change(LB, frontends=(change(LB.frontends[0], lines=("timeout client 1s",)),)),
+        change(LB, frontends=(change(LB.frontends[0], maxconn=None),)),
+        change(LB, files=LB.files[:1]),
+        change(LB, files=(change(LB.files[0], content="a;b\n"), LB.files[1])),
+        pool(change(A, backup=True), B),
+        pool(change(A, arguments=()), B),
+        pool(A, B, lines=("balance source",)),
+        pool(A, B, wire.Server(name="c", address="10.0.0.3", port=1, arguments=('"odd word"',))),
+        pool(A, B, wire.Server(name="c", address="10.0.0.3", port=1), dynamic=False),
+    ],
+)
+def test_everything_else_is_a_reload(after):
+    assert planned(after).reason

@@ -1,0 +1,74 @@
+"""The ring of events and those who wait for it."""
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.haproxyd.health.events import ANSWER_EVENTS_MAX, EVENTS_MAX, TEXT_CHARS_MAX, EventRing
+from evenkeel.haproxyd.ports import EventNews
+
+
+def news(server: str = "s", **more) -> EventNews:
+    return EventNews(partition="p", backend="b", server=server, **more)
+
+
+async def test_who_waits_is_woken_by_the_next_event() -> None:
+    ring = EventRing()
+    waiting = asyncio.create_task(ring.after(ring.newest, 60.0))
+    await asyncio.sleep(0)
+    ring.add(news("s1", up=False))
+    events = await asyncio.wait_for(waiting, 30)
+    assert [(event.server, event.up) for event in events.events] == [("s1", False)]
+    assert events.newest == events.events[0].number == ring.newest
+    assert not events.missed
+
+
+async def test_nothing_happened_is_an_empty_answer() -> None:
+    ring = EventRing()
+    events = await ring.after(ring.newest, 0.01)
+    assert events.events == ()
+    assert (events.newest, events.missed) == (ring.newest, False)
+
+
+async def test_what_is_no_longer_kept_is_told_as_missed() -> None:
+    ring = EventRing()
+    start = ring.newest
+    for _ in range(EVENTS_MAX):
+        ring.add(news())
+    assert not (await ring.after(start, 0)).missed
+    ring.add(news())
+    assert (await ring.after(start, 0)).missed
+
+
+async def test_numbers_of_an_earlier_daemon_are_told_as_missed_at_once() -> None:
+    earlier, later = EventRing(now=lambda: 100.0), EventRing(now=lambda: 105.0)
+    for _ in range(20):
+        earlier.add(news())
+    assert (await later.after(earlier.newest, 60)).missed
+    back = EventRing(now=lambda: 90.0)
+    assert (await back.after(earlier.newest, 60)).missed, "also when the clock went back"
+
+
+async def test_long_texts_are_cut() -> None:
+    ring = EventRing()
+    ring.add(news(text="x" * 10_000))
+    assert len((await ring.after(0, 0)).events[0].text) == TEXT_CHARS_MAX
+
+
+@given(st.lists(st.integers(0, 2 * ANSWER_EVENTS_MAX), max_size=6))
+async def test_whoever_goes_on_from_newest_sees_each_event_once(bursts: list[int]) -> None:
+    ring = EventRing(now=lambda: 1.0)
+    position, seen, made = ring.newest, [], 0
+    for burst in bursts:
+        for _ in range(burst):
+            ring.add(news(str(made)))
+            made += 1
+        events = await ring.after(position, 0)
+        assert not events.missed
+        seen.extend(event.server for event in events.events)
+        position = events.newest
+        while (events := await ring.after(position, 0)).events:
+            seen.extend(event.server for event in events.events)
+            position = events.newest
+    assert seen == [str(number) for number in range(made)]

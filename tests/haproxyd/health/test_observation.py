@@ -1,0 +1,229 @@
+"""Everything at once, from what workers say. The texts are recorded from HAProxy 2.6.12."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.worker_state import (
+    FrontendCounts,
+    ServerState,
+    frontend_counts,
+    server_connections,
+    server_states,
+)
+from evenkeel.haproxyd.health import observation as module
+from evenkeel.haproxyd.health.observation import Observer
+from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown
+
+STATES = """1
+# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight srv_time_since_last_change srv_check_status srv_check_result srv_check_health srv_check_state srv_agent_state bk_f_forced_id srv_f_forced_id srv_fqdn srv_port srvrecord srv_use_ssl srv_check_port srv_check_addr srv_agent_addr srv_agent_port
+3 be_1 1 s1 127.0.0.1 2 0 5 1 2 1 0 2 0 0 0 0 - 1 - 0 0 - - 0
+3 be_1 2 s2 127.0.0.1 0 0 1 1 1 8 2 0 6 0 0 0 - 2 - 0 0 - - 0
+3 be_1 3 s3 127.0.0.1 0 5 1 1 2 1 0 0 14 0 0 0 - 3 - 0 0 - - 0
+
+"""  # noqa: E501
+CONNECTIONS = """# bkname/svname bkid/svid addr port - purge_delay used_cur used_max need_est unsafe_nb safe_nb idle_lim idle_cur idle_per_thr[4]
+be_1/s1 3/1 127.0.0.1 1 - 5000 7 9 0 0 0 -1 0 0 0 0 0
+be_1/s2 3/2 127.0.0.1 2 - 5000 0 1 1 0 0 -1 0 0 0 0 0
+
+"""  # noqa: E501
+STAT = """# pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,dreq,dresp,ereq,econ,eresp,wretr,wredis,status,weight,
+fe1,FRONTEND,,,2,3,9975,40,100,200,0,0,4,,,,,OPEN,,
+fe2,FRONTEND,,,0,0,9975,,0,0,0,0,0,,,,,STOP,,
+be_1,BACKEND,,,9,9,9975,9,9,9,0,0,0,,,,,UP,,
+
+"""
+
+
+def test_servers_are_read() -> None:
+    assert server_states(STATES) == {
+        ("be_1", "s1"): ServerState(up=True, checked=False, admin_up=True, weight=5),
+        ("be_1", "s2"): ServerState(up=False, checked=True, admin_up=True, weight=1),
+        ("be_1", "s3"): ServerState(up=False, checked=True, admin_up=False, weight=1),
+    }
+    assert server_connections(CONNECTIONS) == {("be_1", "s1"): 7, ("be_1", "s2"): 0}
+
+
+def test_frontends_are_read() -> None:
+    assert frontend_counts(STAT) == {
+        "fe1": FrontendCounts(bytes_in=100, bytes_out=200, connections=40, request_errors=4, active=2),
+        "fe2": FrontendCounts(listening=False),
+    }
+
+
+@pytest.mark.parametrize("text", ["", "\n", "1\n", "# \n", "Unknown command\n"])
+def test_nothing_is_read_from_nothing(text: str) -> None:
+    assert (server_states(text), server_connections(text), frontend_counts(text)) == ({}, {}, {})
+
+
+SERVERS = tuple(wire.Server(name=name, address="127.0.0.1", port=1) for name in ("s1", "s2", "s3", "s4"))
+BALANCER = wire.LoadBalancer(
+    id="lb",
+    revision=1,
+    frontends=(wire.Frontend(name="fe1", binds=()), wire.Frontend(name="fe2", binds=())),
+    backends=(wire.Backend(name="be_1", servers=SERVERS),),
+    note="remember me",
+)
+
+
+class FakeKeeper:
+    """Answers with what was recorded, and counts."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.problem = ""
+        self.worker_pid: int | None = 7
+        self.held: Mapping[str, wire.LoadBalancer] = {"lb": BALANCER}
+        self.asked: list[str] = []
+        self.hangs = False
+        self.passes: int | None = None
+        self.found: list[tuple[str, ...]] = []
+
+    @property
+    def cli(self) -> "FakeKeeper":
+        return self
+
+    @property
+    def settled(self) -> int | None:
+        return self.passes
+
+    def put_right(self, found: Sequence[str]) -> None:
+        self.found.append(tuple(found))
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        return dict.fromkeys(self.held, "digest")
+
+    async def command(self, text: str) -> str:
+        self.asked.append(text)
+        if self.hangs:
+            await asyncio.sleep(3600)
+        return {"show servers state": STATES, "show servers conn": CONNECTIONS}[text]
+
+    async def of_worker(self, pid: int, text: str) -> str:
+        self.asked.append(text)
+        assert pid == 7
+        return STAT
+
+    async def collect(self, cli: "FakeKeeper", pid: int, kept: tuple[str, ...]) -> Mapping[str, FrontendCounts]:
+        if self.worker_pid is None:
+            raise HaproxyDown("gone")
+        counts = frontend_counts(await cli.of_worker(pid, "show stat -1 1 -1"))
+        return {name: counts[name] for name in kept}
+
+
+class World:
+    """Some partitions, and an observer of them."""
+
+    def __init__(self, *names: str) -> None:
+        self.keepers = {name: FakeKeeper(name) for name in names}
+        self.events = 0
+        self.observer = Observer(
+            self,
+            self.keepers,
+            newest_event=lambda: self.events,
+            state_id=lambda: "life",
+            is_pinged=lambda *key: key == ("p1", "be_1", "s1"),
+        )
+
+    def names(self) -> tuple[str, ...]:
+        return (*self.keepers, "vanished")
+
+    def get(self, name: str) -> FakeKeeper:
+        if name not in self.keepers:
+            raise PartitionUnknown(name)
+        return self.keepers[name]
+
+    async def observe(self) -> dict[str, wire.PartitionStatus]:
+        return {status.name: status for status in (await self.observer.observe()).partitions}
+
+
+async def test_a_partition_is_told_as_its_worker_has_it() -> None:
+    world = World("p1", "p2")
+    status = (await world.observe())["p1"]
+    assert status.load_balancer_ids == ("lb",)
+    assert status.notes == {"lb": "remember me"}
+    assert status.frontends == (
+        wire.FrontendStatus(
+            name="fe1",
+            load_balancer_id="lb",
+            listening=True,
+            bytes_in=100,
+            bytes_out=200,
+            active_connections=2,
+            total_connections=40,
+            request_errors=4,
+        ),
+        wire.FrontendStatus(name="fe2", load_balancer_id="lb", listening=False),
+    )
+    assert status.backends[0].servers == (
+        wire.ServerStatus(name="s1", up=True, checked=True, admin_up=True, weight=5, active_connections=7),
+        wire.ServerStatus(name="s2", up=False, checked=True, admin_up=True, weight=1),
+        wire.ServerStatus(name="s3", up=False, checked=True, admin_up=False, weight=1),
+    ), "s4 is not in the worker (yet)"
+    assert not (await world.observe())["p2"].backends[0].servers[0].checked, "pinged in p1 only"
+
+
+async def test_commands_are_a_constant_number_per_partition() -> None:
+    world = World("p1")
+    await world.observe()
+    assert len(world.keepers["p1"].asked) == 3
+
+
+async def test_one_that_hangs_or_is_down_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PARTITION_SECONDS", 0.3)
+    world = World("good", "hangs", "down", "broken", "empty", "odd")
+    world.keepers["odd"].command = lambda text: asyncio.sleep(0, "# be_name srv_name\na b\n")
+    world.keepers["hangs"].hangs = True
+    world.keepers["down"].worker_pid = None
+    world.keepers["broken"].problem = "local.cfg is not taken: unknown keyword"
+    world.keepers["empty"].worker_pid, world.keepers["empty"].held = None, {}
+    seen = await world.observe()
+    assert seen["good"].problem == ""
+    assert "did not answer" in seen["hangs"].problem
+    assert (seen["hangs"].frontends, seen["hangs"].backends) == ((), ())
+    assert seen["down"].problem == "HAProxy does not run"
+    assert seen["down"].notes == {"lb": "remember me"}
+    assert seen["broken"].frontends and "unknown keyword" in seen["broken"].problem
+    assert seen["empty"].problem == ""
+    assert "not understand" in seen["odd"].problem
+    assert "vanished" not in seen
+
+
+async def test_observers_of_the_same_moment_share_a_look() -> None:
+    world = World("p1")
+    await asyncio.gather(*(world.observer.observe() for _ in range(20)))
+    assert len(world.keepers["p1"].asked) == 3
+    await world.observer.observe()
+    assert len(world.keepers["p1"].asked) == 6
+
+
+async def test_an_observation_claims_no_event_that_came_during_it() -> None:
+    world = World("p1")
+    ask = world.keepers["p1"].command
+
+    async def meanwhile(text: str) -> str:
+        world.events = 9
+        return await ask(text)
+
+    world.keepers["p1"].command = meanwhile
+    assert (await world.observer.observe()).event == 0
+    assert (await world.observer.observe()).event == 9
+
+
+async def test_what_was_changed_by_hand_is_told_unless_somebody_is_at_work() -> None:
+    world = World("p1")
+    keeper = world.keepers["p1"]
+    await world.observe()
+    assert keeper.found == []
+    keeper.passes = 3
+    await world.observe()
+    assert keeper.found == [("server be_1/s4 is not there", "enable frontend fe2")]
+    backend = msgspec.structs.replace(BALANCER.backends[0], servers=SERVERS[:2])
+    keeper.held = {"lb": msgspec.structs.replace(BALANCER, backends=(backend,), frontends=BALANCER.frontends[:1])}
+    await world.observe()
+    assert len(keeper.found) == 2 and "set server be_1/s1 weight 1" in keeper.found[1]
+    assert not any("s3" in text for text in keeper.found[1])  # in maintenance, it waits for its end

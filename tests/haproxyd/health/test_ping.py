@@ -1,0 +1,328 @@
+"""ICMP checks: the rule, the telling, and real echoes."""
+
+import asyncio
+import errno
+import os
+import resource
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import icmplib
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.worker_state import SERVERS_STATE
+from evenkeel.haproxyd.health import ping as module
+from evenkeel.haproxyd.health.health_state import Verdict
+from evenkeel.haproxyd.health.ping import IcmpPing, PingChecks, PingImpossible, SendPing
+from evenkeel.haproxyd.ports import HaproxyDown
+from tests.waiting import eventually
+
+PING = wire.Ping(delay=1, timeout=1, rise=2, fall=3)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 5), st.integers(1, 5))
+def test_a_verdict_turns_after_that_many_results_in_a_row(results: list[bool], rise: int, fall: int) -> None:
+    verdict = Verdict()
+    for number, result in enumerate(results, 1):
+        before = verdict
+        verdict = verdict.after(result, rise=rise, fall=fall)
+        if before.up is None:
+            assert verdict.up == result
+            continue
+        needed = rise if result else fall
+        row = results[max(0, number - needed) : number]
+        turned = len(row) == needed and set(row) == {result} and before.up != result
+        assert verdict.up == (result if turned else before.up)
+
+
+class FakeCli:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.down = False
+        self.answer = "\n"
+        self.states = "\n"
+
+    async def command(self, text: str) -> str:
+        if self.down:
+            raise HaproxyDown("no worker")
+        if text == SERVERS_STATE:
+            return self.states
+        self.said.append(text)
+        return self.answer
+
+    async def of_worker(self, pid: int, text: str) -> str:
+        return await self.command(text)
+
+
+class FakeKeeper:
+    """A partition with one backend that is pinged."""
+
+    def __init__(self, name: str = "p") -> None:
+        self.name = name
+        self.problem = ""
+        self.cli = FakeCli()
+        self.worker_pid: int | None = 1
+        self.held: Mapping[str, wire.LoadBalancer] = {}
+
+    def hold(self, *, count: int = 1, ping: wire.Ping = PING, **server: object) -> None:
+        servers = tuple(
+            wire.Server(**{"name": f"s{number or ''}", "address": "192.0.2.1", "port": 80 + number, **server})
+            for number in range(count)
+        )
+        backend = wire.Backend(name="b", servers=servers, ping=ping)
+        plain = wire.Backend(name="plain", servers=servers)
+        self.held = {"lb": wire.LoadBalancer(id="lb", revision=1, backends=(backend, plain))}
+
+
+class Keepers:
+    def __init__(self, *keepers: FakeKeeper) -> None:
+        self._keepers = {keeper.name: keeper for keeper in keepers}
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._keepers)
+
+    def get(self, name: str) -> FakeKeeper:
+        return self._keepers[name]
+
+
+@asynccontextmanager
+async def checking(send: SendPing, *keepers: FakeKeeper) -> AsyncIterator[PingChecks]:
+    checks = PingChecks(Keepers(*keepers), send)
+    checks.start()
+    try:
+        yield checks
+    finally:
+        await checks.close()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
+
+
+async def test_haproxy_is_told_the_verdict_and_told_again_after_a_reload(quick: None) -> None:
+    keeper, answers = FakeKeeper(), {"192.0.2.1": True}
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        return answers[address]
+
+    checks = PingChecks(Keepers(keeper), send)
+    checks.start()
+    keeper.hold()
+    await eventually(lambda: "set server b/s health up" in keeper.cli.said)
+    assert checks.is_pinged("p", "b", "s")
+    assert not checks.is_pinged("p", "plain", "s")
+    answers["192.0.2.1"] = False
+    await eventually(lambda: keeper.cli.said[-1] == "set server b/s health down")
+    told = len(keeper.cli.said)
+    keeper.worker_pid = 2
+    await eventually(lambda: keeper.cli.said[told:] == ["set server b/s health down"])
+    await checks.close()
+
+
+async def test_a_haproxy_that_is_down_is_told_when_it_is_back(quick: None) -> None:
+    keeper = FakeKeeper()
+    keeper.hold()
+    keeper.cli.down = True
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        return False
+
+    checks = PingChecks(Keepers(keeper), send)
+    checks.start()
+    await eventually(lambda: checks.is_pinged("p", "b", "s"))
+    keeper.cli.answer = "No such server.\n"
+    keeper.cli.down = False
+    await eventually(lambda: len(keeper.cli.said) > 2)  # until it is there
+    keeper.cli.answer = "\n"
+    told = len(keeper.cli.said)
+    await eventually(lambda: len(keeper.cli.said) > told)
+    await eventually(lambda: keeper.cli.said[-1] == "set server b/s health down")
+    await checks.close()
+
+
+async def test_a_server_that_is_gone_or_in_maintenance_is_pinged_no_more(quick: None) -> None:
+    keeper = FakeKeeper()
+    keeper.hold()
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        return True
+
+    checks = PingChecks(Keepers(keeper), send)
+    checks.start()
+    await eventually(lambda: checks.is_pinged("p", "b", "s"))
+    keeper.hold(admin_up=False)
+    await eventually(lambda: not checks.is_pinged("p", "b", "s"))
+    told = len(keeper.cli.said)
+    keeper.hold()
+    await eventually(lambda: len(keeper.cli.said) > told)  # out of maintenance HAProxy takes it for up
+    await checks.close()
+
+
+STATES = """1
+# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_check_state
+3 b 1 s {op} {admin} 1 0
+"""
+
+
+def held(op: int, admin: int = 0) -> FakeKeeper:
+    """What a daemon finds at its start, its HAProxy having this state of the server."""
+    keeper = FakeKeeper()
+    keeper.hold()
+    keeper.cli.states = STATES.format(op=op, admin=admin)
+    return keeper
+
+
+@pytest.mark.parametrize(("op", "answers"), [(0, False), (2, True)])
+async def test_a_new_daemon_tells_nothing_that_haproxy_has_already(quick: None, op: int, answers: bool) -> None:
+    keeper, tried = held(op), []
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        tried.append(address)
+        return answers
+
+    async with checking(send, keeper) as checks:
+        await eventually(lambda: len(tried) > 1 and checks.is_pinged("p", "b", "s"))
+        assert keeper.cli.said == []
+        keeper.worker_pid = 2
+        await eventually(lambda: keeper.cli.said == [f"set server b/s health {'up' if answers else 'down'}"])
+
+
+async def test_a_new_daemon_goes_on_from_the_earlier_verdict(quick: None) -> None:
+    keeper, tried = held(0), []
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        tried.append(keeper.cli.said.copy())
+        return True
+
+    async with checking(send, keeper):
+        await eventually(lambda: keeper.cli.said == ["set server b/s health up"])
+        assert tried[: PING.rise] == [[]] * PING.rise
+
+
+@pytest.mark.parametrize(("op", "admin"), [(0, 1), (2, 1)])
+async def test_what_was_in_maintenance_is_judged_anew(quick: None, op: int, admin: int) -> None:
+    keeper = held(op, admin)
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        return False
+
+    async with checking(send, keeper):
+        await eventually(lambda: keeper.cli.said == ["set server b/s health down"])
+
+
+async def test_this_hosts_trouble_is_no_verdict_and_logged_once(quick: None) -> None:
+    keeper, tried = FakeKeeper(), []
+    keeper.hold(count=3)
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        tried.append(address)
+        raise PingImpossible("Too many open files")
+
+    with structlog.testing.capture_logs() as logs:
+        async with checking(send, keeper) as checks:
+            await eventually(lambda: len(tried) > 3)
+            assert not checks.is_pinged("p", "b", "s")
+            assert keeper.cli.said == []
+    assert [line["reason"] for line in logs if line["log_level"] == "error"] == ["Too many open files"]
+
+
+async def test_a_tenants_silent_servers_hold_up_no_other_tenant(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OF_PARTITION_AT_ONCE", 3)
+    silent, other, under_way = FakeKeeper("silent"), FakeKeeper("other"), 0
+    silent.hold(count=20, address="192.0.2.9")
+    other.hold()
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        nonlocal under_way
+        if address == "192.0.2.9":
+            under_way += 1
+            await asyncio.Event().wait()
+        return True
+
+    async with checking(send, silent, other) as checks:
+        await eventually(lambda: under_way == 3 and checks.is_pinged("other", "b", "s"))
+        told = other.cli.said.copy()
+        assert told == ["set server b/s health up"]
+        assert under_way == 3
+
+
+async def test_no_answer_is_waited_for_longer_than_the_cap(quick: None) -> None:
+    keeper, waits = FakeKeeper(), []
+    keeper.hold(ping=wire.Ping(delay=1, timeout=3600, rise=1, fall=1))
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        waits.append(timeout_seconds)
+        return True
+
+    async with checking(send, keeper):
+        await eventually(lambda: waits)
+    assert waits[0] == module.ANSWER_SECONDS_MAX
+
+
+async def test_echoes_go_to_the_ping_address_if_there_is_one(quick: None) -> None:
+    keeper, asked = FakeKeeper(), []
+    keeper.hold(ping_address="192.0.2.77")
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        asked.append(address)
+        return True
+
+    async with checking(send, keeper):
+        await eventually(lambda: asked)
+    assert asked[0] == "192.0.2.77"
+
+
+def test_pings_leave_files_for_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    for soft, most in ((resource.RLIM_INFINITY, module.AT_ONCE), (1024, 256), (10**6, module.AT_ONCE), (2, 1)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
+        assert module._sockets_max() == most
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOBUFS])
+@pytest.mark.parametrize("failing", ["_create_socket", "_set_ttl"])
+async def test_an_error_of_this_host_is_told_apart_from_silence(
+    monkeypatch: pytest.MonkeyPatch, number: int, failing: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    if failing == "_set_ttl":
+        monkeypatch.setattr(icmplib.ICMPv4Socket, "_create_socket", lambda *_: socket.socket(socket.AF_INET))
+    monkeypatch.setattr(icmplib.ICMPv4Socket, failing, fail)
+    with pytest.raises(PingImpossible, match=os.strerror(number)):
+        await IcmpPing()("127.0.0.1", 1.0)
+
+
+async def test_no_permission_is_no_silence_either_and_no_route_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(icmplib.ICMPv4Socket, "_create_socket", fail)
+    number = errno.EPERM
+    with pytest.raises(PingImpossible, match="CAP_NET_RAW"):
+        await IcmpPing()("127.0.0.1", 1.0)
+    number = errno.ENETUNREACH
+    assert not await IcmpPing()("127.0.0.1", 1.0)
+
+
+def may_ping() -> bool:
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+        try:
+            socket.socket(socket.AF_INET, kind, socket.IPPROTO_ICMP).close()
+        except PermissionError:
+            continue
+        return True
+    return False
+
+
+@pytest.mark.skipif(not may_ping(), reason="this host lets nobody ping without CAP_NET_RAW")
+async def test_this_host_answers_and_an_unroutable_address_does_not() -> None:
+    send = IcmpPing()
+    assert await send("127.0.0.1", 60.0)
+    assert not await send("240.0.0.1", 0.2)

@@ -1,0 +1,235 @@
+"""What happens around a change that is being applied: takeovers, deaths, places that change hands, long requests."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.change_log import Ledger
+from evenkeel.haproxyd.haproxy import process
+from evenkeel.haproxyd.partition.change_queue import Busy
+from evenkeel.haproxyd.ports import InvalidChange
+from tests.haproxyd.world import errors, free_vip, get, load_balancer, server, world
+from tests.waiting import eventually
+
+BAD_LINE = ("timeout clint 1s",)
+
+
+@contextlib.contextmanager
+def held_up(monkeypatch, name: str) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """One of the ledger's functions waits: set once it was reached, and what to set to let it go on."""
+    reached, go_on = threading.Event(), threading.Event()
+    real = getattr(Ledger, name)
+
+    def waits(*arguments):
+        reached.set()
+        assert go_on.wait(60)
+        return real(*arguments)
+
+    monkeypatch.setattr(Ledger, name, waits)
+    try:
+        yield reached, go_on
+    finally:
+        go_on.set()
+        monkeypatch.setattr(Ledger, name, real)
+
+
+async def test_a_takeover_is_answered_only_after_the_older_owners_change_has_landed(monkeypatch):
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        with held_up(monkeypatch, "append") as (reached, go_on):
+            change = asyncio.create_task(site.patch("p", load_balancer("lb", vip, a, revision=2)))
+            await eventually(reached.is_set)
+            takeover = asyncio.create_task(site.guard("p", 5))
+            await eventually(lambda: site.partitions.get("p").epoch == 5)
+            await site.partitions.get("p").trim_log()  # something else has had its turn
+            assert not takeover.done()
+            go_on.set()
+            assert (await takeover).epoch == 5
+        assert site.partitions.get("p").held["lb"].revision == 2
+        await change
+
+
+async def test_a_takeover_does_not_wait_for_ever(monkeypatch):
+    async with world(guard_timeout_seconds=0.1) as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        with held_up(monkeypatch, "append") as (reached, go_on):
+            change = asyncio.create_task(site.patch("p", load_balancer("lb", vip, a, revision=2)))
+            await eventually(reached.is_set)
+            for _ in range(2):
+                with pytest.raises(Busy, match="an older owner is still under way"):
+                    await site.guard("p", 5)
+            go_on.set()
+            await change
+        assert (await site.guard("p", 5)).epoch == 5
+
+
+async def test_a_haproxy_that_dies_while_a_change_is_written_is_started_again(monkeypatch):
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        keeper = site.partitions.get("p")
+        with held_up(monkeypatch, "append") as (reached, go_on):
+            change = asyncio.create_task(site.patch("p", load_balancer("lb", vip, server(a, weight=7), revision=2)))
+            await eventually(reached.is_set)
+            os.kill(keeper.master_pid, signal.SIGKILL)
+            await eventually(lambda: not keeper.runs)
+            await eventually(lambda: keeper._timer is None)
+            go_on.set()
+            assert errors(await change) == {}
+            assert keeper.problem
+        await eventually(lambda: not keeper.problem)
+        assert await get(vip) == "a"
+
+
+async def test_a_place_is_free_when_the_answer_says_so(monkeypatch):
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("one", load_balancer("lb", vip, a), load_balancer("other", free_vip(), a))
+        with held_up(monkeypatch, "fold"):
+            await site.patch("one", removed=("lb",))
+            assert site.partitions._registry.take("two", load_balancer("lb", vip, a)) == ""
+
+
+async def test_a_first_change_of_which_nothing_can_be_taken_is_answered():
+    async with world() as site:
+        a = await site.member("a")
+        receipt = await site.put("p", load_balancer("lb", free_vip(), a, lines=BAD_LINE))
+        assert "got 'clint'" in errors(receipt)["lb"]
+        assert receipt.how == "nothing"
+        assert not site.partitions.get("p").runs
+
+
+async def test_empty_partitions_are_not_counted():
+    async with world(partitions_max=1) as site:
+        a = await site.member("a")
+        first, second = load_balancer("lb1", free_vip(), a), load_balancer("lb2", free_vip(), a)
+        await site.put("one", first)
+        with pytest.raises(InvalidChange, match="there are 1 already"):
+            await site.put("two", second)
+        await site.put("one", epoch=7)
+        await eventually(lambda: not site.partitions.get("one").runs)
+        await site.put("two", second)
+        with pytest.raises(InvalidChange, match="there are 1 already"):
+            await site.put("one", first, epoch=8)
+        assert site.partitions.show("one").epoch == 8
+
+
+async def test_a_certificate_without_content_stays_as_it_is_held():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+
+        def wanted(content: str, revision: int, name: str = "lb") -> wire.LoadBalancer:
+            file = wire.File(name=f"{name}.pem", kind="certificate", content=content)
+            return load_balancer(name, vip, a, revision=revision, files=(file,))
+
+        await site.put("p", wanted("SECRET", 1))
+        shown = site.partitions.show("p").load_balancers
+        assert shown == (wanted("", 1),)
+        assert (await site.put("p", *shown)).how == "nothing"
+        await site.patch("p", wanted("", 2))
+        assert site.partitions.get("p").held["lb"] == wanted("SECRET", 2)
+        problem = errors(await site.patch("p", wanted("", 1, name="new")))["new"]
+        assert problem.startswith("file new.pem: content is empty, and no certificate is held under that name")
+
+
+class SlowMember:
+    """Answers with a body whose end comes when it is told to."""
+
+    def __init__(self) -> None:
+        self.finish = asyncio.Event()
+
+    async def serve(self, reader, writer):
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nbegun")
+            await self.finish.wait()
+            writer.write(b", end")
+            await writer.drain()
+        writer.close()
+
+
+@contextlib.asynccontextmanager
+async def slow_request(site):
+    """A request in flight; gives the member, a task with the body, and what changes the listener."""
+    slow = SlowMember()
+    listening = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
+    vip = free_vip()
+    target = wire.Server(name="slow", address="127.0.0.1", port=listening.sockets[0].getsockname()[1])
+
+    async def change(revision: int) -> wire.Receipt:
+        line = f"timeout client {revision}s"
+        return await site.patch("p", load_balancer("lb", vip, target, revision=revision, lines=(line,)))
+
+    begun = asyncio.Event()
+
+    async def request() -> bytes:
+        reader, writer = await asyncio.open_connection(vip, 8080)
+        try:
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            beginning = await reader.readuntil(b"begun")
+            begun.set()
+            return (beginning + await reader.read()).rpartition(b"\r\n\r\n")[2]
+        finally:
+            writer.transport.abort()
+
+    await change(100)
+    body = asyncio.create_task(request())
+    try:
+        await eventually(begun.is_set)
+        yield slow, body, change
+    finally:
+        slow.finish.set()
+        await asyncio.gather(body, return_exceptions=True)
+        listening.close()
+
+
+async def test_a_storm_of_reloads_waits_for_requests_that_it_would_cut(monkeypatch):
+    monkeypatch.setattr(process, "LEAVING_TIMEOUT_SECONDS", 60.0)
+    async with world(worker_max_reloads=2) as site, slow_request(site) as (slow, body, change):
+        for revision in (101, 102):
+            await change(revision)
+        keeper = site.partitions.get("p")
+        seen = asyncio.Event()
+
+        async def looks(real=keeper._runner.process.cli.processes):
+            found = await real()
+            if found.reloads_leaving >= 2:
+                seen.set()
+            return found
+
+        monkeypatch.setattr(keeper._runner.process.cli, "processes", looks)
+        more = [asyncio.create_task(change(revision)) for revision in (103, 104, 105)]
+        await seen.wait()
+        assert not more[0].done()
+        slow.finish.set()
+        assert await body == b"begun, end"
+        assert [receipt.how for receipt in await asyncio.gather(*more)] == ["reload"] * 3
+
+
+async def test_a_reload_does_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(process, "LEAVING_TIMEOUT_SECONDS", 0.1)
+    async with world(worker_max_reloads=1) as site, slow_request(site) as (_slow, body, change):
+        for revision in (101, 102):
+            assert (await change(revision)).how == "reload"
+        assert await body == b"begun"
+
+
+async def test_another_address_to_ping_is_carried_out_without_haproxy():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        assert (await site.patch("p", load_balancer("lb", vip, server(a, ping_address="127.0.0.9")))).how == "runtime"

@@ -1,0 +1,184 @@
+"""Whose a partition is, without any HAProxy: what moves the guard, and who may write under it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from evenkeel.core.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
+from evenkeel.core.errors import StaleOwner
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
+from evenkeel.haproxyd.network.peer_ports import PeerPorts
+from evenkeel.haproxyd.partition.guard import UNGUARDED, EpochTooFar, NotGuarded, OtherOwner, PartitionGuard
+from evenkeel.haproxyd.partition.manager import Partitions
+from evenkeel.haproxyd.partition.owners import give_up
+from evenkeel.haproxyd.ports import InvalidChange
+from evenkeel.haproxyd.settings import DaemonSettings
+from tests.haproxyd.world import world
+
+LIFE = "life-1"
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> PartitionStorage:
+    made = PartitionStorage(tmp_path / "p")
+    made.prepare()
+    return made
+
+
+def opened(storage: PartitionStorage) -> PartitionGuard:
+    """As a daemon that begins has it."""
+    settings = DaemonSettings(name="h", state_dir=storage.directory.parent, run_dir=storage.directory.parent / "r")
+    guard = PartitionGuard("p", settings, storage, PeerPorts(settings))
+    guard.read()
+    return guard
+
+
+def guard_of(epoch: int, session_id: str = "first", owner: str = "") -> wire.Guard:
+    return wire.Guard(epoch=epoch, session_id=session_id, owner=owner)
+
+
+def change_of(epoch: int, session_id: str = "first", state_id: str = LIFE) -> wire.Change:
+    return wire.Change(epoch=epoch, session_id=session_id, state_id=state_id)
+
+
+async def test_it_is_its_owners_also_after_a_restart(storage: PartitionStorage) -> None:
+    await opened(storage).move(guard_of(5, owner="dev/1"))
+    guard = opened(storage)
+    assert (guard.epoch, guard.session_id, guard.owner) == (5, "first", "dev/1")
+    guard.admit(change_of(5), LIFE)
+    for epoch, session_id in ((4, "first"), (5, "second"), (5, "")):
+        with pytest.raises(StaleOwner) as refusal:
+            await guard.move(guard_of(epoch, session_id))
+        assert refusal.value.seen_epoch == 5
+        with pytest.raises(StaleOwner):
+            guard.admit(change_of(epoch, session_id), LIFE)
+    await guard.move(guard_of(6, "second"))
+    assert (guard.epoch, guard.session_id, guard.owner) == (6, "second", "dev/1")
+
+
+async def test_nothing_is_admitted_under_a_guard_that_is_not_the_senders(storage: PartitionStorage) -> None:
+    guard = opened(storage)
+    with pytest.raises(NotGuarded) as refusal:
+        guard.admit(change_of(3), LIFE)
+    assert refusal.value.seen_epoch is None
+    await guard.move(guard_of(2))
+    with pytest.raises(NotGuarded) as refusal:
+        guard.admit(change_of(3), LIFE)
+    assert refusal.value.seen_epoch == 2
+
+
+async def test_who_moved_it_in_another_life_of_the_daemon_moves_it_again(storage: PartitionStorage) -> None:
+    guard = opened(storage)
+    await guard.move(guard_of(2))
+    for life in ("", "life-0"):
+        with pytest.raises(NotGuarded, match="begun anew"):
+            guard.admit(change_of(2, state_id=life), LIFE)
+
+
+async def test_a_guard_of_the_version_before_is_adopted_by_the_first_that_takes_over(storage: PartitionStorage) -> None:
+    storage.write_guard(GuardFile(epoch=7))
+    guard = opened(storage)
+    guard.admit(change_of(7, "", ""), LIFE)  # an agent of the version before goes on
+    with pytest.raises(NotGuarded):
+        guard.admit(change_of(7), LIFE)
+    await guard.move(guard_of(7))
+    guard.admit(change_of(7), LIFE)
+    for other in ("second", ""):
+        with pytest.raises(StaleOwner):
+            await guard.move(guard_of(7, other))
+
+
+async def test_it_is_not_raised_by_more_than_a_jump(storage: PartitionStorage) -> None:
+    guard = opened(storage)
+    for seen_epoch in (0, EPOCH_JUMP_MAX):  # the first owner's too: nobody can begin near the end
+        for far in (seen_epoch + EPOCH_JUMP_MAX + 1, EPOCH_MAX):
+            with pytest.raises(EpochTooFar, match="are allowed at once") as refusal:
+                await guard.move(guard_of(far))
+            assert refusal.value.seen_epoch == seen_epoch
+        await guard.move(guard_of(seen_epoch + EPOCH_JUMP_MAX))
+
+
+async def test_an_impossible_epoch_on_disk_is_told_and_locks_nobody_out(storage: PartitionStorage) -> None:
+    storage.write_guard(GuardFile(epoch=2**63 - 1, session_id="x", owner="dev/1"))
+    with structlog.testing.capture_logs() as logs:
+        guard = opened(storage)
+    assert guard.epoch == UNGUARDED
+    assert [(line["log_level"], line["epoch"]) for line in logs] == [("error", 2**63 - 1)]
+    with pytest.raises(NotGuarded):
+        guard.admit(change_of(5), LIFE)
+    await guard.move(guard_of(5))
+    assert (opened(storage).epoch, guard.owner) == (5, "dev/1")
+
+
+async def test_another_device_group_is_refused(storage: PartitionStorage) -> None:
+    guard = opened(storage)
+    await guard.move(guard_of(1, owner="dev/1"))
+    with pytest.raises(OtherOwner, match="belong to dev/1, not dev/2"):
+        await guard.move(guard_of(9, owner="dev/2"))
+    assert guard.epoch == 1
+
+
+# -- all partitions of one daemon
+
+
+@pytest.fixture
+async def daemon() -> AsyncIterator[Partitions]:
+    async with world() as site:
+        yield site.partitions
+
+
+async def test_a_change_does_not_make_a_partition(daemon: Partitions) -> None:
+    for complete in (False, True):
+        with pytest.raises(NotGuarded):
+            await daemon.change("dev_p", change_of(1), complete=complete)
+    with pytest.raises(NotGuarded):
+        await daemon.change("dev_p", wire.Change(epoch=1), complete=False)
+    assert daemon.names() == ()
+    await daemon.change("dev_p", wire.Change(epoch=1), complete=True)  # all of it, by the version before
+    assert daemon.get("dev_p").epoch == 1
+
+
+@pytest.mark.parametrize("epoch", [-1, EPOCH_MAX + 1, 2**63 - 1])
+async def test_an_impossible_epoch_is_refused_by_name_and_nothing_changes(daemon: Partitions, epoch: int) -> None:
+    with pytest.raises(InvalidChange, match=f"epoch is {epoch}; a whole number from 0 to {EPOCH_MAX}"):
+        await daemon.guard("dev_p", guard_of(epoch))
+    with pytest.raises(InvalidChange, match="epoch is"):
+        await daemon.change("dev_p", change_of(epoch), complete=True)
+    assert daemon.names() == ()
+
+
+async def test_partitions_of_one_prefix_belong_to_one_device_group(daemon: Partitions) -> None:
+    await daemon.guard("dev_a", guard_of(1, owner="dev/1"))
+    for name in ("dev_a", "dev_b"):
+        with pytest.raises(OtherOwner):
+            await daemon.guard(name, guard_of(2, "second", owner="dev/2"))
+    assert daemon.names() == ("dev_a",)
+    await daemon.guard("prod_a", guard_of(1, owner="prod/1"))
+    assert daemon.owners == {"dev": "dev/1", "prod": "prod/1"}
+    again = Partitions(daemon._settings)
+    await again.start()
+    assert again.owners == daemon.owners
+
+
+async def test_every_life_is_another_one_of_the_same_installation(daemon: Partitions) -> None:
+    again = Partitions(daemon._settings)
+    await again.start()
+    assert again.identity.installation_id == daemon.identity.installation_id
+    assert again.identity.state_id != daemon.identity.state_id
+    assert again.identity.intact() and not daemon.identity.intact()
+
+
+async def test_what_is_given_up_may_be_another_groups(daemon: Partitions) -> None:
+    for name in ("dev_a", "dev_b", "dev_x_a"):
+        await daemon.guard(name, guard_of(3, owner="dev/1"))
+    assert give_up(daemon._settings, "dev") == {"dev_a": "dev/1", "dev_b": "dev/1"}
+    assert give_up(daemon._settings, "nobody") == {}
+    again = Partitions(daemon._settings)
+    await again.start()
+    await again.guard("dev_a", guard_of(4, "second", owner="dev/2"))
+    assert again.owners == {"dev": "dev/2", "dev_x": "dev/1"}
+    with pytest.raises(StaleOwner):  # whose it is is another matter than who was first
+        await again.guard("dev_b", guard_of(2, "second", owner="dev/2"))

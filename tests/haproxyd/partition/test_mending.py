@@ -1,0 +1,203 @@
+"""What the daemon needs is taken away under it, while it and its HAProxys run: it is put back, and traffic goes on."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evenkeel.core.errors import StaleOwner
+from evenkeel.haproxyd.partition.guard import NotGuarded
+from tests.haproxyd.world import Traffic, World, errors, free_vip, get, load_balancer, world
+from tests.waiting import eventually
+
+
+async def mended(site: World, name: str) -> None:
+    """Looked at, and all was well."""
+    keeper = site.partitions.get(name)
+
+    async def well() -> bool:
+        await site.partitions.mend()
+        return keeper.damage() == "" == keeper.problem and keeper._task.done()
+
+    await eventually(well)
+
+
+async def still_mended(site: World, name: str) -> None:
+    """Nothing that ends later takes away what was put back."""
+    keeper = site.partitions.get(name)
+    await eventually(lambda: len(haproxys(site)) == 1)
+    assert keeper.damage() == ""
+    pid = keeper.master_pid
+    await keeper.cli.processes()
+    assert keeper.master_pid == pid
+
+
+def haproxys(site: World) -> list[Path]:
+    """Masters that run in this world."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode().split("\0")
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if "-W" in words and any(str(site.settings.state_dir) in word for word in words):
+            found.append((process, parent))
+    pids = {process.name for process, _ in found}
+    return [process for process, parent in found if parent not in pids]
+
+
+@pytest.mark.parametrize("what", ["folder", "sockets", "both"])
+async def test_a_haproxy_whose_working_directory_is_gone_is_put_right(what: str) -> None:
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip, other = free_vip(), free_vip()
+        await site.put("p", load_balancer("lb", vip, a), load_balancer("other", other, b), epoch=5)
+        keeper = site.partitions.get("p")
+        async with Traffic(vip) as traffic:
+            await traffic.more(50)
+            await eventually(lambda: keeper._task.done())  # what follows the answer is written
+            if what in ("folder", "both"):
+                shutil.rmtree(keeper.directory)
+            if what in ("sockets", "both"):
+                shutil.rmtree(site.settings.run_dir)
+            await mended(site, "p")
+            await traffic.more(50)
+            changed = load_balancer("lb", vip, b, revision=2, lines=("timeout client 9s",))
+            receipt = await site.patch("p", changed, epoch=5)
+            assert (receipt.how, errors(receipt)) == ("reload", {})
+            await still_mended(site, "p")
+        assert [await get(one) for one in (vip, other)] == ["b", "b"]
+        if what == "folder":  # without its sockets it cannot hand over its listeners, and lets go of them first
+            assert traffic.failures == []
+        await site.restart()
+        keeper = site.partitions.get("p")
+        assert (keeper.epoch, {one.revision for one in keeper.held.values()}) == (5, {1, 2})
+
+
+async def test_a_change_finds_by_itself_that_sockets_are_gone() -> None:
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        shutil.rmtree(site.settings.run_dir)
+        receipt = await site.patch("p", load_balancer("lb", vip, a, revision=2, lines=("timeout client 9s",)))
+        assert (receipt.how, errors(receipt)) == ("reload", {})
+        assert await get(vip) == "a"
+
+
+@pytest.mark.parametrize("how", ["removed", "older copy"])
+async def test_a_state_directory_taken_away_is_written_again_and_agents_are_to_put_everything(how: str) -> None:
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a), epoch=5)
+        state, copy = site.settings.state_dir, site.directory / "copy"
+        await site.restart()  # the copy is of an earlier life
+        shutil.copytree(state, copy)
+        await site.restart()
+        await site.patch("p", load_balancer("lb", vip, b, revision=2), epoch=6)
+        life = site.partitions.identity
+        before = (life.installation_id, life.state_id)
+        await eventually(lambda: site.partitions.get("p")._task.done())  # what follows the answer is written
+        shutil.rmtree(state)
+        if how == "older copy":
+            shutil.copytree(copy, state)
+        await mended(site, "p")
+        assert (life.installation_id, life.state_id != before[1]) == (before[0], True)
+        with pytest.raises(NotGuarded):
+            await site.change("p", complete=False, epoch=6, state_id=before[1])
+        with pytest.raises(StaleOwner):
+            await site.put("p", epoch=5)
+        assert await get(vip) == "b"
+        life = site.partitions.identity.state_id
+        await site.partitions.mend()
+        assert site.partitions.identity.state_id == life
+        await site.restart()
+        keeper = site.partitions.get("p")
+        assert (keeper.epoch, keeper.held["lb"].revision) == (6, 2)
+
+
+async def test_a_haproxy_of_which_everything_was_lost_goes_on_until_its_owner_has_said_what_it_is_to_do() -> None:
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip, other = free_vip(), free_vip()
+        both = load_balancer("lb", vip, a), load_balancer("other", other, b)
+        await site.put("p", *both)
+        await eventually(lambda: site.partitions.get("p")._task.done())
+        async with Traffic(vip) as traffic, Traffic(other) as more:
+            await site.partitions.close()
+            shutil.rmtree(site.settings.state_dir)
+            await site.restart()
+            assert site.partitions.names() == ()
+            await site.guard("p", 1)
+            await site.partitions.mend()
+            await traffic.more(20)
+            receipt = await site.put("p", *both)
+            assert (receipt.how, errors(receipt)) == ("reload", {})
+            await traffic.more(20)
+            await more.more(20)
+            assert site.partitions.get("p").damage() == ""
+        assert (traffic.failures, more.failures) == ([], [])
+
+
+async def test_one_of_which_everything_was_lost_ends_when_its_owner_wants_nothing_of_it() -> None:
+    async with world() as site:
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, await site.member("a")))
+        await eventually(lambda: site.partitions.get("p")._task.done())
+        await site.partitions.close()
+        shutil.rmtree(site.settings.state_dir)
+        await site.restart()
+        await site.put("p")
+        await eventually(lambda: not haproxys(site))
+        assert await get(vip) == "refused"
+
+
+@pytest.mark.parametrize("owner_comes", [True, False])
+async def test_an_older_copy_that_a_daemon_begins_with_is_carried_out_only_if_no_owner_comes(owner_comes: bool) -> None:
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip, other = free_vip(), free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        await eventually(lambda: site.partitions.get("p")._task.done())
+        copy = site.directory / "copy"
+        shutil.copytree(site.settings.state_dir, copy, symlinks=True)
+        newer = load_balancer("lb", vip, b, revision=2), load_balancer("other", other, b)
+        await site.put("p", *newer)
+        async with Traffic(other) as traffic:
+            await site.partitions.close()
+            shutil.rmtree(site.settings.state_dir)
+            shutil.copytree(copy, site.settings.state_dir, symlinks=True)
+            wait = 60.0 if owner_comes else 0.1
+            site.settings = msgspec.structs.replace(site.settings, owner_wait_seconds=wait)  # of the next daemon
+            await site.restart()
+            if owner_comes:
+                await site.partitions.mend()
+                assert site.partitions.get("p").held.keys() == {"lb"}
+                assert await get(vip) == "b"
+                assert not errors(await site.put("p", *newer))
+                await traffic.more(20)
+        if owner_comes:
+            assert traffic.failures == []
+            return
+
+        async def older() -> bool:
+            return await get(vip) == "a" and await get(other) == "refused"
+
+        await eventually(older)
+
+
+async def test_what_cannot_be_put_right_is_not_tried_again_at_once() -> None:
+    async with world() as site:
+        await site.put("p", load_balancer("lb", free_vip(), await site.member("a")))
+        keeper = site.partitions.get("p")
+        await eventually(lambda: keeper.settled is not None)
+        before = keeper.settled
+        for _ in range(3):
+            keeper.put_right(("something", "more"))
+            await eventually(lambda: keeper.settled is not None)
+        assert keeper.settled == before + 1
+        keeper.put_right(("another",))
+        await eventually(lambda: keeper.settled == before + 2)

@@ -1,0 +1,243 @@
+"""The daemon may end at any moment; HAProxy goes on, and the next daemon finishes what the disk says."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.binary import find_binary
+from evenkeel.haproxyd.partition.change_queue import Busy
+from tests.haproxyd.world import Traffic, configured_binary, errors, free_vip, get, load_balancer, server, world
+from tests.waiting import eventually
+
+CHANGER = """
+import asyncio, sys
+import msgspec
+from pathlib import Path
+from evenkeel.core.addresses import AddressRules
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.partition.manager import Partitions
+from evenkeel.haproxyd.settings import DaemonSettings
+
+async def main():
+    settings = DaemonSettings(name="host-1", state_dir=Path(sys.argv[1]), run_dir=Path(sys.argv[2]),
+                              haproxy=Path(sys.argv[3]) if sys.argv[3] else None,
+                              addresses=AddressRules(allow_loopback=True))
+    partitions = Partitions(settings)
+    await partitions.start()
+    wishes = msgspec.json.decode(sys.argv[4], type=list[wire.LoadBalancer])
+    guard = await partitions.guard("p", wire.Guard(epoch=1, session_id="session-1"))
+    while True:
+        for wish in wishes:
+            change = wire.Change(epoch=1, session_id="session-1", state_id=guard.state_id, load_balancers=(wish,))
+            receipt = await partitions.change("p", change, complete=False)
+            print(receipt.how, flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_daemon_that_comes_back_finds_its_haproxy():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        pid = site.partitions.get("p").worker_pid
+        async with Traffic(vip) as traffic:
+            for _ in range(3):
+                await site.restart()
+                await traffic.more(50)
+        assert traffic.failures == []
+        assert site.partitions.get("p").worker_pid == pid
+        assert (await site.put("p", load_balancer("lb", vip, a))).how == "nothing"
+
+
+async def test_a_daemon_that_leaves_lets_haproxy_go_on():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        await site.partitions.close()
+        assert await get(vip) == "a"
+        await site.restart()
+
+
+async def test_a_haproxy_that_died_meanwhile_is_started():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        await site.partitions.close()
+        os.kill(site.partitions.get("p")._runner.process.master_pid, signal.SIGKILL)
+
+        async def refused() -> bool:
+            return await get(vip) == "refused"
+
+        await eventually(refused)
+        await site.restart()
+        assert await get(vip) == "a"
+
+
+async def test_a_haproxy_that_is_too_busy_to_answer_at_once_is_kept():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        site.settings = msgspec.structs.replace(site.settings, command_timeout_seconds=0.2)  # of the next daemon
+        master = site.partitions.get("p").master_pid
+        os.kill(master, signal.SIGSTOP)  # as during a reload, it lives and does not answer
+        try:
+            restart = asyncio.create_task(site.restart())
+            await asyncio.wait({restart}, timeout=0.5)
+            assert not restart.done()
+        finally:
+            os.kill(master, signal.SIGCONT)
+        await restart
+        assert site.partitions.get("p").master_pid == master
+        assert await get(vip) == "a"
+
+
+async def test_a_haproxy_that_is_started_anew_does_not_believe_what_was_known_of_servers_at_the_last_reload():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        checked = server(a, arguments=("check", "inter", "1h"))
+        await site.put("p", load_balancer("lb", vip, checked))
+        keeper = site.partitions.get("p")
+        await keeper.cli.command("set server lb_b/a health down")
+        await site.patch("p", load_balancer("lb", vip, checked, lines=("timeout client 9s",)))
+        assert await get(vip) == "503", "what is known of servers survives a reload"
+        os.kill(keeper.master_pid, signal.SIGKILL)
+        await eventually(lambda: len(site.news) == 2)
+        assert await get(vip) == "a"
+
+
+async def test_without_a_program_haproxys_go_on_and_those_that_end_are_started_when_there_is_one_again():
+    async with world(restart_max_seconds=0.2) as site:
+        a = await site.member("a")
+        program = site.directory / "haproxy"
+        program.symlink_to((await find_binary(configured_binary())).path)
+        site.settings = msgspec.structs.replace(site.settings, haproxy=program)
+        await site.restart()
+        vips = {name: free_vip() for name in ("goes_on", "ends")}
+        for name, vip in vips.items():
+            await site.put(name, load_balancer(name, vip, a))
+        program.rename(site.directory / "elsewhere")
+        await site.restart()
+        assert site.partitions.problem == f"haproxy = {program}: no such program"
+        assert site.partitions.names() == ("ends", "goes_on")
+        keeper = site.partitions.get("ends")
+        os.kill(keeper.master_pid, signal.SIGKILL)
+        await eventually(lambda: "no such program" in keeper.problem)
+        assert await get(vips["goes_on"]) == "a"
+        assert (await site.guard("ends", 2)).epoch == 2
+        (site.directory / "elsewhere").rename(program)
+        await site.partitions.look_after()
+        assert site.partitions.problem == ""
+        await eventually(lambda: not keeper.problem)
+        assert await get(vips["ends"]) == "a"
+
+
+async def test_changes_wait_until_the_daemon_has_looked_what_runs():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        site.partitions.get("p")._started = False
+        with pytest.raises(Busy, match="the daemon is beginning"):
+            await site.put("p", load_balancer("lb", vip, a))
+        assert (await site.guard("p", 2)).epoch == 2
+
+
+async def test_a_haproxy_whose_socket_was_removed_is_replaced():
+    async with world(restart_max_seconds=0.2) as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        site.settings = msgspec.structs.replace(site.settings, start_timeout_seconds=2.0)  # of the next daemon
+        old = site.partitions.get("p").master_pid
+        shutil.rmtree(site.settings.run_dir)
+        await site.restart()
+        await eventually(lambda: not site.partitions.get("p").problem)  # it may take more than one start
+        assert await get(vip) == "a"
+        assert site.partitions.get("p").master_pid != old
+
+
+@pytest.mark.timeout(300)
+async def test_kill_9_in_the_middle_of_changes_loses_no_request():
+    async with world() as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip = free_vip()
+        first = load_balancer("lb", vip, a)
+        await site.put("p", first)
+        await site.partitions.close()
+        wishes = [
+            load_balancer("lb", vip, a, b, revision=2),
+            load_balancer("lb", vip, a, b, revision=3, lines=("timeout client 9s",)),
+            load_balancer("lb", vip, server(a, weight=9), revision=4, lines=("timeout client 9s",)),
+            load_balancer("lb", vip, b, revision=5),
+        ]
+        async with Traffic(vip, keep_alive=2, one_shot=2) as traffic:
+            for changes in (1, 2, 3, 4, 6):
+                await changer_killed_after(changes, site, wishes)
+                await traffic.more(20)
+            await site.restart()
+            await traffic.more(50)
+        assert traffic.failures == []
+        keeper = site.partitions.get("p")
+        assert keeper.held["lb"].revision in (2, 3, 4, 5)
+        assert not errors(await site.put("p", keeper.held["lb"]))
+        assert (await site.put("p", keeper.held["lb"])).how == "nothing"
+
+
+async def changer_killed_after(changes: int, site, wishes: list[wire.LoadBalancer]) -> None:
+    """A daemon that changes things, killed while it is at the next one."""
+    binary = str(site.settings.haproxy or "")
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", CHANGER, site.settings.state_dir, site.settings.run_dir, binary,
+        msgspec.json.encode(wishes).decode(),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    try:
+        for _ in range(changes):
+            assert await process.stdout.readline()
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def test_stick_tables_survive_reloads():
+    async with world() as site:
+        members = [await site.member(name) for name in "abcd"]
+        vip = free_vip()
+        sticky = ("stick-table type ip size 10k expire 1h peers evenkeel", "stick on src")
+
+        def wanted(seconds: int) -> wire.LoadBalancer:
+            return load_balancer("lb", vip, *members, backend_lines=sticky, lines=(f"timeout client {seconds}s",))
+
+        await site.put("p", wanted(10))
+        keeper = site.partitions.get("p")
+        await get(vip)
+        before = await keeper.cli.command("show table lb_b")
+        assert "used:1" in before
+
+        async def old_enough() -> bool:
+            """Tables are taught to the next worker only some 5 s after a cold start."""
+            info = await keeper.cli.command("show info")
+            return int(info.partition("Uptime_sec: ")[2].split()[0]) >= 8
+
+        await eventually(old_enough)
+        chosen = await get(vip)
+        await site.put("p", wanted(11))
+
+        async def taught() -> bool:
+            return "used:1" in await keeper.cli.command("show table lb_b")
+
+        await eventually(taught)
+        assert {await get(vip) for _ in range(8)} == {chosen}

@@ -1,0 +1,152 @@
+"""What is taken of a load balancer before HAProxy sees it."""
+
+from pathlib import Path
+
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.partition.validation import problem_of
+from evenkeel.haproxyd.settings import DaemonSettings
+
+SETTINGS = DaemonSettings(name="host-1", state_dir=Path("/nowhere"), run_dir=Path("/nowhere"))
+
+
+def balancer(**changes: object) -> wire.LoadBalancer:
+    return wire.LoadBalancer(**{"id": "lb", "revision": 1, **changes})
+
+
+def pinged_at(address: str) -> wire.LoadBalancer:
+    server = wire.Server(name="s", address="192.0.2.1", port=80, ping_address=address)
+    return balancer(backends=(wire.Backend(name="b", servers=(server,)),))
+
+
+def test_a_note_has_a_limit() -> None:
+    assert problem_of(balancer(note="n" * 65_536), SETTINGS) == ""
+    assert (
+        problem_of(balancer(note="n" * 65_537), SETTINGS) == "note: 65537 characters given; at most 65536 are allowed"
+    )
+
+
+@pytest.mark.parametrize("address", ["192.0.2.9", "2001:db8::9"])
+def test_echoes_may_go_to_any_address(address: str) -> None:
+    assert problem_of(pinged_at(address), SETTINGS) == ""
+
+
+@pytest.mark.parametrize("address", ["", "x", "192.0.2.9:80", "fe80::1%eth0"])
+def test_echoes_go_to_nothing_but_an_address(address: str) -> None:
+    problem = problem_of(pinged_at(address), SETTINGS)
+    assert "backend b: server s: ping_address: address is" in problem
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0", "255.255.255.255", "224.0.0.1"],
+)
+def test_no_server_leads_a_host_to_itself(address: str) -> None:
+    def problem(**changes: object) -> str:
+        server = wire.Server(**{"name": "s", "address": "192.0.2.1", "port": 80, **changes})
+        return problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
+
+    bracketed = f"[{address}]" if ":" in address else address
+    for said in (
+        problem(address=address),
+        problem(ping_address=address),
+        problem(arguments=("check", "addr", bracketed)),
+        problem(arguments=(f"check addr {bracketed}",)),
+    ):
+        assert f"address is '{address}'" in said and "is allowed" in said
+    frontend = wire.Frontend(name="f", binds=(wire.Bind(address=address, port=80),))
+    assert f"bind: address is '{address}'" in problem_of(balancer(frontends=(frontend,)), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "addr"),
+        ("addr", "localhost"),
+        ("addr", "ipv4@127.0.0.1"),
+        ("addr", "unix@/run/x"),
+        ("agent-check", "agent-addr", "127.0.0.1"),
+        ("source", "0.0.0.0", "usesrc", "clientip"),
+        ("socks4", "127.0.0.1:80"),
+        ("resolvers", "x", "init-addr", "127.0.0.1"),
+        ('a"dd"r', "127.0.0.1"),
+        ("ad${X}dr", "127.0.0.1"),
+        ("ad\\dr", "127.0.0.1"),
+    ],
+)
+def test_a_servers_arguments_hide_no_address(arguments: tuple[str, ...]) -> None:
+    server = wire.Server(name="s", address="192.0.2.1", port=80, arguments=arguments)
+    assert problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "option transparent",
+        "option 'transparent'",
+        "option http_proxy",
+        "http-request set-dst ipv4(127.0.0.1)",
+        'http-request set"-"dst ipv4(127.0.0.1)',
+        'http-request "set${NONE}-dst" ipv4(127.0.0.1)',
+        "http-request  set-dst-port int(9876)",
+        "http-request do-resolve(txn.a,r) str(localhost)",
+        "tcp-request content set-dst ipv4(127.0.0.1)",
+        "tcp-request session attach-srv b/s",
+        "tcp-check connect addr 127.0.0.1 port 9876",
+        "http-check connect addr 127.0.0.1",
+    ],
+)
+def test_no_line_sends_a_connection_elsewhere(line: str) -> None:
+    backend = wire.Backend(name="b", lines=(line,))
+    assert "servers alone say where" in problem_of(balancer(backends=(backend,)), SETTINGS)
+
+
+def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
+    backend = wire.Backend(name="b", lines=("http-request deny if { path -m beg /set-dst transparent }",))
+    assert problem_of(balancer(backends=(backend,)), SETTINGS) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "http-request return status 200 content-type text/plain file /etc/evenkeel/haproxyd/credentials",
+        "http-request return status 200 content-type text/plain lf-file ../../../guard.json",
+        'http-request return status 200 content-type text/plain "fi"le credentials',
+        "http-request deny deny_status 403 errorfile /etc/passwd",
+        "http-error status 503 content-type text/plain file /etc/passwd",
+        "http-after-response set-header x %[src,map(/etc/passwd)]",
+        "http-request set-header x %[src,map_str_int( /etc/passwd,0)]",
+        "acl a src -f /etc/passwd",
+        "acl a src -M -f ../x",
+        "acl a src -f file@/etc/passwd -- b",
+        "tcp-request connection reject if { src -f /etc/passwd }",
+        "stick on src,map(/etc/passwd)",
+    ],
+)
+def test_no_line_reads_a_file_that_is_not_the_load_balancers(line: str) -> None:
+    backend = wire.Backend(name="b", lines=(line,))
+    assert "files of the load balancer alone" in problem_of(balancer(backends=(backend,)), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tcp-request connection reject unless { src -f listener-1:cidrs }",
+        "acl a path -m beg -- -f",
+        "acl a path -m str -- '-f /etc/passwd file'",
+        "http-request redirect location http://a.test/file/-f code 302",
+        "http-request set-header x %[src,map(names)]",
+    ],
+)
+def test_files_of_its_own_and_texts_that_look_like_files_are_taken(line: str) -> None:
+    backend = wire.Backend(name="b", lines=(line,))
+    assert problem_of(balancer(backends=(backend,)), SETTINGS) == ""
+
+
+@pytest.mark.parametrize("arguments", [("ssl", "crt", "/etc/x.pem"), ("ssl", "crt", "a/../../x"), ("ssl crt ${X}/y",)])
+def test_no_argument_names_a_file_elsewhere(arguments: tuple[str, ...]) -> None:
+    bound = wire.Frontend(name="f", binds=(wire.Bind(address="192.0.2.1", port=1),), bind_arguments=arguments)
+    server = wire.Server(name="s", address="192.0.2.1", port=80, arguments=arguments)
+    assert "arguments" in problem_of(balancer(frontends=(bound,)), SETTINGS)
+    assert "arguments" in problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
