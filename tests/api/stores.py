@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel.core.control import Environment
-from evenkeel.store.part import StoreOptions
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.api.subnet import SUBNET
 

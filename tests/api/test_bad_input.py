@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import select
 
-from evenkeel.store.schema import metadata
+from evenkeel.store.records.schema import metadata
 from evenkeel.store.sql_store import SqlStore
 from tests.api import bodies
 from tests.api.client import LBAAS, Client

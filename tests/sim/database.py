@@ -14,7 +14,7 @@ from sqlalchemy.pool import StaticPool
 
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.messages import ReportApplied, ReportReceipt
-from evenkeel.store.database import Database, Op
+from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.migrations import upgrade
 from tests.sim.effects import Effects, Latency, Lost, Postponed
 from tests.sim.process import Process

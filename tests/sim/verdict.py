@@ -8,8 +8,8 @@ from evenkeel.core.device import PartitionBatch
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.service import ServiceDefinition, definition_of
 from evenkeel.core.statuses import RescheduleMode
-from evenkeel.store.loading import load_trees
-from evenkeel.store.rows import NO_NETWORK
+from evenkeel.store.records.loading import load_trees
+from evenkeel.store.records.rows import NO_NETWORK
 from tests.sim.clients import Client, Thing
 from tests.sim.database import FIRST_HISTORY
 from tests.sim.device import Site

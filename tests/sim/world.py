@@ -11,7 +11,7 @@ from evenkeel.agent.service import Agent, AgentRefused
 from evenkeel.controller.service import Controller
 from evenkeel.core.control import Change
 from evenkeel.core.errors import BusUnavailable, StoreUnavailable
-from evenkeel.store.part import StoreOptions
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore
 from tests.sim.bigip import BigIpSite
 from tests.sim.broker import Broker

@@ -19,9 +19,9 @@ from evenkeel.core.model import (
     Pool,
     Vip,
 )
-from evenkeel.store import schema
-from evenkeel.store.clock import db_now
-from evenkeel.store.ownership_reports import CHILD_TABLES
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.records import schema
+from evenkeel.store.reports.applied import CHILD_TABLES
 from evenkeel.store.sql_store import SqlStore
 from tests.waiting import eventually
 

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Connection, event
 
 from evenkeel.core.control import Environment
-from evenkeel.store import schema
-from evenkeel.store.database import Database
-from evenkeel.store.histories import ensure_history
+from evenkeel.store.engine.database import Database
+from evenkeel.store.ownership.histories import ensure_history
+from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.mariadb import Galera, MariaDB
 from tests.services.postgres import PostgreSQL

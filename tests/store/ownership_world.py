@@ -17,13 +17,13 @@ from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, P
 from evenkeel.core.placement import Assign
 from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.statuses import HaType, ProvisioningStatus
-from evenkeel.store import schema
-from evenkeel.store.clock import db_now
-from evenkeel.store.database import Database, open_database
-from evenkeel.store.operator import OperatorPart
-from evenkeel.store.ownership import OwnershipPart
-from evenkeel.store.part import StoreOptions
-from evenkeel.store.rows import row_of
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.database import Database, open_database
+from evenkeel.store.operators.reads import OperatorPart
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import row_of
+from evenkeel.store.sql_store import OwnershipPart
 from tests.store.conftest import empty
 
 TTL_SECONDS = 600.0

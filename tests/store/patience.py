@@ -6,7 +6,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from evenkeel.store import database, database_mariadb, database_server, migrations
+from evenkeel.store import migrations
+from evenkeel.store.engine import database
+from evenkeel.store.engine import mariadb as database_mariadb
+from evenkeel.store.engine import server as database_server
 
 SECONDS = 120
 """Instead of each limit. No test may rely on one of them to end something that hangs, but for its own."""

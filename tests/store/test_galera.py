@@ -12,8 +12,8 @@ from sqlalchemy.util import await_only
 
 from evenkeel.core.control import Environment
 from evenkeel.core.model import LoadBalancer
-from evenkeel.store import schema
-from evenkeel.store.database import open_database
+from evenkeel.store.engine.database import open_database
+from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.mariadb import Galera
 from tests.store.builders import bare, create

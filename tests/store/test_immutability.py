@@ -11,8 +11,8 @@ from evenkeel.core.control import Change, Environment
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.messages import Applied, ReportApplied
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
-from evenkeel.store import schema
-from evenkeel.store.part import StoreOptions
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import AGENT, SHARD, create, listener, member, monitor, placed, pool
 from tests.store.conftest import empty, statements_of

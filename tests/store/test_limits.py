@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from evenkeel.core.errors import QuotaMet
 from evenkeel.core.limits import LimitMet, LoadBalancerLimits
 from evenkeel.core.model import NewPool
-from evenkeel.store.part import StoreOptions
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import PROJECT, create, l7policy, l7rule, listener, member, pool, tree
 from tests.store.conftest import statements_of

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, inspect, select, text
 
 from evenkeel.core.control import Environment, ListQuery
 from evenkeel.core.model import Listener, LoadBalancer, Vip
-from evenkeel.store import schema
 from evenkeel.store.migrations import configuration
-from evenkeel.store.rows import row_of
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import row_of
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import create, listener, load_balancer, vip
 

@@ -19,8 +19,8 @@ from evenkeel.core.model import (
     NewPool,
     Pool,
 )
-from evenkeel.store.loading import load_trees
-from evenkeel.store.part import StoreOptions
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records.loading import load_trees
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import (
     AGENT,

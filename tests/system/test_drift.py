@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from evenkeel.agent.common import CommonWorker
-from evenkeel.store.ownership_findings import ABSENT_REASON
+from evenkeel.store.reports.findings import ABSENT_REASON
 from tests.system.world import World
 from tests.waiting import eventually
 

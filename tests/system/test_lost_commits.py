@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Connection, insert, select, update
 
 from evenkeel.core.model import Listener
-from evenkeel.store import schema
-from evenkeel.store.clock import db_now
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.records import schema
 from tests.system.world import World
 from tests.waiting import eventually
 

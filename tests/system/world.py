@@ -22,7 +22,7 @@ from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.names import derived_agent_id
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
-from evenkeel.store.part import StoreOptions
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.waiting import eventually
 

@@ -37,7 +37,7 @@ from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.ports import Bus, Store
-from evenkeel.store.part import StoreOptions
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 
 log = structlog.get_logger(__name__)

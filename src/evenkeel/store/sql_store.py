@@ -2,19 +2,55 @@
 
 from sqlalchemy import text
 
-from evenkeel.store.catalogue import CataloguePart
-from evenkeel.store.database import Database, open_database
-from evenkeel.store.histories import ensure_history
+from evenkeel.store.engine.database import Database, open_database
+from evenkeel.store.lbaas_v1.reads import PoolRootedPart
 from evenkeel.store.migrations import upgrade
-from evenkeel.store.operator import OperatorPart
-from evenkeel.store.ownership import OwnershipPart
-from evenkeel.store.part import StoreOptions
-from evenkeel.store.pool_rooted import PoolRootedPart
-from evenkeel.store.quotas import QuotaPart
-from evenkeel.store.tenant import TenantPart
-from evenkeel.store.vip_addresses import take_unwritten
-from evenkeel.store.vip_claims import VipClaimsPart
-from evenkeel.store.vip_port_changes import VipPortChangesPart
+from evenkeel.store.operators.catalogue import CataloguePart
+from evenkeel.store.operators.quotas import QuotaPart
+from evenkeel.store.operators.reads import OperatorPart
+from evenkeel.store.operators.subnets import TenantSubnets
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.ownership.histories import ensure_history
+from evenkeel.store.ownership.services import ServicesPart
+from evenkeel.store.ownership.sessions import SessionsPart
+from evenkeel.store.ownership.shards import ShardsPart
+from evenkeel.store.reports.applied import ReportsPart
+from evenkeel.store.reports.findings import FindingsPart
+from evenkeel.store.reports.observed import ObservedPart
+from evenkeel.store.scheduling.due_shards import StockPart
+from evenkeel.store.scheduling.placing import PlacingPart
+from evenkeel.store.scheduling.reach import ReachPart
+from evenkeel.store.scheduling.snapshots import SchedulingPart
+from evenkeel.store.scheduling.sweeping import SweepingPart
+from evenkeel.store.tenants.create import TenantCreate
+from evenkeel.store.tenants.l7 import TenantL7
+from evenkeel.store.tenants.load_balancers import TenantRoots
+from evenkeel.store.tenants.members import TenantMembers
+from evenkeel.store.tenants.reads import TenantReads
+from evenkeel.store.tenants.updates import TenantUpdates
+from evenkeel.store.vips.addresses import take_unwritten
+from evenkeel.store.vips.claims import VipClaimsPart
+from evenkeel.store.vips.port_changes import VipPortChangesPart
+
+
+class TenantPart(TenantCreate, TenantRoots, TenantL7, TenantMembers, TenantUpdates, TenantReads, TenantSubnets):
+    """Implements :class:`evenkeel.core.ports.TenantStore`."""
+
+
+class OwnershipPart(
+    SessionsPart,
+    ShardsPart,
+    ServicesPart,
+    ReportsPart,
+    ObservedPart,
+    FindingsPart,
+    SchedulingPart,
+    PlacingPart,
+    StockPart,
+    ReachPart,
+    SweepingPart,
+):
+    """Implements :class:`evenkeel.core.ports.OwnershipStore`."""
 
 
 class SqlStore(

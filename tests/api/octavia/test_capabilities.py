@@ -13,7 +13,7 @@ from evenkeel.core.capabilities import EVERYTHING
 from evenkeel.core.control import Environment
 from evenkeel.core.model import Subnet
 from evenkeel.network.builtin import BuiltinNetwork
-from evenkeel.store.schema import metadata
+from evenkeel.store.records.schema import metadata
 from evenkeel.store.sql_store import SqlStore
 from tests.api import bodies
 from tests.api.client import Client, Sink

@@ -4,8 +4,8 @@ Any number of processes may do it at once: it is one transaction under a lock, s
 done (MariaDB: see :mod:`evenkeel.store.migrations.mariadb`). A migration only adds, so that processes of the version
 before go on working beside those of this one; hence a schema newer than this code is left alone and used.
 
-After a change of :mod:`evenkeel.store.schema`, ``python -m evenkeel.store.migrations "what changed"`` drafts the
-migration, to be read and corrected.
+After a change of :mod:`evenkeel.store.records.schema`,
+``python -m evenkeel.store.migrations "what changed"`` drafts the migration, to be read and corrected.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from evenkeel.store.schema import metadata
+from evenkeel.store.records.schema import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

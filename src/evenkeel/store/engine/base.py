@@ -1,0 +1,39 @@
+"""What every database offers, whatever it is: see :mod:`evenkeel.store.engine.database`."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+
+T = TypeVar("T")
+Op = Callable[[Connection], T]
+
+
+class Database:
+    """A started database. Use :func:`evenkeel.store.engine.database.open_database`."""
+
+    def sync_engines(self) -> tuple[Engine, ...]:
+        """The engines under it, for hooks such as counting statements."""
+        raise NotImplementedError
+
+    def beside(self) -> "Database":
+        """Another way to the same database, for another event loop. What it does keeps this one's operations from
+        nothing that they need: it has connections of its own, or waits while this one has something to do."""
+        raise NotImplementedError
+
+    async def write(self, op: Op[T], *, urgent: bool = False) -> T:
+        """Run ``op`` in one writing transaction. ``urgent``: before others that wait, on a connection that these never
+        take. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def read(self, op: Op[T]) -> T:
+        """Run ``op`` on a consistent snapshot where the database has one. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def query(self, op: Op[T]) -> T:
+        """As :meth:`read`, for an ``op`` that is a single SELECT. Raises :class:`StoreUnavailable`."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Close all connections."""
+        raise NotImplementedError

@@ -1,0 +1,34 @@
+"""The database's own clock, as seconds since the epoch: the only clock that expiry is ever judged by."""
+
+from typing import Any
+
+from sqlalchemy import Double
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+
+class db_now(FunctionElement[float]):
+    """SQL expression: the database's time when the statement runs, seconds since the epoch, sub-millisecond."""
+
+    type = Double()
+    inherit_cache = True
+    name = "db_now"
+
+
+@compiles(db_now)
+def _postgresql(element: db_now, compiler: Any, **kw: Any) -> str:
+    # clock_timestamp, not now(): a transaction that waited for a lock must not judge expiry by its beginning
+    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+
+
+@compiles(db_now, "sqlite")
+def _sqlite(element: db_now, compiler: Any, **kw: Any) -> str:
+    # unixepoch('subsec') needs SQLite 3.42; Debian 12 and many Python builds bring 3.40
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(db_now, "mysql")
+@compiles(db_now, "mariadb")
+def _mariadb(element: db_now, compiler: Any, **kw: Any) -> str:
+    # SYSDATE, not NOW(), for the same reason. Sessions are in UTC: see store.engine.mariadb
+    return "CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS DOUBLE)"

@@ -1,0 +1,214 @@
+"""MariaDB, one server or a Galera cluster, by asyncmy under SQLAlchemy's greenlet bridge.
+
+Writers are READ COMMITTED, as the store's logic is made for: after a wait for a lock, the next statement sees what
+was committed. Readers have a snapshot (REPEATABLE READ, read only). What else a session needs is set here, whatever
+the server's own settings are.
+
+Galera: locks hold on one node only. Two transactions that write one row on two nodes are told apart at COMMIT, where
+the second is rolled back with the error of a deadlock, and runs again; so every decision must write a row that its
+opposite writes too. ``wsrep_sync_wait`` makes each transaction begin with all that any node had committed before:
+else a controller would tell an agent that what another one has just stored is not there.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import URL, ExceptionContext
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from evenkeel.store.engine.base import Op, T
+from evenkeel.store.engine.server import (
+    CONNECT_SECONDS,
+    IDLE_SECONDS,
+    NOT_STORABLE,
+    POOL_SECONDS,
+    STATEMENT_SECONDS,
+    ServerDatabase,
+)
+
+ANSWER_SECONDS = STATEMENT_SECONDS + 5.0
+"""The server's own limit comes first, if the server is there."""
+LOCK_SECONDS = 10
+MAX_LIST_BYTES = 64 * 1024 * 1024
+"""Of the ids that one row's column can hold, joined by commas."""
+
+CERTAINLY_ROLLED_BACK = frozenset({1213})
+"""Deadlock; on Galera also the loser of a conflict, at any statement or at COMMIT."""
+RETRIABLE = CERTAINLY_ROLLED_BACK | {1020, 1205, 1317}
+"""Before COMMIT: a row changed since the snapshot, a lock not given in time, a statement interrupted."""
+WRONG_SERVER = frozenset({1047, 1053, 1290, 1836})
+"""This server does not serve now (not in the cluster, stopping, read only): a new connection may find another one."""
+BAD_VALUE = frozenset({1264, 1265, 1300, 1366, 1406, 1690})
+TOO_LARGE = 1153
+
+URL_OPTIONS = frozenset({"charset", "ssl_ca", "ssl_cert", "ssl_key", "unix_socket"})
+"""What may follow the ``?`` in a URL."""
+
+_limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)
+_SQL_MODE = "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+_SESSION = (
+    # UTC: UNIX_TIMESTAMP() of a local time would repeat an hour each autumn
+    f"SET time_zone = '+00:00', max_statement_time = {STATEMENT_SECONDS:g},"
+    f" innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {STATEMENT_SECONDS:.0f},"
+    f" idle_transaction_timeout = {IDLE_SECONDS},"
+    f" group_concat_max_len = {MAX_LIST_BYTES}, sql_notes = 0"
+)
+_WRITER = ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",)
+_READER = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",)
+_ON_CLUSTER = "SET wsrep_sync_wait = 7"
+
+
+class MariadbDatabase(ServerDatabase):
+    """MariaDB. Two pools, because the isolation of a session costs two round trips to change."""
+
+    def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
+        super().__init__(url, pool_size, urgent)
+        self._packet_bytes = 0
+        self._write_engine = self._engine(_checked(url), pool_size, _WRITER, autocommit=False)
+        # outside a transaction by default: a single SELECT is a snapshot by itself
+        self._read_engine = self._engine(_checked(url), pool_size, _READER, autocommit=True)
+
+    def _engine(self, url: URL, pool_size: int, session: tuple[str, ...], *, autocommit: bool) -> AsyncEngine:
+        engine = create_async_engine(
+            url,
+            pool_size=pool_size,
+            max_overflow=0,  # connections over the size would be made and closed again for each operation
+            pool_timeout=POOL_SECONDS,
+            pool_reset_on_return=None,  # nothing is left open: every transaction is ended by who began it
+            skip_autocommit_rollback=True,
+            connect_args={
+                "charset": "utf8mb4",
+                "autocommit": autocommit,
+                "sql_mode": _SQL_MODE,
+                "init_command": _SESSION,
+                "connect_timeout": CONNECT_SECONDS,
+            },
+            hide_parameters=True,  # they are what tenants sent: not for logs
+        )
+
+        @event.listens_for(engine.sync_engine, "connect")
+        def configure(connection: Any, _record: Any) -> None:
+            cursor = connection.cursor()
+            cursor.execute("SHOW VARIABLES WHERE Variable_name IN ('wsrep_on', 'max_allowed_packet')")
+            server = dict(cursor.fetchall())
+            self._packet_bytes = int(server["max_allowed_packet"])
+            on_cluster = server.get("wsrep_on") == "ON"
+            for statement in (*session, _ON_CLUSTER) if on_cluster else session:
+                cursor.execute(statement)
+            cursor.close()
+
+        event.listen(engine.sync_engine, "handle_error", _leave_server)
+        event.listen(engine.sync_engine, "before_cursor_execute", _allow_more_time)
+        event.listen(engine.sync_engine, "commit", _allow_more_time)
+        return engine
+
+    def sync_engines(self) -> tuple[Engine, ...]:
+        return (self._write_engine.sync_engine, self._read_engine.sync_engine)
+
+    async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
+        async with _limited():
+            return await super()._once(engine, op)
+
+    async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
+        async with _limited():
+            return await super()._once_bare(engine, op)
+
+    async def write(self, op: Op[T], *, urgent: bool = False) -> T:
+        return await self._transact(self._write_engine, op, urgent=urgent)
+
+    async def read(self, op: Op[T]) -> T:
+        return await self._run(self._read_engine, lambda connection: _in_snapshot(connection, op), bare=True)
+
+    async def query(self, op: Op[T]) -> T:
+        return await self._run(self._read_engine, op, bare=True)
+
+    def refuses_value(self, error: DBAPIError) -> str:
+        number = _number(error.orig)
+        too_large = f"more than the database takes at once (max_allowed_packet, {self._packet_bytes} bytes)"
+        if number == TOO_LARGE:
+            return too_large
+        if error.connection_invalidated and 0 < self._packet_bytes < _size(error.params):
+            return too_large  # the server hangs up in the middle of it
+        return NOT_STORABLE if number in BAD_VALUE else ""
+
+    def is_retriable(self, error: DBAPIError) -> bool:
+        return _number(error.orig) in RETRIABLE
+
+    def is_rolled_back(self, error: DBAPIError) -> bool:
+        return _number(error.orig) in CERTAINLY_ROLLED_BACK
+
+    async def close(self) -> None:
+        await self._write_engine.dispose()
+        await self._read_engine.dispose()
+        await asyncio.sleep(0)  # sockets close at the loop's next turn, which may not come otherwise
+
+
+def _checked(url: URL) -> URL:
+    """The URL as SQLAlchemy takes it. Raises :class:`ValueError` for what is missing or unknown in it."""
+    if not url.database:
+        raise ValueError("database connection: no database is named; use mysql://user:password@host:port/name")
+    unknown = sorted(set(url.query) - URL_OPTIONS)
+    if unknown:
+        raise ValueError(
+            f"database connection: {unknown[0]!r} is not an option of mysql; use {', '.join(sorted(URL_OPTIONS))}"
+        )
+    # the character set is what the tables have, whatever the URL says
+    return url.set(drivername="mariadb+asyncmy").difference_update_query(["charset"])
+
+
+@asynccontextmanager
+async def _limited() -> AsyncIterator[None]:
+    """Raises :class:`TimeoutError` when a statement is not answered in time, by a server that hangs.
+
+    The driver's own time-out is asyncio.wait_for at every read, which loses cancellations before Python 3.12.
+    """
+    async with asyncio.timeout(ANSWER_SECONDS) as limit:
+        token = _limit.set(limit)
+        try:
+            yield
+        finally:
+            _limit.reset(token)
+
+
+def _allow_more_time(*_event: Any) -> None:
+    """Each statement has its own time."""
+    limit = _limit.get()
+    if limit is not None and not limit.expired():
+        limit.reschedule(asyncio.get_running_loop().time() + ANSWER_SECONDS)
+
+
+def _in_snapshot(connection: Connection, op: Op[T]) -> T:
+    """Run ``op`` in a transaction on a connection that is outside of one by default."""
+    connection.exec_driver_sql("BEGIN")
+    try:
+        return op(connection)
+    finally:
+        if not connection.invalidated:
+            connection.commit()  # nothing was written; ends the snapshot
+
+
+def _leave_server(context: ExceptionContext) -> None:
+    # after a packet that is too large it hangs up
+    if _number(context.original_exception) in WRONG_SERVER | {TOO_LARGE}:
+        context.is_disconnect = True
+
+
+def _number(error: BaseException | None) -> Any:
+    """MariaDB's number of an error."""
+    return error.args[0] if error is not None and error.args else None
+
+
+def _size(parameters: Any) -> int:
+    """About how many bytes the parameters of a statement are."""
+    if isinstance(parameters, str):
+        return len(parameters.encode(errors="replace"))
+    if isinstance(parameters, dict):
+        parameters = parameters.values()
+    elif not isinstance(parameters, list | tuple):
+        return 8
+    return sum(_size(each) for each in parameters)

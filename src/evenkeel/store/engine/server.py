@@ -1,0 +1,207 @@
+"""Database servers: what they have in common, and PostgreSQL (asyncpg under SQLAlchemy's greenlet bridge).
+
+A transaction that never reached its COMMIT has certainly not happened, so one that finds its pooled connection dead
+(the server was restarted) runs again at once on a new one; so does one that the server rolled back for a deadlock or a
+conflict. A COMMIT that is not answered leaves the outcome unknown: :class:`StoreUnavailable`, and the caller looks
+what is there.
+"""
+
+import asyncio
+import random
+import time
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Self
+
+from sqlalchemy import Engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.util import greenlet_spawn
+
+from evenkeel.core.errors import Invalid, StoreUnavailable
+from evenkeel.store.engine.base import Database, Op, T
+
+GIVE_UP_SECONDS = 30.0
+"""Nothing is begun again after so long: whoever waits for it has gone."""
+MAX_REPLACED = 3
+"""So many connections may be lost in one operation: the server was restarted, or this process stood still in the
+middle of a transaction (``IDLE_SECONDS``). A server that always hangs up is out of reach."""
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.02, 1.0
+"""At most, before an operation that was rolled back runs again; each pause may be twice as long as the one before."""
+CONNECT_SECONDS = 5.0
+STATEMENT_SECONDS = 30.0
+POOL_SECONDS = 20.0
+IDLE_SECONDS = 3
+"""A transaction between two statements for so long is ended by the server. Its process is frozen or cut off, and would
+keep others from the rows that it locked; should it wake up, the transaction runs again."""
+
+Connecting = AbstractAsyncContextManager[AsyncConnection]
+
+
+class _CommitUnknown(Exception):
+    """The server did not answer COMMIT, or not clearly."""
+
+
+class ServerDatabase(Database):
+    """A database server. A kind of it says which connections to take and what its errors mean."""
+
+    def __init__(self, url: URL, pool_size: int, urgent: int) -> None:
+        """``pool_size``: connections for transactions, of which so many are only for what is ``urgent``."""
+        self._url = url
+        self._pool_size = pool_size
+        self._not_urgent = asyncio.Semaphore(pool_size - urgent)
+
+    def beside(self) -> Self:
+        return type(self)(self._url, self._pool_size, urgent=0)
+
+    async def _transact(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
+        if urgent:
+            return await self._run(engine, op)
+        try:
+            async with asyncio.timeout(POOL_SECONDS):
+                await self._not_urgent.acquire()
+        except TimeoutError as error:
+            raise StoreUnavailable("all connections to the database are busy") from error
+        try:
+            return await self._run(engine, op)
+        finally:
+            self._not_urgent.release()
+
+    def refuses_value(self, error: DBAPIError) -> str:
+        """What is wrong with a value, if it is about one; empty if not."""
+        raise NotImplementedError
+
+    def is_retriable(self, error: DBAPIError) -> bool:
+        """The transaction has not happened, and may succeed when run again at once?"""
+        raise NotImplementedError
+
+    def is_rolled_back(self, error: DBAPIError) -> bool:
+        """As the answer to COMMIT: has the transaction certainly not happened?"""
+        return self.is_retriable(error)
+
+    async def _run(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
+        """``bare``: without a transaction."""
+        give_up_at = time.monotonic() + GIVE_UP_SECONDS
+        replaced = 0
+        asked_to_stop = _cancellations()
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                result = await (self._once_bare(engine, op) if bare else self._once(engine, op))
+                if _cancellations() > asked_to_stop:
+                    raise asyncio.CancelledError  # a driver's asyncio.wait_for lost it, as Python before 3.12 does
+                return result
+            except IntegrityError:
+                raise
+            except DBAPIError as error:
+                if problem := self.refuses_value(error):
+                    raise Invalid(problem) from error
+                late = time.monotonic() > give_up_at
+                if error.connection_invalidated and replaced < MAX_REPLACED and not late:
+                    replaced += 1  # the pool has dropped its other old connections too
+                    continue
+                if late or not self.is_retriable(error):
+                    raise StoreUnavailable("the database is out of reach or refused the operation") from error
+            except UnicodeError as error:
+                raise Invalid(NOT_STORABLE) from error
+            except (OSError, TimeoutError, PoolTimeout) as error:
+                raise StoreUnavailable("the database is out of reach") from error
+            except _CommitUnknown as error:
+                raise StoreUnavailable("the connection was lost during commit") from error.__cause__
+            except SQLAlchemyError as error:
+                raise StoreUnavailable("the database refused the operation") from error
+            await asyncio.sleep(random.uniform(0.0, pause))
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
+
+    async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
+        async with engine.connect() as connection:
+            transaction = await connection.begin()
+            result = await connection.run_sync(op)
+            try:
+                await transaction.commit()
+            except IntegrityError:
+                raise
+            except DBAPIError as error:
+                if error.connection_invalidated or not self.is_rolled_back(error):
+                    raise _CommitUnknown from error
+                raise
+            return result
+
+    async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
+        def run() -> T:
+            with engine.sync_engine.connect() as connection:
+                return op(connection)
+
+        # not AsyncConnection, which takes three greenlets and a task: nothing is to be awaited (and could be cancelled)
+        # when the connection goes back to its pool
+        return await greenlet_spawn(run)
+
+
+def _cancellations() -> int:
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
+
+
+NOT_STORABLE = "a text or number is one that the database cannot hold"
+
+
+class PostgresqlDatabase(ServerDatabase):
+    """PostgreSQL. Two pools, because to be outside of transactions is a setting of a session, which costs as much as a
+    small query to change."""
+
+    RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
+    """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
+
+    def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
+        super().__init__(url, pool_size, urgent)
+        self._engine = _engine(url, pool_size)
+        event.listen(self._engine.sync_engine, "connect", _limit_idle_transactions)
+        # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
+        self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._query_engine = _engine(
+            url, pool_size, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True, pool_reset_on_return=None
+        )
+
+    def sync_engines(self) -> tuple[Engine, ...]:
+        return (self._engine.sync_engine, self._query_engine.sync_engine)
+
+    async def write(self, op: Op[T], *, urgent: bool = False) -> T:
+        return await self._transact(self._engine, op, urgent=urgent)
+
+    async def read(self, op: Op[T]) -> T:
+        # of the same pool as writes
+        return await self._transact(self._read_engine, op, urgent=False)
+
+    async def query(self, op: Op[T]) -> T:
+        return await self._run(self._query_engine, op, bare=True)
+
+    def refuses_value(self, error: DBAPIError) -> str:
+        # NUL in a text, too long, out of range: by the server (class 22) or its driver
+        sqlstate = getattr(error.orig, "sqlstate", None) or ""
+        by_driver = isinstance(getattr(error.orig, "__cause__", None), ValueError)
+        return NOT_STORABLE if sqlstate.startswith("22") or by_driver else ""
+
+    def is_retriable(self, error: DBAPIError) -> bool:
+        return getattr(error.orig, "sqlstate", None) in self.RETRIABLE_SQLSTATES
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+        await self._query_engine.dispose()
+
+
+def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
+    return create_async_engine(
+        url.set(drivername="postgresql+asyncpg"),
+        pool_size=pool_size,
+        max_overflow=0,  # connections over the size would be made and closed again for each operation
+        pool_timeout=POOL_SECONDS,
+        connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS},
+        hide_parameters=True,  # they are what tenants sent: not for logs
+        **options,
+    )
+
+
+def _limit_idle_transactions(connection: Any, _record: Any) -> None:
+    statement = f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+    connection.run_async(lambda driver: driver.execute(statement))  # not in a transaction, which might be rolled back

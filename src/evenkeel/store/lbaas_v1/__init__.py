@@ -1,0 +1,1 @@
+"""Vips, pools and health monitors of LBaaS v1."""

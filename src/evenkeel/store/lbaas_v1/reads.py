@@ -1,0 +1,188 @@
+"""Reading what LBaaS v1 shows: vips, pools and monitors with what they show of their surroundings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from sqlalchemy import ColumnElement, Connection, String, cast, false, func, null, or_, select, union_all
+
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.model import HealthMonitor, ListenerStatistics, Pool
+from evenkeel.core.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.lbaas_v1.shared_monitors import SharedMonitors
+from evenkeel.store.lbaas_v1.vips import PoolVips
+from evenkeel.store.records import schema
+from evenkeel.store.records.child_ids import build, whole_columns
+from evenkeel.store.records.listing import filter_conditions, list_page
+from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, LOAD_BALANCER, POOL, Kind, health_monitor_of
+from evenkeel.store.writing.revision_lock import storable
+
+_root = schema.load_balancer
+_monitor = schema.health_monitor
+_shared = schema.shared_monitor
+_listener = schema.listener
+
+VIP_FILTERS = ("vip_address", "vip_subnet_id", "vip_port_id")
+"""What vips have from their load balancer."""
+
+
+class PoolRootedPart(PoolVips, SharedMonitors):
+    """Implements :class:`evenkeel.core.pool_rooted.PoolRootedStore`."""
+
+    async def vips(self, query: ListQuery) -> Page:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.vips`."""
+        own, of_root = _divided(query, VIP_FILTERS)
+        conditions = [_listener.c.default_pool_id.is_not(None)]
+        if of_root.filters:
+            roots = select(_root.c.id).where(*filter_conditions(LOAD_BALANCER, of_root))
+            conditions.append(_listener.c.load_balancer_id.in_(roots))
+
+        def op(connection: Connection) -> Page:
+            page = list_page(connection, LISTENER, own, conditions)
+            roots = _by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
+            pools = _by_id(connection, POOL, [row.default_pool_id for row in page.items])
+            items = tuple(
+                PoolVip(listener=row, load_balancer=roots[row.load_balancer_id], pool=pools[row.default_pool_id])
+                for row in page.items
+                if row.load_balancer_id in roots and row.default_pool_id in pools
+            )
+            return replace(page, items=items)
+
+        return await self._db.read(op)
+
+    async def rooted_pools(self, query: ListQuery, *, agent_id: str | None = None) -> Page:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.rooted_pools`."""
+        own, of_vip = _divided(query, ("vip_id",))
+        conditions: list[ColumnElement[bool]] = []
+        if vip_ids := of_vip.filters.get("vip_id"):
+            sent_to = select(_listener.c.default_pool_id).where(among(_listener.c.id, vip_ids))
+            conditions.append(schema.pool.c.id.in_(sent_to))
+        if agent_id is not None:
+            wanted = storable(agent_id)
+            shard = schema.shard
+            shards = select(shard.c.id).where(or_(shard.c.acting_agent_id == wanted, shard.c.home_agent_id == wanted))
+            served = select(_root.c.id).where(_root.c.shard_id.in_(shards))
+            conditions.append(schema.pool.c.load_balancer_id.in_(served))
+
+        def op(connection: Connection) -> Page:
+            page = list_page(connection, POOL, own, conditions)
+            roots = _by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
+            monitors = _monitors_of(connection, page.items)
+            items = tuple(
+                RootedPool(pool=row, load_balancer=roots[row.load_balancer_id], monitor=monitors.get(row.id))
+                for row in page.items
+                if row.load_balancer_id in roots
+            )
+            return replace(page, items=items)
+
+        return await self._db.read(op)
+
+    async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.pool_statistics`."""
+        names = ListenerStatistics.__struct_fields__
+        senders = select(_listener.c.id).where(_listener.c.default_pool_id == storable(pool_id))
+        counts = schema.listener_statistics
+        statement = select(*(func.sum(counts.c[name]) for name in names)).where(counts.c.listener_id.in_(senders))
+        row = await self._db.query(lambda connection: connection.execute(statement).one())
+        # PostgreSQL sums big integers to decimals
+        return ListenerStatistics(**{name: int(total or 0) for name, total in zip(names, row, strict=True)})
+
+    async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.providers_of_monitor`."""
+        statement = (
+            select(_root.c.provider)
+            .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
+            .where(_monitor.c.shared_monitor_id == storable(monitor_id), _monitor.c.deleted == false())
+            .distinct()
+            .order_by(_root.c.provider)
+        )
+        return await self._db.query(lambda connection: tuple(connection.scalars(statement)))
+
+    async def shared_monitors(self, query: ListQuery) -> Page:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.shared_monitors`."""
+
+        def op(connection: Connection) -> Page:
+            page = list_page(connection, _MONITORS, query)
+            uses = _uses(connection, [row.id for row in page.items if not row.in_pool])
+            items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)
+            return replace(page, items=items)
+
+        return await self._db.read(op)
+
+
+def _divided(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, ListQuery]:
+    """The query without filters of these names, and one of only these."""
+    others = {name: values for name, values in query.filters.items() if name in names}
+    own = {name: values for name, values in query.filters.items() if name not in names}
+    return replace(query, filters=own), ListQuery(filters=others)
+
+
+def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[str, Any]:
+    """Those there are; one query, none for none."""
+    if not ids:
+        return {}
+    columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)
+    rows = connection.execute(select(*columns).where(among(kind.table.c.id, set(ids))))
+    made = (kind.build(row) if kind is LOAD_BALANCER else build(kind, row) for row in rows)
+    return {value.id: value for value in made}
+
+
+def _monitors_of(connection: Connection, pools: Sequence[Pool]) -> dict[str, HealthMonitor]:
+    """The live monitors of pools that may have one, by pool."""
+    ids = [row.id for row in pools if row.health_monitor_id is not None]
+    if not ids:
+        return {}
+    statement = select(*HEALTH_MONITOR.columns).where(among(_monitor.c.pool_id, ids), _monitor.c.deleted == false())
+    return {row.pool_id: row for row in map(health_monitor_of, connection.execute(statement))}
+
+
+def _uses(connection: Connection, monitor_ids: Sequence[str]) -> dict[str, list[MonitorUse]]:
+    if not monitor_ids:
+        return {}
+    statement = (
+        select(_monitor.c.shared_monitor_id, _monitor.c.pool_id, _monitor.c.provisioning_status)
+        .where(among(_monitor.c.shared_monitor_id, monitor_ids), _monitor.c.deleted == false())
+        .order_by(_monitor.c.created_at, _monitor.c.id)
+    )
+    found: dict[str, list[MonitorUse]] = {}
+    for monitor_id, pool_id, status in connection.execute(statement):
+        use = MonitorUse(pool_id=pool_id, provisioning_status=ProvisioningStatus(status))
+        found.setdefault(monitor_id, []).append(use)
+    return found
+
+
+# -- monitors of both kinds as one table
+
+_NAMES = (
+    *("id", "project_id", "admin_state_up", "type", "delay", "timeout", "max_retries", "http_method"),
+    *("url_path", "expected_codes", "created_at", "updated_at"),
+)
+_BOTH = union_all(
+    select(
+        *(_shared.c[name] for name in _NAMES),
+        cast(null(), String(36)).label("pool_id"),
+        cast(null(), String(16)).label("provisioning_status"),
+    ),
+    select(*(_monitor.c[name] for name in _NAMES), _monitor.c.pool_id, _monitor.c.provisioning_status).where(
+        _monitor.c.shared_monitor_id.is_(None), _monitor.c.deleted == false()
+    ),
+).subquery("monitors")
+
+
+def _monitor_of(row: Sequence[Any]) -> SharedMonitor:
+    *own, pool_id, status = row
+    values = dict(zip(_NAMES, own, strict=True))
+    if pool_id is None:
+        return SharedMonitor(**values)
+    use = MonitorUse(pool_id=pool_id, provisioning_status=ProvisioningStatus(status))
+    return SharedMonitor(**values, in_pool=True, uses=(use,))
+
+
+_MONITORS = Kind(
+    HEALTH_MONITOR.title,
+    _BOTH,  # type: ignore[arg-type]
+    tuple(_BOTH.c),  # type: ignore[arg-type]
+    _monitor_of,
+)

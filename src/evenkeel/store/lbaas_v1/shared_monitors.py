@@ -1,0 +1,277 @@
+"""Health monitors of LBaaS v1: each stands alone, and takes the place of the health monitor in any number of pools.
+
+The row of ``shared_monitor`` says what it is; a health monitor in a pool that names it is the association. Whoever
+changes one, associates it or removes it raises its revision first, so these are one after the other; load balancers
+are locked after it, in the order of their ids.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+from sqlalchemy import ColumnElement, Connection, Row, Update, bindparam, delete, false, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.model import HealthMonitor
+from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX, SharedMonitor
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.returning import returning
+from evenkeel.store.records import schema
+from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
+from evenkeel.store.tenants.updates import CHANGES, update_row
+from evenkeel.store.writing.base import TenantWrites
+from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.conflicts import child_conflict, duplicate_monitor
+from evenkeel.store.writing.quota_check import check_quota, has_quota
+from evenkeel.store.writing.revision_lock import (
+    Locked,
+    Target,
+    change_of,
+    pending,
+    raised,
+    storable,
+    touch_pool,
+)
+from evenkeel.store.writing.steps import as_new, check_changes, insert_all, mark_deleted
+
+_shared = schema.shared_monitor
+_monitor = schema.health_monitor
+_root = schema.load_balancer
+
+SHARED_MONITOR_CHANGES = frozenset(
+    {"admin_state_up", "delay", "timeout", "max_retries", "http_method", "url_path", "expected_codes"}
+)
+"""What an update may set: what is fixed is its type."""
+
+
+class SharedMonitors(TenantWrites):
+    """The part of :class:`evenkeel.core.pool_rooted.PoolRootedStore` that writes monitors."""
+
+    async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.add_shared_monitor`."""
+        defaults = self._options.default_quotas
+
+        def op(connection: Connection) -> SharedMonitor:
+            now, limited = connection.execute(_LOOK, {"its_project_id": row.project_id}).one()
+            check_quota(connection, row.project_id, {"healthmonitor": 1}, defaults=defaults, has_quota=bool(limited))
+            stored = replace(row, created_at=now)
+            insert_all(connection, _shared, [{**{name: getattr(stored, name) for name in _NAMES}, "revision": 1}])
+            return stored
+
+        return await self._db.write(op)
+
+    async def update_shared_monitor(
+        self, monitor_id: str, changes: Mapping[str, Any], *, project_id: str | None
+    ) -> tuple[Change, ...]:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.update_shared_monitor`."""
+        check_changes(changes, SHARED_MONITOR_CHANGES)
+        deadline = self._options.pending_deadline_seconds
+
+        def op(connection: Connection) -> tuple[Change, ...]:
+            hold_monitor(connection, monitor_id, project_id, dict(changes))
+            return _change_all(connection, monitor_id, dict(changes), deadline)
+
+        return await self._db.write(op)
+
+    async def delete_shared_monitor(self, monitor_id: str, *, project_id: str | None) -> None:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.delete_shared_monitor`."""
+
+        def op(connection: Connection) -> None:
+            hold_monitor(connection, monitor_id, project_id)
+            used = connection.scalar(select(_monitor.c.pool_id).where(*_uses_of(monitor_id)).limit(1))
+            if used is not None:
+                raise Conflict(f"Health Monitor {monitor_id} is still in use by pool {used}.", code="monitor_in_use")
+            connection.execute(delete(_shared).where(_shared.c.id == monitor_id))
+
+        await self._db.write(op)
+
+    async def associate_monitor(self, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None) -> Change:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.associate_monitor`."""
+
+        def op(connection: Connection) -> Change:
+            held = hold_monitor(connection, monitor_id, project_id)
+            locked = self._pool_locked(connection, pool_id, project_id)
+            _check_room(connection, pool_id, monitor_id)
+            row = _put_in(connection, held, new_id, pool_id, locked)
+            return change_of(connection, locked.row, (row,))
+
+        try:
+            return await self._db.write(op)
+        except IntegrityError as error:
+            raise child_conflict(error, duplicate_monitor()) from error
+
+    async def set_pool_monitor(
+        self,
+        pool_id: str,
+        monitor_id: str | None,
+        changes: Mapping[str, Any],
+        *,
+        new_id: str,
+        project_id: str | None,
+    ) -> Change:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.set_pool_monitor`."""
+        check_changes(changes, CHANGES[POOL])
+
+        def op(connection: Connection) -> Change:
+            held = None if monitor_id is None else hold_monitor(connection, monitor_id, project_id)
+            locked = self._pool_locked(connection, pool_id, project_id)
+            _take_out(connection, pool_id, locked)
+            if held is not None:
+                _put_in(connection, held, new_id, pool_id, locked)
+            row = update_row(connection, POOL, pool_id, columns_of(changes), locked)
+            return change_of(connection, locked.row, (build_one(connection, POOL, row),))
+
+        return await self._db.write(op)
+
+    def _pool_locked(self, connection: Connection, pool_id: str, project_id: str | None) -> Locked:
+        locked = self._lock(connection, Target(POOL, pool_id, project_id))
+        touch_pool(connection, pool_id, locked)
+        return locked
+
+
+_NAMES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")
+_LOOK = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
+
+
+def hold_monitor(
+    connection: Connection, monitor_id: str, project_id: str | None, changes: dict[str, Any] | None = None
+) -> Row[Any]:
+    """Take the lock of a monitor that stands alone, and change it; its row then. Raises :class:`NotFound`."""
+    is_it = [_shared.c.id == storable(monitor_id)]
+    if project_id is not None:
+        is_it.append(_shared.c.project_id == storable(project_id))
+    values = (changes or {}) | {"revision": _shared.c.revision + 1}
+    statement = update(_shared).where(*is_it).values(values | ({"updated_at": db_now()} if changes else {}))
+    row: Row[Any] | None = returning(statement, *_shared.c, by=is_it[0]).first(connection)
+    if row is None:
+        raise NotFound(HEALTH_MONITOR.title, monitor_id)
+    return row
+
+
+def _uses_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
+    return (_monitor.c.shared_monitor_id == monitor_id, _monitor.c.deleted == false())
+
+
+def _check_room(connection: Connection, pool_id: str, monitor_id: str) -> None:
+    """Raises :class:`Conflict` if the pool has a monitor."""
+    statement = select(_monitor.c.id, _monitor.c.shared_monitor_id)
+    has = connection.execute(statement.where(_monitor.c.pool_id == pool_id, _monitor.c.deleted == false())).first()
+    if has is None:
+        return
+    if monitor_id == has.shared_monitor_id:
+        raise Conflict(
+            f"Health Monitor {monitor_id} is already associated with pool {pool_id}.", code="association_exists"
+        )
+    other = has.shared_monitor_id or has.id
+    raise Conflict(
+        f"Pool {pool_id} has Health Monitor {other} already: a pool can have one. Disassociate it first.",
+        code="monitor_exists",
+    )
+
+
+def _take_out(connection: Connection, pool_id: str, locked: Locked) -> None:
+    mark_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
+    if not locked.placed:  # no device ever heard of it
+        connection.execute(delete(_monitor).where(_monitor.c.pool_id == pool_id))
+
+
+def _put_in(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
+    """Raises :class:`NotFound` for another project's, :class:`Conflict` if as many pools have it as may."""
+    if held.project_id != locked.project_id:
+        raise NotFound(HEALTH_MONITOR.title, held.id)
+    _check_bound(connection, held.id)
+    row = as_new(_in_pool(held, new_id, pool_id), locked)
+    insert_all(connection, _monitor, [row_of(row)])
+    return row
+
+
+def as_shared(connection: Connection, row: HealthMonitor, project_id: str) -> HealthMonitor:
+    """The monitor of a new pool; one that names a shared one as that is now, whose lock is taken. Raises
+    :class:`NotFound`, :class:`Conflict`."""
+    if row.shared_monitor_id is None:
+        return row
+    held = hold_monitor(connection, row.shared_monitor_id, project_id)
+    _check_bound(connection, held.id)
+    return _in_pool(held, row.id, row.pool_id)
+
+
+def _check_bound(connection: Connection, monitor_id: str) -> None:
+    used = connection.scalar(select(func.count()).select_from(_monitor).where(*_uses_of(monitor_id))) or 0
+    if used >= POOLS_OF_MONITOR_MAX:
+        raise Conflict(f"Health Monitor {monitor_id} is associated with {used} pools; that is as many as may share it.")
+
+
+def _in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
+    copied = {name: held._mapping[name] for name in MONITOR_ATTRIBUTES}
+    return HealthMonitor(
+        id=new_id, pool_id=pool_id, load_balancer_id="", project_id="", shared_monitor_id=held.id, **copied
+    )
+
+
+# -- changing all of them at once: a constant number of statements
+
+
+def _change_all(
+    connection: Connection, monitor_id: str, changes: dict[str, Any], deadline_seconds: float
+) -> tuple[Change, ...]:
+    roots = select(_monitor.c.load_balancer_id).where(*_uses_of(monitor_id))
+    pools = select(_monitor.c.pool_id).where(*_uses_of(monitor_id))
+    # in the order of their ids, as reports lock them
+    owners = select(_root.c.id).where(_root.c.id.in_(roots), _root.c.deleted == false()).order_by(_root.c.id)
+    locked = list(connection.scalars(owners.with_for_update(key_share=True)))
+    if not locked:
+        return ()
+    connection.execute(
+        update(_root).where(_root.c.id.in_(roots), _root.c.deleted == false()).ordered_values(*raised().items()),
+        {"deadline_seconds": deadline_seconds, "new_change": new_change()},
+    )
+    connection.execute(_touched(HEALTH_MONITOR, *_uses_of(monitor_id)).values(changes | {"updated_at": db_now()}))
+    connection.execute(_touched(POOL, schema.pool.c.id.in_(pools)))
+    policy = schema.l7policy
+    senders = select(policy.c.listener_id).where(policy.c.redirect_pool_id.in_(pools), policy.c.deleted == false())
+    listener = schema.listener
+    sends = or_(listener.c.default_pool_id.in_(pools), listener.c.id.in_(senders))
+    connection.execute(_touched(LISTENER, listener.c.load_balancer_id.in_(roots), sends))
+    return _changes_of(connection, monitor_id)
+
+
+def _touched(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
+    table = kind.table
+    revision = select(_root.c.revision).where(_root.c.id == table.c.load_balancer_id).scalar_subquery()
+    return (
+        update(table)
+        .where(*conditions, table.c.deleted == false())
+        .values(provisioning_status=pending(kind), revision=revision)
+    )
+
+
+def _changes_of(connection: Connection, monitor_id: str) -> tuple[Change, ...]:
+    shard, agent = schema.shard, schema.agent
+    statement = (
+        select(_root.c.id, _root.c.revision, _root.c.provider, _root.c.shard_id, shard.c.group_number, agent.c.host)
+        .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
+        .outerjoin(shard, shard.c.id == _root.c.shard_id)
+        .outerjoin(agent, agent.c.id == shard.c.acting_agent_id)
+        .where(*_uses_of(monitor_id), _root.c.deleted == false())
+        .order_by(_root.c.id)
+        .distinct()
+    )
+    return tuple(_change_of(row) for row in connection.execute(statement))
+
+
+def _change_of(row: Any) -> Change:
+    owner = None
+    if row.host is not None:
+        owner = ShardOwner(
+            shard_id=row.shard_id, environment=row.provider, group_number=row.group_number, host=row.host
+        )
+    return Change(
+        load_balancer_id=row.id,
+        revision=row.revision,
+        environment=row.provider,
+        owner=owner,
+        placed=row.shard_id is not None,
+    )

@@ -1,0 +1,167 @@
+"""Vips and pools of LBaaS v1: a vip is a listener that brings the VIP of the load balancer made for its pool."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any, NoReturn
+
+from sqlalchemy import Connection, bindparam, delete, false, select, update
+
+from evenkeel.core.control import Change, VipPlan
+from evenkeel.core.errors import Conflict
+from evenkeel.core.model import Listener, SessionPersistence, Vip
+from evenkeel.store.records import schema
+from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
+from evenkeel.store.tenants.create import TenantCreate, free_address
+from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
+from evenkeel.store.tenants.updates import CHANGES, as_it_is, check_target_pool, check_unused, empty_pool, update_row
+from evenkeel.store.vips.addresses import HELD_OF_SOME, take
+from evenkeel.store.vips.claims import hold
+from evenkeel.store.vips.selection import candidates, normal_plan
+from evenkeel.store.writing.conflicts import child_conflict, duplicate_listener
+from evenkeel.store.writing.revision_lock import (
+    PENDING_DELETE,
+    Locked,
+    Target,
+    change_of,
+    read_any,
+    touch_listeners,
+)
+from evenkeel.store.writing.steps import as_new, check_changes, insert_all, mark_deleted
+
+_root = schema.load_balancer
+_GIVE_VIP = (
+    update(_root)
+    .where(_root.c.id == bindparam("b_id"))
+    .values({name: bindparam(name) for name in ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")})
+)
+_REMOVE_ROOT = (
+    update(_root)
+    .where(_root.c.id == bindparam("b_id"))
+    .values(deleted=True, live_key=bindparam("b_id"), provisioning_status=PENDING_DELETE)
+)
+
+
+class PoolVips(TenantCreate):
+    """The part of :class:`evenkeel.core.pool_rooted.PoolRootedStore` that writes vips and pools."""
+
+    async def add_vip(
+        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: str | None
+    ) -> Change:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.add_vip`."""
+        plan = normal_plan(vip)
+        target = Target(POOL, row.default_pool_id or "", project_id)
+        return await self._write_with_vip(
+            lambda connection: self._add_vip(connection, target, row, plan, persistence),
+            plan,
+            lambda error: child_conflict(error, duplicate_listener(row.protocol, row.protocol_port)),
+        )
+
+    def _add_vip(
+        self,
+        connection: Connection,
+        target: Target,
+        row: Listener,
+        plan: VipPlan,
+        persistence: SessionPersistence | None,
+    ) -> Change:
+        locked = self._lock(connection, target)
+        if locked.row.vip_network_id != NO_NETWORK:
+            _refuse_second_vip(connection, target.id, locked)
+        self._check_quota(connection, locked, row)
+        self._give_vip(connection, plan, locked)
+        # before the listener is there, which it need not touch
+        update_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
+        listener = as_new(row, locked)
+        insert_all(connection, schema.listener, [row_of(listener)])
+        return change_of(connection, locked.row, (listener,))
+
+    def _give_vip(self, connection: Connection, plan: VipPlan, locked: Locked) -> None:
+        vip = _vip(connection, plan, self._random)
+        take(connection, locked.id, (vip,))
+        connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id})
+        if plan.claim is not None:
+            hold(connection, plan.claim, plan.port_id, by=locked.id)
+
+    async def update_vip(
+        self,
+        listener_id: str,
+        changes: Mapping[str, Any],
+        persistence: SessionPersistence | None,
+        *,
+        project_id: str | None,
+    ) -> Change:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.update_vip`."""
+        check_changes(changes, CHANGES[LISTENER])
+        target = Target(LISTENER, listener_id, project_id)
+
+        def op(connection: Connection) -> Change:
+            locked = self._lock(connection, target)
+            if changes.get("default_pool_id") is not None:
+                check_target_pool(connection, listener_id, changes["default_pool_id"], locked)
+            row = update_row(connection, LISTENER, listener_id, columns_of(changes), locked)
+            if row.default_pool_id is not None:
+                values = columns_of({"session_persistence": persistence})
+                update_row(connection, POOL, row.default_pool_id, values, locked)
+                touch_listeners(connection, row.default_pool_id, locked)
+            return change_of(connection, locked.row, (build_one(connection, LISTENER, row),))
+
+        return await self._db.write(op)
+
+    async def delete_rooted_pool(self, pool_id: str, *, project_id: str | None) -> Change:
+        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.delete_rooted_pool`."""
+        target = Target(POOL, pool_id, project_id)
+
+        def op(connection: Connection) -> Change:
+            locked = self._try_lock(connection, target)
+            if locked is None:
+                return as_it_is(connection, POOL, read_any(connection, target))
+            _check_without_vip(connection, pool_id)
+            check_unused(connection, pool_id)
+            mark_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
+            empty_pool(connection, pool_id, locked)
+            return _with_its_root(connection, pool_id, locked)
+
+        return await self._db.write(op)
+
+
+def _vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:
+    some = candidates(plan, random) if plan.address is None else []
+    asked = {"network_id": plan.network_id, "some": some}
+    held = frozenset(connection.scalars(HELD_OF_SOME, asked)) if some else frozenset()
+    address = plan.address or free_address(connection, plan, some, held, random)
+    return Vip(address=address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
+
+
+def _refuse_second_vip(connection: Connection, pool_id: str, locked: Locked) -> NoReturn:
+    listener = schema.listener
+    vip_id = connection.scalar(select(listener.c.id).where(listener.c.load_balancer_id == locked.id).limit(1))
+    if locked.row.vip_leaving_revision is not None:
+        reason = f"has vip {vip_id}, whose device has not let go of it yet"
+    elif vip_id is None or locked.row.root_pool_id is None:
+        reason = f"is of load balancer {locked.id}, which has the VIP {locked.row.vip_address} already"
+    else:
+        reason = f"has vip {vip_id} already"
+    raise Conflict(f"Pool {pool_id} {reason}.", code="vip_exists")
+
+
+def _check_without_vip(connection: Connection, pool_id: str) -> None:
+    listener = schema.listener
+    vip_id = connection.scalar(
+        select(listener.c.id).where(listener.c.default_pool_id == pool_id, listener.c.deleted == false()).limit(1)
+    )
+    if vip_id is not None:
+        raise Conflict(f"Pool {pool_id} is still in use by vip {vip_id}.", code="pool_has_vip")
+
+
+def _with_its_root(connection: Connection, pool_id: str, locked: Locked) -> Change:
+    """The pool is marked deleted, and with the last one in it a load balancer that was made for a pool of LBaaS v1."""
+    pool = build_one(connection, POOL, read_any(connection, Target(POOL, pool_id, None)))
+    if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
+        if not locked.placed:
+            remove_unplaced(connection, locked)
+        else:
+            connection.execute(_REMOVE_ROOT, {"b_id": locked.id})
+    elif not locked.placed:
+        connection.execute(delete(schema.pool).where(schema.pool.c.id == pool_id))
+    return change_of(connection, locked.row, (pool,))

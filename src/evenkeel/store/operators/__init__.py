@@ -1,0 +1,1 @@
+"""What operators see and set: environments, agents, shards, quotas, flavors, subnets."""

@@ -1,0 +1,180 @@
+"""Flavors, availability zones and their profiles.
+
+What is in use is kept by foreign keys: a load balancer refers to its flavor and zone as long as its row is there, a
+flavor to its profile. So what another controller takes into use at the same moment cannot be deleted. What a profile
+says can be changed only while nothing refers to it: that writes the profile's row and looks then, and whoever refers to
+it writes the row first too.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from msgspec.structs import asdict
+from sqlalchemy import Column, Connection, Select, Table, bindparam, delete, exists, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.catalogue import (
+    AvailabilityZone,
+    AvailabilityZoneProfile,
+    CatalogueEntry,
+    CatalogueKind,
+    Flavor,
+    FlavorProfile,
+    Offer,
+)
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.errors import Conflict, Invalid, NotFound
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.options import Part
+from evenkeel.store.records import schema
+from evenkeel.store.records.listing import list_page
+from evenkeel.store.records.rows import Kind
+from evenkeel.store.writing.revision_lock import storable
+
+
+def _kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
+    columns = tuple(table.c[name] for name in cls.__struct_fields__)
+
+    def build(row: Sequence[Any]) -> Any:
+        return cls(**dict(zip(cls.__struct_fields__, row, strict=True)))
+
+    return Kind(title, table, columns, build, key=key, order=("created_at", key))
+
+
+KINDS: dict[Any, Kind] = {
+    FlavorProfile: _kind(FlavorProfile, "Flavor Profile", schema.flavor_profile),
+    Flavor: _kind(Flavor, "Flavor", schema.flavor),
+    AvailabilityZoneProfile: _kind(
+        AvailabilityZoneProfile, "Availability Zone Profile", schema.availability_zone_profile
+    ),
+    AvailabilityZone: _kind(AvailabilityZone, "Availability Zone", schema.availability_zone, "name"),
+}
+
+
+class _Profiled(NamedTuple):
+    """How a flavor or zone refers to its profile."""
+
+    reference: Column[Any]
+    profile: Table
+    data: Column[Any]
+
+
+_PROFILES: dict[Any, _Profiled] = {
+    Flavor: _Profiled(schema.flavor.c.flavor_profile_id, schema.flavor_profile, schema.flavor_profile.c.flavor_data),
+    AvailabilityZone: _Profiled(
+        schema.availability_zone.c.availability_zone_profile_id,
+        schema.availability_zone_profile,
+        schema.availability_zone_profile.c.availability_zone_data,
+    ),
+}
+_REFERENCE_TO: dict[Any, Column[Any]] = {
+    FlavorProfile: _PROFILES[Flavor].reference,
+    AvailabilityZoneProfile: _PROFILES[AvailabilityZone].reference,
+}
+
+
+class CataloguePart(Part):
+    """Implements :class:`evenkeel.core.ports.CatalogueStore`."""
+
+    async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
+        """See :meth:`evenkeel.core.ports.CatalogueStore.list_catalogue`."""
+        return await self._db.read(lambda connection: list_page(connection, KINDS[kind], query))
+
+    async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
+        """See :meth:`evenkeel.core.ports.CatalogueStore.catalogue_entry`."""
+        return await self._db.query(lambda connection: _read(connection, kind, key))
+
+    async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
+        """See :meth:`evenkeel.core.ports.CatalogueStore.add_catalogue_entry`."""
+        kind = type(entry)
+        key = str(getattr(entry, KINDS[kind].key))
+
+        def op(connection: Connection) -> Any:
+            if kind in _PROFILES:
+                _hold_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
+            connection.execute(insert(KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
+            return _read(connection, kind, key)
+
+        try:
+            return await self._db.write(op)
+        except IntegrityError as error:
+            raise _name_taken(entry.name) from error
+
+    async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
+        """See :meth:`evenkeel.core.ports.CatalogueStore.update_catalogue_entry`."""
+        try:
+            return await self._db.write(lambda connection: _update(connection, kind, key, changes))
+        except IntegrityError as error:
+            raise _name_taken(str(changes.get("name"))) from error
+
+    async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
+        """See :meth:`evenkeel.core.ports.CatalogueStore.delete_catalogue_entry`."""
+        stored = KINDS[kind]
+        statement = delete(stored.table).where(stored.table.c[stored.key] == storable(key))
+        try:
+            gone = await self._db.write(lambda connection: connection.execute(statement).rowcount)
+        except IntegrityError as error:
+            raise _in_use(stored, key) from error
+        if not gone:
+            raise NotFound(stored.title, key)
+
+    async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
+        """See :meth:`evenkeel.core.ports.CatalogueStore.offer`."""
+        parameters = {"key": storable(key)}
+        row = await self._db.query(lambda connection: connection.execute(_offer(kind), parameters).first())
+        return None if row is None else Offer(enabled=row[0], provider_name=row[1], data=row[2])
+
+
+def _read(connection: Connection, kind: Any, key: str) -> Any:
+    """Raises :class:`NotFound`."""
+    stored = KINDS[kind]
+    statement = select(*stored.columns).where(stored.table.c[stored.key] == storable(key))
+    row = connection.execute(statement).first()
+    if row is None:
+        raise NotFound(stored.title, key)
+    return stored.build(row)
+
+
+def _hold_profile(connection: Connection, profiled: _Profiled, profile_id: str) -> None:
+    """Raises :class:`Invalid` if there is no such profile; else nobody changes it before this is committed."""
+    table = profiled.profile
+    held = connection.execute(update(table).where(table.c.id == storable(profile_id)).values(name=table.c.name))
+    if held.rowcount == 0:
+        raise Invalid(
+            f"Invalid input for field/attribute {profiled.reference.name}. Value: '{profile_id}'. There is no such"
+            " profile."
+        )
+
+
+def _update(connection: Connection, kind: Any, key: str, changes: Mapping[str, Any]) -> Any:
+    stored, reference = KINDS[kind], _REFERENCE_TO.get(kind)
+    if changes:
+        table = stored.table
+        connection.execute(update(table).where(table.c[stored.key] == storable(key)).values(dict(changes)))
+    # looked for after the row was written, so that nobody begins to use it meanwhile
+    if reference is not None and changes.keys() - {"name"} and _is_used(connection, reference, key):
+        raise _in_use(stored, key)
+    return _read(connection, kind, key)
+
+
+def _is_used(connection: Connection, reference: Column[Any], key: str) -> bool:
+    return bool(connection.scalar(select(exists().where(reference == storable(key)))))
+
+
+@cache
+def _offer(kind: Any) -> Select[Any]:
+    stored, profiled = KINDS[kind], _PROFILES[kind]
+    return (
+        select(stored.table.c.enabled, profiled.profile.c.provider_name, profiled.data)
+        .join(profiled.profile, profiled.profile.c.id == profiled.reference)
+        .where(stored.table.c[stored.key] == bindparam("key"))
+    )
+
+
+def _in_use(kind: Kind, key: str) -> Conflict:
+    return Conflict(f"{kind.title} {key} is in use and cannot be modified.")
+
+
+def _name_taken(name: str) -> Conflict:
+    return Conflict(f"A name of {name} already exists.")

@@ -1,0 +1,175 @@
+"""Environments: made, changed, resumed after their circuit breaker opened, removed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Environment
+from evenkeel.core.errors import Conflict, Invalid, NotFound
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.options import Part
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_of
+from evenkeel.store.writing.events import record_event
+
+_environment = schema.environment
+_agent, _root = schema.agent, schema.load_balancer
+
+CHANGEABLE = ("description", "failback", "breaker_share", "breaker_agents")
+_STATED = ("device_driver", *CHANGEABLE)
+"""What an operator says of an environment; the rest comes about."""
+
+
+class EnvironmentsPart(Part):
+    """The environments of :class:`evenkeel.core.ports.OperatorStore`."""
+
+    async def environments(self) -> tuple[Environment, ...]:
+        """All, by name."""
+        statement = select(*ENVIRONMENT_COLUMNS).order_by(_environment.c.name)
+        rows = await self._db.query(lambda connection: connection.execute(statement).fetchall())
+        return tuple(environment_of(row) for row in rows)
+
+    async def add_environment(self, environment: Environment) -> Environment:
+        """Store one. The same again is harmless; one that differs is a :class:`Conflict`."""
+        try:
+            return await self._db.write(lambda connection: _add(connection, environment))
+        except IntegrityError:
+            # somebody else stored it meanwhile
+            return await self._db.write(lambda connection: _add(connection, environment))
+
+    async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
+        """See :meth:`evenkeel.core.ports.OperatorStore.update_environment`."""
+        for field in changes:
+            if field not in CHANGEABLE:
+                raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
+        return await self._db.write(lambda connection: _change(connection, name, changes))
+
+    async def resume_environment(self, name: str) -> Environment:
+        """See :meth:`evenkeel.core.ports.OperatorStore.resume_environment`."""
+        return await self._db.write(lambda connection: _resume(connection, name))
+
+    async def delete_environment(self, name: str) -> None:
+        """See :meth:`evenkeel.core.ports.OperatorStore.delete_environment`."""
+        await self._db.write(lambda connection: _delete(connection, name))
+
+
+def _find(connection: Connection, name: str, *, lock: bool = False) -> Environment | None:
+    statement = select(*ENVIRONMENT_COLUMNS).where(_environment.c.name == name)
+    row = connection.execute(statement.with_for_update() if lock else statement).first()
+    return None if row is None else environment_of(row)
+
+
+def _one(connection: Connection, name: str) -> Environment:
+    """Locked, so that two changes do not mix. Raises :class:`NotFound`."""
+    found = _find(connection, name, lock=True)
+    if found is None:
+        raise NotFound("Environment", name)
+    return found
+
+
+def _add(connection: Connection, wanted: Environment) -> Environment:
+    stored = _find(connection, wanted.name)
+    if stored is not None:
+        return _same(stored, wanted)
+    values = {field: _plain(getattr(wanted, field)) for field in _STATED}
+    connection.execute(_environment.insert().values(name=wanted.name, **values, created_at=db_now()))
+    record_event(
+        connection,
+        kind="environment_added",
+        text=f"Environment {wanted.name} was added for device driver {wanted.device_driver}.",
+        environment=wanted.name,
+    )
+    return _one(connection, wanted.name)
+
+
+def _same(stored: Environment, wanted: Environment) -> Environment:
+    """``stored``. Raises :class:`Conflict` naming what differs."""
+    differing = [field for field in _STATED if getattr(stored, field) != getattr(wanted, field)]
+    if differing:
+        told = ", ".join(
+            f"{field} {_plain(getattr(stored, field))!r} and not {_plain(getattr(wanted, field))!r}"
+            for field in differing
+        )
+        raise Conflict(f"Environment {stored.name} exists with {told}.")
+    return stored
+
+
+def _change(connection: Connection, name: str, changes: Mapping[str, Any]) -> Environment:
+    before = _one(connection, name)
+    wanted = _checked(before, changes)
+    differing = {field: _plain(getattr(wanted, field)) for field in changes if changes[field] != getattr(before, field)}
+    if not differing:
+        return before
+    connection.execute(update(_environment).where(_environment.c.name == name).values(**differing))
+    told = ", ".join(f"{field} from {_plain(getattr(before, field))!r} to {to!r}" for field, to in differing.items())
+    record_event(
+        connection,
+        kind="environment_changed",
+        text=f"Environment {name} was changed by an operator: {told}.",
+        environment=name,
+    )
+    return wanted
+
+
+def _checked(before: Environment, changes: Mapping[str, Any]) -> Environment:
+    """The environment with the changes. Raises :class:`Invalid` for a value that is none."""
+    try:
+        wanted = msgspec.convert(msgspec.structs.asdict(before) | dict(changes), Environment)
+    except msgspec.ValidationError as error:
+        raise Invalid(f"Environment {before.name}: {error}") from error
+    if not 0.0 <= wanted.breaker_share <= 1.0:
+        raise Invalid(f"breaker_share: {wanted.breaker_share}: a number from 0 to 1 is allowed")
+    if wanted.breaker_agents < 1:
+        raise Invalid(f"breaker_agents: {wanted.breaker_agents}: a number from 1 is allowed")
+    return wanted
+
+
+def _resume(connection: Connection, name: str) -> Environment:
+    before = _one(connection, name)
+    if before.halted_at is None:
+        return before
+    connection.execute(
+        update(_environment)
+        .where(_environment.c.name == name)
+        .values(halted_at=None, halted_reason="", resumed_at=db_now())
+    )
+    record_event(
+        connection,
+        kind="environment_resumed",
+        text=f"Environment {name} was resumed by an operator: shards of silent agents move again.",
+        environment=name,
+    )
+    return _one(connection, name)
+
+
+def _delete(connection: Connection, name: str) -> None:
+    _one(connection, name)  # locked: registrations take turns on this row
+    agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
+    roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0
+    if agents or roots:
+        raise Conflict(
+            f"Environment {name} has {_counted(agents, 'agent')} and {_counted(roots, 'load balancer')}, those being"
+            " deleted included: delete them first."
+        )
+    # its shards are empty; should it be made again, owners lift their epochs above what devices remember
+    for table in (schema.shard, schema.device_group):
+        connection.execute(delete(table).where(table.c.environment == name))
+    connection.execute(delete(_environment).where(_environment.c.name == name))
+    record_event(
+        connection,
+        kind="environment_deleted",
+        text=f"Environment {name} was deleted by an operator.",
+        environment=name,
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _plain(value: Any) -> Any:
+    """An enumeration's word; anything else as it is."""
+    return getattr(value, "value", value)

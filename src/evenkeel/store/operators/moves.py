@@ -1,0 +1,157 @@
+"""Homes that are moved for good: shards rebound to another agent, and agents forgotten.
+
+Both take the environment's row first, as registrations do, so no two of them mix. Nobody is asked whether a
+handover is under way: it goes on where it still makes sense, and is called off where its receiver goes.
+"""
+
+from sqlalchemy import Connection, delete, or_, select, update
+
+from evenkeel.core.control import Agent
+from evenkeel.core.errors import Conflict
+from evenkeel.store.operators.agents import read_agent, read_agents
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.former_agents import keep_count
+from evenkeel.store.ownership.sql import FREED, live, tell_agents
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import record_event
+
+_agent, _shard, _environment = schema.agent, schema.shard, schema.environment
+
+MAX_AGENTS_NAMED = 10
+
+
+class MovesPart(Part):
+    """Rebind and delete of :class:`evenkeel.core.ports.OperatorStore`."""
+
+    async def rebind_agent(self, agent_id: str, to_agent_id: str) -> int:
+        """See :meth:`evenkeel.core.ports.OperatorStore.rebind_agent`."""
+        return await self._db.write(lambda connection: _rebind(connection, agent_id, to_agent_id))
+
+    async def delete_agent(self, agent_id: str, *, rebind_to: str | None = None) -> None:
+        """See :meth:`evenkeel.core.ports.OperatorStore.delete_agent`."""
+        await self._db.write(lambda connection: _delete_agent(connection, agent_id, rebind_to))
+
+
+def _lock(connection: Connection, agent_id: str) -> Agent:
+    """The agent, its environment locked. Raises :class:`NotFound`."""
+    environment = select(_agent.c.environment).where(_agent.c.id == agent_id).scalar_subquery()
+    connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
+    return read_agent(connection, agent_id)
+
+
+def _heir(connection: Connection, agent: Agent, heir_id: str, field: str) -> Agent:
+    """The agent that ``field`` names. Raises :class:`Conflict` unless it is another one of the group."""
+    group = (_agent.c.environment == agent.environment, _agent.c.group_number == agent.group_number)
+    others = [each for each in read_agents(connection, *group) if each.id != agent.id]
+    for other in others:
+        if other.id == heir_id:
+            return other
+    named = ", ".join(f"{other.id} ({other.host})" for other in others[:MAX_AGENTS_NAMED])
+    raise Conflict(
+        f"Invalid input for field/attribute {field}. Value: '{heir_id[:64]}'. Value should be another agent of device"
+        f" group {agent.environment}/{agent.group_number}: {named or 'there is none'}."
+    )
+
+
+# -- rebind
+
+
+def _rebind(connection: Connection, agent_id: str, to_agent_id: str) -> int:
+    agent = _lock(connection, agent_id)
+    heir = _heir(connection, agent, to_agent_id, "to")
+    moved = _move_home(connection, agent, heir.id)
+    if moved:
+        record_event(
+            connection,
+            kind="agent_rebound",
+            text=f"{_shards(moved)} of agent {agent_id} on {agent.host} got agent {heir.id} on {heir.host} as home.",
+            environment=agent.environment,
+            agent_id=agent_id,
+        )
+    return moved
+
+
+def _move_home(connection: Connection, agent: Agent, heir_id: str) -> int:
+    """Another agent becomes the home of all its shards; how many."""
+    changed = connection.execute(
+        update(_shard)
+        .where(_shard.c.home_agent_id == agent.id, _shard.c.environment == agent.environment)
+        .values(home_agent_id=heir_id)
+    )
+    return changed.rowcount
+
+
+def _shards(count: int) -> str:
+    return f"{count} shard{'' if count == 1 else 's'}"
+
+
+# -- delete
+
+
+def _delete_agent(connection: Connection, agent_id: str, rebind_to: str | None) -> None:
+    agent = _lock(connection, agent_id)
+    if agent.alive:
+        raise _alive(agent_id)
+    heir_id = _any_heir(connection, agent)
+    if rebind_to is not None:
+        heir_id = _heir(connection, agent, rebind_to, "rebind_to").id
+    elif agent.load_balancers:
+        raise _bound(agent)
+    # its empty shards stay even without an heir: their epochs must go on growing, for the devices remember them
+    moved = _move_home(connection, agent, heir_id) if heir_id is not None else 0
+    _free(connection, agent)
+    keep_count(connection, agent_id)
+    # a keepalive may revive the session meanwhile; then nothing of this happened
+    deleted = connection.execute(
+        delete(_agent).where(_agent.c.id == agent_id, or_(_agent.c.session_id.is_(None), ~live()))
+    )
+    if not deleted.rowcount:
+        raise _alive(agent_id)
+    rebound = f" Its {_shards(moved)} got agent {heir_id} as home." if moved else ""
+    record_event(
+        connection,
+        kind="agent_deleted",
+        text=f"Agent {agent_id} on host {agent.host} was deleted by an operator.{rebound}",
+        environment=agent.environment,
+        agent_id=agent_id,
+    )
+
+
+def _alive(agent_id: str) -> Conflict:
+    return Conflict(f"Agent {agent_id} is alive: stop it first.")
+
+
+def _bound(agent: Agent) -> Conflict:
+    bound = f"{agent.load_balancers} load balancer{'' if agent.load_balancers == 1 else 's'}"
+    return Conflict(
+        f"Agent {agent.id} is home to {bound}. Name the agent that is to be their home from now on (rebind_to,"
+        " --rebind-to); or drain this one, which only lets others serve them for a time; or start it again."
+    )
+
+
+def _any_heir(connection: Connection, agent: Agent) -> str | None:
+    """Some other agent of its group, a live one if there is one."""
+    heir: str | None = connection.scalar(
+        select(_agent.c.id)
+        .where(
+            _agent.c.environment == agent.environment,
+            _agent.c.group_number == agent.group_number,
+            _agent.c.id != agent.id,
+        )
+        .order_by(live().desc(), _agent.c.id)
+        .limit(1)
+    )
+    return heir
+
+
+def _free(connection: Connection, agent: Agent) -> None:
+    """What it acted for is free for others; who was to hand a shard over to it keeps that, and is told."""
+    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent.id).values(**FREED))
+    givers = connection.scalars(
+        select(_shard.c.acting_agent_id).where(_shard.c.handover_to == agent.id).distinct()
+    ).all()
+    if givers:
+        connection.execute(
+            update(_shard).where(_shard.c.handover_to == agent.id).values(handover_to=None, handover_at=None)
+        )
+        tell_agents(connection, givers)

@@ -1,0 +1,56 @@
+"""Reading and setting the quotas of projects. What is in use: see :mod:`evenkeel.store.writing.quota_check`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, or_, select, update
+
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.quota import TITLES, Limits, ProjectQuotas, Quotas
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.sql import insert_if_absent
+from evenkeel.store.records import schema
+from evenkeel.store.records.listing import list_page
+from evenkeel.store.records.rows import Kind
+from evenkeel.store.writing.revision_lock import storable
+
+_quota = schema.quota
+_LIMITS = tuple(_quota.c[name] for name in TITLES)
+
+
+class QuotaPart(Part):
+    """Implements :class:`evenkeel.core.ports.QuotaStore`."""
+
+    def default_quotas(self) -> Quotas:
+        """See :meth:`evenkeel.core.ports.QuotaStore.default_quotas`."""
+        return self._options.default_quotas
+
+    async def quotas_of(self, project_id: str) -> ProjectQuotas:
+        """See :meth:`evenkeel.core.ports.QuotaStore.quotas_of`."""
+        statement = select(_quota.c.project_id, *_LIMITS).where(_quota.c.project_id == storable(project_id))
+        row = await self._db.query(lambda connection: connection.execute(statement).first())
+        return self._build((project_id, *(row[1:] if row is not None else ())))
+
+    async def list_quotas(self, query: ListQuery) -> Page:
+        """See :meth:`evenkeel.core.ports.QuotaStore.list_quotas`."""
+        kind = Kind(
+            "Quota", _quota, (_quota.c.project_id, *_LIMITS), self._build, key="project_id", order=("project_id",)
+        )
+        own: ColumnElement[bool] = or_(*(column.is_not(None) for column in _LIMITS))
+        return await self._db.read(lambda connection: list_page(connection, kind, query, [own]))
+
+    async def set_quotas(self, project_id: str, limits: Limits) -> ProjectQuotas:
+        """See :meth:`evenkeel.core.ports.QuotaStore.set_quotas`."""
+        if limits:
+            await self._db.write(lambda connection: _set(connection, project_id, limits))
+        return await self.quotas_of(project_id)
+
+    def _build(self, row: Sequence[Any]) -> ProjectQuotas:
+        """Of a row that begins with the project, or of the project alone."""
+        own = dict(zip(TITLES, row[1:], strict=False))
+        return ProjectQuotas(project_id=row[0], quotas=self._options.default_quotas.with_own(own))
+
+
+def _set(connection: Connection, project_id: str, limits: Limits) -> None:
+    insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
+    connection.execute(update(_quota).where(_quota.c.project_id == project_id).values(dict(limits)))

@@ -1,0 +1,207 @@
+"""Capacity of device groups: the figures agents report, and what is placed and not in those figures yet.
+
+Everything that changes how full a group is locks the group's row and writes it: two controllers that place at once
+come one after the other on a server, and on a cluster that only certifies commits one of the two fails and runs
+again. So a group never takes more than its operator allows, however many place on it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    delete,
+    distinct,
+    exists,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from evenkeel.core import capacity
+from evenkeel.core.messages import CapacityFigure, Register, ReportState
+from evenkeel.core.placement import FULL_SCORE
+from evenkeel.core.values import Wire
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.ownership.sql import Raced, json_text, live
+from evenkeel.store.records import schema
+
+REPORT_SLACK_SECONDS = 5.0
+"""A report's figures may be older than it says by the time it was under way."""
+UNLIMITED = "{}"
+"""``device_group.capacity`` of a group without a policy."""
+
+_agent = schema.agent
+_group = schema.device_group
+_root = schema.load_balancer
+_member = schema.member
+_reservation = schema.capacity_reservation
+
+
+class GroupCapacity(Wire):
+    """``device_group.capacity``, as JSON; controllers of neighbouring versions read it."""
+
+    figures: dict[str, CapacityFigure] = {}
+    """As last reported by one of its agents."""
+    reserved: dict[str, float] = {}
+    """What is placed and not in the figures yet."""
+
+    @property
+    def score(self) -> float:
+        """With what is reserved."""
+        return capacity.score(self.figures, self.reserved)
+
+    @property
+    def at_limit(self) -> tuple[str, ...]:
+        """Why it takes no more, for people."""
+        return capacity.at_limit(self.figures, self.reserved)
+
+    def reserving(self, amounts: Mapping[str, float]) -> "GroupCapacity":
+        """With so much more reserved."""
+        reserved = {name: self.reserved.get(name, 0.0) + amounts.get(name, 0.0) for name in {*self.reserved, *amounts}}
+        return GroupCapacity(figures=self.figures, reserved=reserved)
+
+
+_decoder = msgspec.json.Decoder(GroupCapacity)
+_amounts = msgspec.json.Decoder(dict[str, float])
+
+
+def group_capacity(text: str) -> GroupCapacity:
+    """The value of a ``device_group.capacity``."""
+    return _decoder.decode(text)
+
+
+def is_limited(environment: Any, number: Any) -> ColumnElement[bool]:
+    """The group has a policy."""
+    return exists().where(*_is(environment, number), _group.c.capacity != UNLIMITED)
+
+
+def _is(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return _group.c.environment == environment, _group.c.number == number
+
+
+# -- placing
+
+
+def reserve(connection: Connection, load_balancer_id: str, shard: Any) -> None:
+    """Take what a load balancer bound to ``shard`` will need of its group, until a measurement includes it.
+
+    One statement without a policy, at most four with one. Raises :class:`Raced` if the group is full.
+    """
+    text = connection.scalar(
+        select(_group.c.capacity)
+        .where(*_is(shard.environment, shard.group_number), _group.c.capacity != UNLIMITED)
+        .with_for_update()
+    )
+    if text is None:
+        return
+    known = group_capacity(text)
+    if known.score >= FULL_SCORE:
+        raise Raced
+    counted = capacity.COUNTABLE & known.figures.keys()
+    wanted = _needs(connection, load_balancer_id, shard.id) if counted else {}
+    amounts = {name: amount for name, amount in wanted.items() if name in counted}
+    if not amounts:
+        return
+    connection.execute(
+        insert(_reservation).values(
+            load_balancer_id=load_balancer_id,
+            environment=shard.environment,
+            group_number=shard.group_number,
+            amounts=json_text(amounts),
+        )
+    )
+    _write(connection, shard.environment, shard.group_number, known.reserving(amounts))
+
+
+def _needs(connection: Connection, load_balancer_id: str, shard_id: str) -> dict[str, float]:
+    # one marked deleted keeps nobody's place: it may leave the device before this one is there
+    others = exists().where(_root.c.shard_id == shard_id, _root.c.id != load_balancer_id, _root.c.deleted == false())
+    addresses = (
+        select(func.count(distinct(_member.c.address)))
+        .where(_member.c.load_balancer_id == load_balancer_id, _member.c.deleted == false())
+        .scalar_subquery()
+    )
+    row = connection.execute(select(others.label("others"), addresses.label("addresses"))).one()
+    return capacity.amounts_of(row.addresses, new_tenant=not row.others)
+
+
+# -- what devices confirm and agents measure
+
+
+def confirm(connection: Connection, load_balancer_ids: Sequence[str]) -> None:
+    """Their devices have them now: the next measurement that begins after this includes them."""
+    connection.execute(
+        update(_reservation)
+        .where(among(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
+        .values(confirmed_at=db_now())
+    )
+
+
+def note_first_figures(connection: Connection, call: Register) -> None:
+    """What a new agent measured, where nobody told anything yet: nothing is placed before the limits are known."""
+    known = GroupCapacity(figures=call.capacity)
+    connection.execute(
+        update(_group)
+        .where(*_is(call.environment, call.group_number), _group.c.capacity == UNLIMITED)
+        .values(capacity=json_text(known), capacity_score=known.score)
+    )
+
+
+def note_figures(connection: Connection, environment: str, number: int, report: ReportState) -> None:
+    """Keep what an agent measured, and let go of what its measurement includes."""
+    if report.capacity_unknown:
+        return
+    if report.capacity:
+        _keep(connection, environment, number, report)
+    else:
+        _note_none(connection, environment, number)
+
+
+def _keep(connection: Connection, environment: str, number: int, report: ReportState) -> None:
+    here = (_reservation.c.environment == environment, _reservation.c.group_number == number)
+    before = connection.scalar(select(_group.c.capacity).where(*_is(environment, number)).with_for_update())
+    since = db_now() - float(report.capacity_measured_seconds_ago + REPORT_SLACK_SECONDS)
+    confirmed_at = _reservation.c.confirmed_at  # in the future: before the database's clock was set back
+    included = or_(confirmed_at < since, confirmed_at > db_now() + REPORT_SLACK_SECONDS)
+    connection.execute(delete(_reservation).where(*here, included))
+    now = GroupCapacity(figures=report.capacity)
+    for text in connection.scalars(select(_reservation.c.amounts).where(*here)):
+        now = now.reserving(_amounts.decode(text))
+    if before is not None and group_capacity(before) != now:
+        _write(connection, environment, number, now)
+
+
+def _note_none(connection: Connection, environment: str, number: int) -> None:
+    """The agent has no policy: unless another one has, nothing is limited, and a bare score is believed.
+
+    The group is as full as its fullest live agent says: all of them look at the same devices.
+    """
+    living = and_(_agent.c.environment == environment, _agent.c.group_number == number, live())
+    fullest = select(func.coalesce(func.max(_agent.c.capacity_score), 0.0)).where(living).scalar_subquery()
+    changed = connection.execute(
+        update(_group)
+        .where(
+            *_is(environment, number),
+            ~exists().where(living, _agent.c.capacity != UNLIMITED),
+            or_(_group.c.capacity_score != fullest, _group.c.capacity != UNLIMITED),
+        )
+        .values(capacity=UNLIMITED, capacity_score=fullest)
+    )
+    if changed.rowcount:
+        connection.execute(
+            delete(_reservation).where(_reservation.c.environment == environment, _reservation.c.group_number == number)
+        )
+
+
+def _write(connection: Connection, environment: str, number: int, known: GroupCapacity) -> None:
+    connection.execute(
+        update(_group).where(*_is(environment, number)).values(capacity=json_text(known), capacity_score=known.score)
+    )

@@ -1,0 +1,127 @@
+"""Which devices a registration names: no two device groups of one environment drive the same one.
+
+Each group removes what it does not know from the part of the device that is its tenants'; two groups would remove each
+other's. Environments have parts of their own on a device, so they may share one. Registrations of one environment take
+turns, so two of them cannot both find the device free.
+"""
+
+import contextlib
+import ipaddress
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, and_, exists, or_, select, update
+
+from evenkeel.core.errors import CallRefused
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.messages import Register
+from evenkeel.store.ownership.sql import json_text, live
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import record_event
+
+CONTRADICTION = "contradiction"
+
+_agent, _group, _shard = schema.agent, schema.device_group, schema.shard
+_root = schema.load_balancer
+_endpoints = msgspec.json.Decoder(tuple[str, ...])
+_identities = msgspec.json.Decoder(dict[str, str])
+
+
+def check_devices(connection: Connection, call: Register) -> None:
+    """Raises :class:`CallRefused` if another group that is in use has one of these devices, or one is named twice."""
+    _check_twice(call)
+    if not call.exclusive:
+        return
+    others = connection.execute(
+        select(_group.c.number, _group.c.endpoints, _group.c.identities).where(
+            _group.c.environment == call.environment, _group.c.number != call.group_number
+        )
+    )
+    for row in others.all():
+        common = _in_common(call, _endpoints.decode(row.endpoints), _identities.decode(row.identities))
+        if not common:
+            continue
+        if _in_use(connection, call.environment, row.number):
+            raise CallRefused(
+                CONTRADICTION,
+                f"{common}: agent {call.agent_id} of device group {call.environment}/{call.group_number} names a device"
+                f" of device group {call.environment}/{row.number}, which is in use; a device belongs to one group of"
+                " an environment",
+            )
+        _end_sessions(connection, call.environment, row.number)
+
+
+def _check_twice(call: Register) -> None:
+    seen: dict[str, str] = {}
+    for endpoint, identity in sorted(call.identities.items()):
+        if identity and identity in seen:
+            raise CallRefused(
+                CONTRADICTION,
+                f"endpoints: agent {call.agent_id} reaches one device, {identity!r}, by {seen[identity]} and by"
+                f" {endpoint}; each endpoint of a group is to be a device of its own",
+            )
+        seen[identity] = endpoint
+
+
+def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
+    """What both name, for people; empty if nothing."""
+    theirs = {normalised(endpoint) for endpoint in endpoints}
+    for endpoint in call.endpoints:
+        if normalised(endpoint) in theirs:
+            return f"endpoints: {endpoint}"
+    known = {identity for identity in identities.values() if identity}
+    for endpoint, identity in sorted(call.identities.items()):
+        if identity in known:
+            return f"endpoints: {endpoint} is the device {identity!r}"
+    return ""
+
+
+def normalised(endpoint: str) -> str:
+    """One spelling of ``host:port``, ``host`` or a URL of either."""
+    text = endpoint.strip().lower().rpartition("://")[2].rstrip("/")
+    head, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or (":" in head and not head.endswith("]")):
+        head, port = text, ""
+    host = head.strip("[]").rstrip(".")
+    with contextlib.suppress(ValueError):
+        host = ipaddress.ip_address(host).compressed
+    return f"{host}:{port}"
+
+
+def _in_use(connection: Connection, environment: str, number: int) -> bool:
+    """It has a live agent, or load balancers."""
+    alive = exists().where(_agent.c.environment == environment, _agent.c.group_number == number, live())
+    here = and_(_shard.c.environment == environment, _shard.c.group_number == number)
+    holds = exists().where(here, _shard.c.project_id != COMMON_PROJECT, _root.c.shard_id == _shard.c.id)
+    return bool(connection.scalar(select(or_(alive, holds))))
+
+
+def _end_sessions(connection: Connection, environment: str, number: int) -> None:
+    """Its agents must not be revived by a keepalive: they are to register, and refused while we have the device."""
+    connection.execute(
+        update(_agent)
+        .where(_agent.c.environment == environment, _agent.c.group_number == number, _agent.c.session_id.is_not(None))
+        .values(session_id=None, silent_since=None)
+    )
+
+
+def note_identities(connection: Connection, call: Register, group: Any) -> str:
+    """The group's identities with those that the agent saw, as the column keeps them. A device that is another one than
+    before is an event."""
+    known = {} if group is None else _identities.decode(group.identities)
+    kept = {endpoint: known[endpoint] for endpoint in call.endpoints if endpoint in known}
+    for endpoint, identity in sorted(call.identities.items()):
+        if not identity:
+            continue
+        if kept.get(endpoint, identity) != identity:
+            record_event(
+                connection,
+                kind="device_replaced",
+                text=f"device {endpoint} of device group {call.environment}/{call.group_number} is another one than"
+                f" before: {identity!r}, not {kept[endpoint]!r}",
+                environment=call.environment,
+                agent_id=call.agent_id,
+            )
+        kept[endpoint] = identity
+    return json_text(kept)

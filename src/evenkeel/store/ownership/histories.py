@@ -1,0 +1,138 @@
+"""The history of a database: what tells everybody that it lost commits.
+
+A fail-over to a copy that was behind, or a backup that is restored, takes the last commits away, and nothing in the
+database says so. But agents live on, and know what was confirmed to them: the number of their last keepalive, which is
+a committed write every second on a row of their own, and the last change a report of theirs was taken for. Commits are
+lost from the end, so whoever finds the newest of what was confirmed to him has lost nothing; and a database that is
+behind what it confirmed has lost commits. Then a new history begins: another random id, that every agent sees in the
+answer to its next keepalive, forgets what it believes to be on the devices, and looks at all it serves.
+
+Until an agent has done so, nothing says that devices hold what the database says: what was ACTIVE is PENDING_UPDATE.
+
+The database must not answer from copies that lag behind (see ``docs/how-to/deploy.md``): each would look like a loss.
+"""
+
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, ScalarSelect, or_, select, update
+
+from evenkeel.core.control import History
+from evenkeel.core.messages import Seen
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.sql import insert_if_absent
+from evenkeel.store.records import schema
+from evenkeel.store.writing.changes import contradicts
+from evenkeel.store.writing.events import record_event
+
+CONFIRMED_ANEW = "the database has lost changes: its device is being looked at again"
+"""The reason on load balancers that were ACTIVE; becoming ACTIVE again is no event."""
+BY_OPERATOR = "an operator says that the database was restored or has lost changes"
+
+SPACING_SECONDS = 60.0
+"""Agents can begin one so often: one that lies must not keep all others busy."""
+
+_history = schema.history
+_root = schema.load_balancer
+
+
+class HistoriesPart(Part):
+    """What operators see and do."""
+
+    async def history(self) -> History:
+        """See :meth:`evenkeel.core.ports.OperatorStore.history`."""
+        return await self._db.read(_read)
+
+    async def _begin_history(self, seen_id: str, reason: str) -> str:
+        """See :func:`begin_history`."""
+        deadline_seconds = self._options.pending_deadline_seconds
+        return await self._db.write(
+            lambda connection: begin_history(
+                connection, seen_id, reason, deadline_seconds, spacing_seconds=SPACING_SECONDS
+            )
+        )
+
+    async def new_history(self) -> History:
+        """See :meth:`evenkeel.core.ports.OperatorStore.new_history`."""
+
+        def begin(connection: Connection) -> History:
+            deadline_seconds = self._options.pending_deadline_seconds
+            begin_history(connection, _read(connection).id, BY_OPERATOR, deadline_seconds, spacing_seconds=0.0)
+            return _read(connection)
+
+        return await self._db.write(begin)
+
+
+def history_id() -> ScalarSelect[str]:
+    """SQL expression: the history as it is."""
+    return select(_history.c.id).where(_history.c.number == 1).scalar_subquery()
+
+
+def ensure_history(connection: Connection) -> None:
+    """A database whose tables were filled without it gets one."""
+    if connection.scalar(select(_history.c.id)) is None:
+        insert_if_absent(connection, _history, {"number": 1, "id": str(uuid4()), "begun_at": db_now()})
+
+
+def begin_history(
+    connection: Connection, seen_id: str, reason: str, deadline_seconds: float, *, spacing_seconds: float
+) -> str:
+    """A new one, if it still is the seen one and not as young as that; the id of the one that is now. Locks everything
+    that was ACTIVE."""
+    age = db_now() - _history.c.begun_at  # below 0: from before the database's clock was set back
+    begun = connection.execute(
+        update(_history)
+        .where(
+            _history.c.number == 1,
+            _history.c.id == seen_id,
+            or_(age >= float(spacing_seconds), age < -float(spacing_seconds)),
+        )
+        .values(id=str(uuid4()), begun_at=db_now())
+    )
+    if begun.rowcount == 1:
+        connection.execute(
+            update(_root)
+            .where(_root.c.provisioning_status == ProvisioningStatus.ACTIVE.value, _root.c.shard_id.is_not(None))
+            .values(
+                provisioning_status=ProvisioningStatus.PENDING_UPDATE.value,
+                status_reason=CONFIRMED_ANEW,
+                pending_deadline=db_now() + float(deadline_seconds),
+            )
+        )
+        record_event(
+            connection,
+            kind="history_begun",
+            text=f"a new history of the database begins, all agents look at everything they serve: {reason}",
+        )
+    return _read(connection).id
+
+
+def lost_since(connection: Connection, seen: Seen | None, *, history: str, keepalives: int) -> str:
+    """How what was confirmed to an agent proves that commits were lost; empty if it does not. One statement, if the
+    agent was confirmed a change since its last keepalive."""
+    if seen is None or not history or seen.history != history:
+        return ""
+    if keepalives < seen.keepalives:
+        return f"keepalive {seen.keepalives} was confirmed to it, and the database knows of {keepalives}"
+    if seen.confirmed is None:
+        return ""
+    outcome = seen.confirmed
+    row: Any = connection.execute(
+        select(_root.c.revision, _root.c.change_id).where(_root.c.id == outcome.load_balancer_id)
+    ).first()
+    if row is None or not contradicts(outcome, revision=row.revision, change_id=row.change_id):
+        return ""
+    return contradiction(outcome.load_balancer_id, outcome.revision, row.revision)
+
+
+def contradiction(load_balancer_id: str, told: int, revision: int) -> str:
+    """In words, for people."""
+    knows = "another change" if told == revision else f"revision {revision}"
+    return f"it was told revision {told} of load balancer {load_balancer_id}, and the database knows {knows}"
+
+
+def _read(connection: Connection) -> History:
+    row = connection.execute(select(_history.c.id, _history.c.begun_at).where(_history.c.number == 1)).first()
+    return History(id="", begun_at=0.0) if row is None else History(id=row.id, begun_at=row.begun_at)

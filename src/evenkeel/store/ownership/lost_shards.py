@@ -1,0 +1,95 @@
+"""Shards that the database lost: made again for the agent that served them, so that what is on the devices has an owner
+who removes it, or does with it what the database says.
+
+The agent is believed only for a while after a new history has begun: at other times a shard that the database does not
+know was never there.
+"""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from evenkeel.core.epochs import next_epoch, plausible
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.messages import ServedShard
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.ownership.sessions import session_lost
+from evenkeel.store.ownership.sql import Raced, insert_if_absent, shard_title, tell_agents
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import record_event
+
+RESTORING_SECONDS = 600.0
+"""After a new history has begun."""
+RESTORED_MAX = 500
+"""At once."""
+RESTORED_TOTAL_MAX = 5_000
+"""For one agent and history: as many as an agent remembers. All that came home to it since is counted."""
+NAMED_MAX = 3
+"""Shards that the event names."""
+
+_agent = schema.agent
+_history = schema.history
+_shard = schema.shard
+
+
+def restore_shards(connection: Connection, agent_id: str, session_id: str, served: Sequence[ServedShard]) -> None:
+    """Make those that are not there, above the epochs they had. Raises :class:`SessionLost`; :class:`Raced` if calls of
+    the same agent made too many together."""
+    agent = connection.execute(
+        select(_agent.c.environment, _agent.c.group_number, _agent.c.host).where(
+            _agent.c.id == agent_id, _agent.c.session_id == session_id
+        )
+    ).first()
+    if agent is None:
+        raise session_lost(agent_id)
+    age = connection.scalar(select(db_now() - _history.c.begun_at).where(_history.c.number == 1))
+    if age is None or not -RESTORING_SECONDS < age < RESTORING_SECONDS:
+        return
+    may_make = RESTORED_TOTAL_MAX - _came_since(connection, agent_id)
+    made: dict[str, str] = {}
+    for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
+        if len(made) < may_make and lost.project_id != COMMON_PROJECT and plausible(lost.epoch):
+            made |= _restore(connection, agent_id, agent, lost)
+    if not made:
+        return
+    tell_agents(connection, [agent_id])  # from here on, its other calls wait for this one
+    if _came_since(connection, agent_id) > RESTORED_TOTAL_MAX:
+        raise Raced
+    _record(connection, agent_id, agent, made)
+
+
+def _came_since(connection: Connection, agent_id: str) -> int:
+    """Shards that were made for the agent since the history began."""
+    begun_at = select(_history.c.begun_at).where(_history.c.number == 1).scalar_subquery()
+    statement = select(func.count()).where(_shard.c.home_agent_id == agent_id, _shard.c.created_at >= begun_at)
+    return connection.scalar(statement) or 0
+
+
+def _restore(connection: Connection, agent_id: str, agent: Any, lost: ServedShard) -> dict[str, str]:
+    """Its project's id, by its own; empty if it is there."""
+    row = {
+        "id": str(uuid.uuid4()),
+        "environment": agent.environment,
+        "group_number": agent.group_number,
+        "project_id": lost.project_id,
+        "home_agent_id": agent_id,
+        "acting_agent_id": agent_id,
+        "epoch": next_epoch(0, lost.epoch),
+        "created_at": db_now(),
+    }
+    return {str(row["id"]): lost.project_id} if insert_if_absent(connection, _shard, row) else {}
+
+
+def _record(connection: Connection, agent_id: str, agent: Any, made: dict[str, str]) -> None:
+    named = ", ".join(shard_title(project_id) for project_id in list(made.values())[:NAMED_MAX])
+    more = f" and {len(made) - NAMED_MAX} more" if len(made) > NAMED_MAX else ""
+    record_event(
+        connection,
+        kind="shard_restored",
+        text=f"served by {agent.host} and lost by the database; made again: {named}{more}",
+        environment=agent.environment,
+        agent_id=agent_id,
+        shard_id=next(iter(made)) if len(made) == 1 else "",
+    )

@@ -1,0 +1,352 @@
+"""Opening a session: may this process be the agent of (environment, group, host), and what becomes true if so.
+
+Two processes that claim the same place, or one device group seen differently by two agents, are the faults that
+no later check can repair; so they are refused here, naming the field and both values. Registrations of one
+environment take turns on its row.
+"""
+
+import uuid
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Connection,
+    Double,
+    and_,
+    bindparam,
+    case,
+    func,
+    not_,
+    or_,
+    select,
+    update,
+)
+
+from evenkeel.core.errors import CallRefused
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.messages import Register, Seen, SessionState
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.returning import returning
+from evenkeel.store.ownership.capacity import note_first_figures
+from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
+from evenkeel.store.ownership.former_agents import keep_count, take_count
+from evenkeel.store.ownership.histories import history_id, lost_since
+from evenkeel.store.ownership.sql import FREED, insert_if_absent, json_text, live
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import record_event
+
+UNKNOWN_ENVIRONMENT = "unknown_environment"
+DUPLICATE = "duplicate"
+
+_agent = schema.agent
+_group = schema.device_group
+_shard = schema.shard
+
+
+class Opened(NamedTuple):
+    """A session that stands."""
+
+    state: SessionState
+    lost: str
+    """How it proves that the database lost commits; empty: it does not."""
+
+
+def register(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
+    """Open the session, or renew it if it is the live one. Raises :class:`CallRefused`."""
+    _check_environment(connection, call)
+    group = _check_group(connection, call)
+    check_devices(connection, call)
+    claims = _claims(connection, call)
+    _check_duplicates(call, claims)
+    mine = next((row for row in claims if row.id == call.agent_id), None)
+    if mine is not None and mine.live:
+        return _renew(connection, call, ttl_seconds)
+    _check_moved(connection, call, mine)
+    _replace_predecessor(connection, call, claims)
+    _free_former_shards(connection, call.agent_id)
+    started = _start_session(connection, call, ttl_seconds, known=mine is not None)
+    _make_common_shard(connection, call)
+    _store_group(connection, call, group)
+    if call.capacity:
+        note_first_figures(connection, call)
+    record_event(
+        connection,
+        kind="agent_registered",
+        text=f"agent {call.agent_id} on {call.host} joined device group {call.environment}/{call.group_number}",
+        environment=call.environment,
+        agent_id=call.agent_id,
+    )
+    return _opened(connection, started, ttl_seconds, call.seen)
+
+
+# -- checks
+
+
+def _check_environment(connection: Connection, call: Register) -> None:
+    environment = schema.environment
+    here = environment.c.name == call.environment
+    connection.execute(update(environment).where(here).values(registrations=environment.c.registrations + 1))
+    driver = connection.scalar(select(environment.c.device_driver).where(here))
+    if driver is None:
+        raise CallRefused(UNKNOWN_ENVIRONMENT, f"environment {call.environment} does not exist")
+    if driver != call.device_driver:
+        raise _contradiction(call, "device_driver", call.device_driver, driver, f"environment {call.environment}")
+
+
+def _check_group(connection: Connection, call: Register) -> Any:
+    """The group's row, None if there is none yet. What its agents agreed on holds while another one is live."""
+    group = connection.execute(
+        select(_group).where(_group.c.environment == call.environment, _group.c.number == call.group_number)
+    ).first()
+    if group is None:
+        return None
+    where = f"device group {call.environment}/{call.group_number}"
+    if group.device_driver != call.device_driver:
+        raise _contradiction(call, "device_driver", call.device_driver, group.device_driver, where)
+    expected = set(msgspec.json.decode(group.endpoints, type=tuple[str, ...]))
+    same_endpoints = expected == set(call.endpoints)
+    if group.ha_type == call.ha_type.value and same_endpoints:
+        return group
+    _end_silent_sessions(connection, call)
+    if not _has_other_live_agent(connection, call):
+        return group
+    if group.ha_type != call.ha_type.value:
+        raise _contradiction(call, "ha_type", call.ha_type.value, group.ha_type, where)
+    raise _contradiction(call, "endpoints", ", ".join(sorted(call.endpoints)), ", ".join(sorted(expected)), where)
+
+
+def _end_silent_sessions(connection: Connection, call: Register) -> None:
+    """Those who agreed on other devices must not be revived by a keepalive: they have to register, and be checked."""
+    connection.execute(
+        update(_agent)
+        .where(
+            _agent.c.environment == call.environment,
+            _agent.c.group_number == call.group_number,
+            _agent.c.id != call.agent_id,
+            _agent.c.session_id.is_not(None),
+            not_(live()),
+        )
+        .values(session_id=None, silent_since=None)
+    )
+
+
+def _has_other_live_agent(connection: Connection, call: Register) -> bool:
+    statement = select(_agent.c.id).where(
+        _agent.c.environment == call.environment,
+        _agent.c.group_number == call.group_number,
+        _agent.c.id != call.agent_id,
+        live(),
+    )
+    return connection.execute(statement.limit(1)).first() is not None
+
+
+def _claims(connection: Connection, call: Register) -> list[Any]:
+    """Rows that hold this agent id or this place: none, one, or one of each."""
+    place = and_(
+        _agent.c.environment == call.environment,
+        _agent.c.group_number == call.group_number,
+        _agent.c.host == call.host,
+    )
+    statement = select(
+        _agent.c.id,
+        _agent.c.environment,
+        _agent.c.group_number,
+        _agent.c.host,
+        _agent.c.session_id,
+        live().label("live"),
+        (_agent.c.session_expires_at - db_now()).label("remaining_seconds"),
+    ).where(or_(_agent.c.id == call.agent_id, place))
+    return list(connection.execute(statement))
+
+
+def _check_duplicates(call: Register, claims: list[Any]) -> None:
+    for row in claims:
+        if row.live and row.session_id != call.session_id:
+            raise CallRefused(
+                DUPLICATE,
+                f"agent {row.id} on {row.host} of device group {row.environment}/{row.group_number} has a live"
+                f" session, which ends in {row.remaining_seconds:.1f} s unless it is kept alive",
+                retry_after_seconds=max(0.0, row.remaining_seconds),
+            )
+
+
+def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
+    """An agent may change its host; its shards tie it to its device group."""
+    if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
+        return
+    if _shards_of(connection, mine.id):
+        raise _contradiction(
+            call,
+            "environment_group_number",
+            f"{call.environment}/{call.group_number}",
+            f"{mine.environment}/{mine.group_number}",
+            f"agent {mine.id}, which has shards there",
+        )
+
+
+def _replace_predecessor(connection: Connection, call: Register, claims: list[Any]) -> None:
+    """Another agent id held this place. It goes if nothing is bound to it; its row would block the place."""
+    for row in claims:
+        if row.id == call.agent_id:
+            continue
+        shards = _shards_of(connection, row.id)
+        if shards:
+            raise CallRefused(
+                CONTRADICTION,
+                f"agent_id: {call.host} of device group {call.environment}/{call.group_number} was agent {row.id},"
+                f" which {shards} shards are bound to, and this process says {call.agent_id};"
+                " start it with the former agent id, or delete that agent",
+            )
+        keep_count(connection, row.id)
+        removed = connection.execute(_agent.delete().where(_agent.c.id == row.id, not_(live())))
+        if removed.rowcount == 0:
+            raise _duplicate_of(call)
+
+
+def _shards_of(connection: Connection, agent_id: str) -> int:
+    statement = select(func.count()).where(
+        or_(_shard.c.home_agent_id == agent_id, _shard.c.acting_agent_id == agent_id)
+    )
+    return connection.scalar(statement) or 0
+
+
+def _contradiction(call: Register, field: str, value: str, expected: str, where: str) -> CallRefused:
+    return CallRefused(CONTRADICTION, f"{field}: agent {call.agent_id} says {value!r}, {where} says {expected!r}")
+
+
+def _duplicate_of(call: Register) -> CallRefused:
+    return CallRefused(DUPLICATE, f"another session of agent {call.agent_id} on {call.host} was opened meanwhile")
+
+
+# -- effects
+
+
+def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
+    opened = renew(connection, call.agent_id, call.session_id, ttl_seconds, call.seen)
+    if opened is None:
+        raise _duplicate_of(call)
+    return opened
+
+
+def renew(
+    connection: Connection, agent_id: str, session_id: str, ttl_seconds: float, seen: Seen | None = None
+) -> Opened | None:
+    """Prolong a session; None if it was ended or replaced. One statement, and one more if a change was confirmed to the
+    agent since its last keepalive.
+
+    One that had expired lives again, and has to settle again. (``session_started_at`` is set before the expiry it is
+    judged by: MariaDB evaluates assignments from left to right.)
+    """
+    parameters = {
+        "b_id": agent_id,
+        "b_session": session_id,
+        "b_ttl": float(ttl_seconds),
+        "b_seen": seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0,
+    }
+    row = _RENEW.first(connection, parameters)
+    return None if row is None else _opened(connection, row, ttl_seconds, seen)
+
+
+def _opened(connection: Connection, row: Any, ttl_seconds: float, seen: Seen | None) -> Opened:
+    state = SessionState(
+        ttl_seconds=ttl_seconds,
+        assignments_revision=int(row.assignments_revision),
+        history=row.history or "",
+        keepalives=int(row.keepalives),
+    )
+    return Opened(state, lost_since(connection, seen, history=state.history, keepalives=state.keepalives))
+
+
+MAX_KEEPALIVES = 2**62
+"""No agent sends so many."""
+_CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
+_SEEN: BindParameter[int] = bindparam("b_seen", type_=BigInteger())
+_TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
+_RENEW = returning(
+    update(_agent)
+    .where(_agent.c.id == bindparam("b_id"), _agent.c.session_id == bindparam("b_session"))
+    .ordered_values(
+        (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
+        (_agent.c.session_expires_at, db_now() + _TTL),
+        (_agent.c.session_ttl_seconds, _TTL),
+        # not while it is behind what was confirmed: that stays to be seen until a new history has begun
+        (_agent.c.keepalives, case((_agent.c.keepalives < _SEEN, _agent.c.keepalives), else_=_agent.c.keepalives + 1)),
+    ),
+    *_CONFIRMED,
+    by=_agent.c.id == bindparam("b_id"),
+)
+"""Built once: building it costs more than running it, and every agent asks for it every second."""
+
+
+def _free_former_shards(connection: Connection, agent_id: str) -> None:
+    """A new life does not know what the former one left under way: an epoch belongs to one session only."""
+    connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
+
+
+def _start_session(connection: Connection, call: Register, ttl_seconds: float, *, known: bool) -> Any:
+    values: dict[str, Any] = {
+        "environment": call.environment,
+        "group_number": call.group_number,
+        "host": call.host,
+        "device_driver": call.device_driver,
+        "ha_type": call.ha_type.value,
+        "endpoints": json_text(call.endpoints),
+        "session_id": call.session_id,
+        "names_session": call.names_session,
+        "session_started_at": db_now(),
+        "session_expires_at": db_now() + float(ttl_seconds),
+        "session_ttl_seconds": float(ttl_seconds),
+        "silent_since": None,
+        "reachable_devices": None,
+    }
+    if not known:
+        counted = take_count(connection, call.agent_id)
+        made = {"assignments_revision": 1, "keepalives": counted, "created_at": db_now()}
+        row = {"id": call.agent_id, **made, **values}
+        if not insert_if_absent(connection, _agent, row):
+            raise _duplicate_of(call)
+        return connection.execute(select(*_CONFIRMED).where(_agent.c.id == call.agent_id)).one()
+    statement = (
+        update(_agent)
+        .where(_agent.c.id == call.agent_id, not_(live()))
+        .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
+    )
+    started = returning(statement, *_CONFIRMED, by=_agent.c.id == call.agent_id).first(connection)
+    if started is None:
+        raise _duplicate_of(call)
+    return started
+
+
+def _make_common_shard(connection: Connection, call: Register) -> None:
+    row = {
+        "id": str(uuid.uuid4()),
+        "environment": call.environment,
+        "group_number": call.group_number,
+        "project_id": COMMON_PROJECT,
+        "home_agent_id": call.agent_id,
+        "acting_agent_id": call.agent_id,
+        "epoch": 1,
+        "created_at": db_now(),
+    }
+    insert_if_absent(connection, _shard, row)
+
+
+def _store_group(connection: Connection, call: Register, group: Any) -> None:
+    values = {
+        "device_driver": call.device_driver,
+        "ha_type": call.ha_type.value,
+        "reschedule": call.reschedule.value,
+        "endpoints": json_text(call.endpoints),
+        "identities": note_identities(connection, call, group),
+    }
+    if group is None:
+        row = {"environment": call.environment, "number": call.group_number, "created_at": db_now(), **values}
+        insert_if_absent(connection, _group, row)
+        return
+    connection.execute(
+        update(_group)
+        .where(_group.c.environment == call.environment, _group.c.number == call.group_number)
+        .values(**values)
+    )

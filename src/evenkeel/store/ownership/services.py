@@ -1,0 +1,97 @@
+"""Service definitions for the agent that owns a shard, page by page."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, func, literal, select
+
+from evenkeel.core.errors import SessionLost
+from evenkeel.core.messages import Services
+from evenkeel.core.service import definition_of
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.sql import batches, is_of
+from evenkeel.store.records import schema
+from evenkeel.store.records.loading import load_trees
+
+MAX_SERVICES_PER_PAGE = 1_000
+MEMBERS_PER_PAGE = 5_000
+"""Of a page with more than one load balancer."""
+
+_shard = schema.shard
+_root = schema.load_balancer
+_member = schema.member
+
+
+class ServicesPart(Part):
+    """What agents read."""
+
+    async def services(
+        self,
+        agent_id: str,
+        session_id: str,
+        shard_id: str,
+        epoch: int,
+        *,
+        load_balancer_ids: Sequence[str] | None,
+        after_id: str,
+        limit: int,
+    ) -> Services:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.services`."""
+        size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
+
+        def read(connection: Connection) -> Services:
+            _check_owner(connection, agent_id, session_id, shard_id, epoch)
+            if load_balancer_ids is None:
+                return _page(connection, _following(connection, shard_id, after_id, size + 1), size)
+            found = _those_of(connection, shard_id, load_balancer_ids)
+            missing = tuple(sorted(set(load_balancer_ids) - found))
+            return _page(connection, sorted(id_ for id_ in found if id_ > after_id), size, missing)
+
+        return await self._db.read(read)
+
+
+def _check_owner(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> None:
+    statement = select(_shard.c.id).where(
+        _shard.c.id == shard_id,
+        _shard.c.acting_agent_id == agent_id,
+        _shard.c.epoch == epoch,
+        is_of(agent_id, session_id),
+    )
+    if connection.execute(statement).first() is None:
+        raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
+
+
+def _following(connection: Connection, shard_id: str, after_id: str, limit: int) -> list[str]:
+    statement = (
+        select(_root.c.id).where(_root.c.shard_id == shard_id, _root.c.id > after_id).order_by(_root.c.id).limit(limit)
+    )
+    return list(connection.scalars(statement))
+
+
+def _those_of(connection: Connection, shard_id: str, ids: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for batch in batches(ids):
+        found.update(
+            connection.scalars(select(_root.c.id).where(among(_root.c.id, batch), _root.c.shard_id == shard_id))
+        )
+    return found
+
+
+def _page(connection: Connection, ids: Sequence[str], size: int, missing: tuple[str, ...] = ()) -> Services:
+    """The first ``size`` of ``ids``, or fewer if they are large; one that has gone since its id was read is left
+    out."""
+    shown = ids[:size]
+    while len(shown) > 1 and _crowded(connection, shown):
+        shown = shown[: len(shown) // 2]
+    trees = load_trees(connection, shown)
+    return Services(
+        services=tuple(definition_of(tree) for tree in trees.values()),
+        missing=missing,
+        more=len(ids) > len(shown),
+    )
+
+
+def _crowded(connection: Connection, load_balancer_ids: Sequence[str]) -> bool:
+    """They have more members than are read for one page; counts no further."""
+    some = select(literal(1)).where(among(_member.c.load_balancer_id, load_balancer_ids)).limit(MEMBERS_PER_PAGE + 1)
+    return (connection.scalar(select(func.count()).select_from(some.subquery())) or 0) > MEMBERS_PER_PAGE

@@ -1,0 +1,191 @@
+"""Shards as their owners see them: what is mine and what is to be done, giving back, and lifting the epoch.
+
+Every change names the epoch it saw; a change that comes late finds no row and does nothing.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import Connection, case, func, select, update
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.core.epochs import next_epoch, plausible
+from evenkeel.core.errors import CallRefused
+from evenkeel.core.messages import EPOCHS_USED_UP, Assignment, Assignments, ServedShard
+from evenkeel.core.statuses import PENDING, ProvisioningStatus
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.histories import history_id
+from evenkeel.store.ownership.lost_shards import restore_shards
+from evenkeel.store.ownership.sessions import session_lost
+from evenkeel.store.ownership.sql import (
+    FREED,
+    Raced,
+    eligible_ids,
+    hosts_locked,
+    is_of,
+    owner_of,
+    record_used_up,
+    shard_title,
+    tell_agents,
+)
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import record_event
+
+_agent = schema.agent
+_shard = schema.shard
+_root = schema.load_balancer
+
+UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningStatus.ERROR}))
+"""Named one by one, because an index finds these and not "other than ACTIVE"."""
+
+
+class ShardsPart(Part):
+    """What agents ask of their shards."""
+
+    async def assignments(
+        self, agent_id: str, session_id: str, *, work_limit: int, served: Sequence[ServedShard] = ()
+    ) -> Assignments:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.assignments`."""
+        if served:
+            with suppress(Raced):  # too many at once: it says again what is not there yet
+                await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
+        return await self._db.read(lambda connection: _assignments(connection, agent_id, session_id, work_limit))
+
+    async def release(self, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.release`."""
+        return await self._db.write(lambda connection: _release(connection, agent_id, session_id, shard_id, epoch))
+
+    async def raise_epoch(self, agent_id: str, session_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.raise_epoch`."""
+        raised = await self._db.write(
+            lambda connection: _raise_epoch(connection, agent_id, session_id, shard_id, epoch, seen_epoch)
+        )
+        if raised is None:
+            raise CallRefused(EPOCHS_USED_UP, f"shard {shard_id} has no epoch above {epoch}")
+        return raised
+
+
+def _assignments(connection: Connection, agent_id: str, session_id: str, work_limit: int) -> Assignments:
+    # the revision is read before the shards: where a change slips in between, the agent asks once more
+    agent = connection.execute(
+        select(_agent.c.assignments_revision, history_id().label("history")).where(
+            _agent.c.id == agent_id, _agent.c.session_id == session_id
+        )
+    ).first()
+    if agent is None:
+        raise session_lost(agent_id)
+    shards = connection.execute(
+        select(_shard.c.id, _shard.c.project_id, _shard.c.epoch, _shard.c.handover_to)
+        .where(_shard.c.acting_agent_id == agent_id)
+        .order_by(_shard.c.id)
+    ).all()
+    work = _work(connection, agent_id, work_limit) if shards else {}
+    return Assignments(
+        revision=agent.assignments_revision,
+        history=agent.history or "",
+        shards=tuple(
+            Assignment(
+                shard_id=row.id,
+                project_id=row.project_id,
+                epoch=row.epoch,
+                handover=row.handover_to is not None,
+                work=tuple(work.get(row.id, ())),
+            )
+            for row in shards
+        ),
+    )
+
+
+def _work(connection: Connection, agent_id: str, work_limit: int) -> dict[str, list[str]]:
+    """Unconfirmed load balancers by shard: what waits longest first, then ERROR ones in random order.
+
+    A fixed order would let ``work_limit`` hopeless ones hide all others for ever.
+    """
+    failed = _root.c.provisioning_status == ProvisioningStatus.ERROR.value
+    mine = select(_shard.c.id).where(_shard.c.acting_agent_id == agent_id)
+    statement = (
+        select(_root.c.shard_id, _root.c.id)
+        .where(_root.c.shard_id.in_(mine), _root.c.provisioning_status.in_(UNCONFIRMED))
+        .order_by(
+            case((failed, 1), else_=0),
+            _root.c.pending_deadline,
+            case((failed, func.random()), else_=0),
+            _root.c.created_at,
+            _root.c.id,
+        )
+        .limit(work_limit)
+    )
+    work: dict[str, list[str]] = {}
+    for shard_id, load_balancer_id in connection.execute(statement):
+        work.setdefault(shard_id, []).append(load_balancer_id)
+    return work
+
+
+def owned(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> Any:
+    """The shard's row, locked, if the agent acts for it at that epoch in that session; else None."""
+    return connection.execute(
+        select(_shard)
+        .where(
+            _shard.c.id == shard_id,
+            _shard.c.acting_agent_id == agent_id,
+            _shard.c.epoch == epoch,
+            is_of(agent_id, session_id),
+        )
+        .with_for_update()
+    ).first()
+
+
+def _release(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+    shard = owned(connection, agent_id, session_id, shard_id, epoch)
+    if shard is None:
+        if not connection.scalar(select(is_of(agent_id, session_id))):
+            raise session_lost(agent_id)
+        return None
+    hosts = hosts_locked(connection, [agent_id, shard.handover_to])
+    handed_over = _hand_over(connection, shard)
+    if not handed_over:
+        connection.execute(update(_shard).where(_shard.c.id == shard.id).values(**FREED))
+    tell_agents(connection, [agent_id, shard.handover_to])
+    title, giver = shard_title(shard.project_id), hosts.get(agent_id, agent_id)
+    if not handed_over:
+        _event(connection, "shard_released", f"{title} released by {giver}", shard, agent_id)
+        return None
+    receiver = hosts[shard.handover_to]
+    text = f"{title} handed over from {giver} to {receiver}, epoch {epoch + 1}"
+    _event(connection, "shard_handed_over", text, shard, shard.handover_to)
+    return owner_of(shard, receiver)
+
+
+def _hand_over(connection: Connection, shard: Any) -> bool:
+    """Pass the locked shard on, if the receiver is still fit to take it, and there is an epoch for it."""
+    if shard.handover_to is None or not plausible(shard.epoch + 1):
+        return False
+    passed = connection.execute(
+        update(_shard)
+        .where(_shard.c.id == shard.id, _shard.c.epoch == shard.epoch, _shard.c.handover_to.in_(eligible_ids()))
+        .values(acting_agent_id=shard.handover_to, epoch=_shard.c.epoch + 1, handover_to=None, handover_at=None)
+    )
+    return passed.rowcount == 1
+
+
+def _raise_epoch(
+    connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int, seen_epoch: int
+) -> bool | None:
+    """None: there is no higher one."""
+    shard = owned(connection, agent_id, session_id, shard_id, epoch)
+    if shard is None:
+        return False
+    new_epoch = next_epoch(epoch, seen_epoch)
+    if not plausible(new_epoch):
+        record_used_up(connection, [shard])
+        return None
+    connection.execute(update(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == epoch).values(epoch=new_epoch))
+    tell_agents(connection, [agent_id])
+    text = f"{shard_title(shard.project_id)}: its device is guarded by epoch {seen_epoch}; raised to {new_epoch}"
+    _event(connection, "epoch_raised", text, shard, agent_id)
+    return True
+
+
+def _event(connection: Connection, kind: str, text: str, shard: Any, agent_id: str) -> None:
+    record_event(connection, kind=kind, text=text, environment=shard.environment, agent_id=agent_id, shard_id=shard.id)

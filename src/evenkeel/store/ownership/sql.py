@@ -1,0 +1,260 @@
+"""What the ownership statements share: who is live, in which order rows are locked, and inserts that may come second.
+
+Locks are always taken in this order, so that two operations wait for each other at worst: environment, shards,
+load balancers, what is below them, agents, device groups; within a table by id.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Insert,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    case,
+    exists,
+    false,
+    func,
+    not_,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import MARIADB, among
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import event_row, record_events
+
+T = TypeVar("T")
+
+MAX_IDS_PER_STATEMENT = 1_000
+"""What one statement is asked to look for at most."""
+
+
+DUPLICATE_KEY = 1062
+"""MariaDB's number for a unique constraint that would break."""
+
+
+EPOCHS_USED_UP = "epochs_used_up"
+"""Kind of an event."""
+
+
+FRESH_SESSIONS = 1.5
+"""Lives of a session for which an agent is new."""
+
+
+class Raced(Exception):
+    """Another transaction was first; raised inside an operation to roll back what it has done so far."""
+
+
+@cache
+def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """The agent's session has not expired, by the database's clock as the statement runs.
+
+    One that seems to last for far longer than sessions do was kept alive before that clock was set back: the next
+    keepalive puts it right, and a dead agent sends none.
+    """
+    return and_(
+        agent.c.session_id.is_not(None),
+        agent.c.session_expires_at > db_now(),
+        agent.c.session_expires_at <= db_now() + 2 * agent.c.session_ttl_seconds,
+    )
+
+
+def is_of(agent_id: str, session_id: str) -> ColumnElement[bool]:
+    """The session is the agent's: the one opened last, whether it has expired or not, and not ended."""
+    agent = schema.agent
+    return exists().where(agent.c.id == agent_id, agent.c.session_id == session_id)
+
+
+def reports(agent_id: str, session_id: str) -> ColumnElement[bool]:
+    """As :func:`is_of`; or none is named, and the agent's process is of the version before, which names none."""
+    agent = schema.agent
+    if session_id:
+        return is_of(agent_id, session_id)
+    return exists().where(agent.c.id == agent_id, agent.c.session_id.is_not(None), agent.c.names_session == false())
+
+
+@cache
+def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """What it acts for is served: live, and its host was not declared dead."""
+    return and_(live(agent), not_(agent.c.forced_down))
+
+
+@cache
+def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """It acts, and the operator lets it have shards."""
+    return and_(acts(agent), agent.c.admin_state_up)
+
+
+@cache
+def sight_since(agent: FromClause = schema.agent) -> ColumnElement[float]:
+    """Since when it has seen the devices it sees now; 0 if it has not said.
+
+    And 0 if that is in the future: it was long ago, before the database's clock was set back.
+    """
+    return case((agent.c.sight_since <= db_now(), agent.c.sight_since), else_=0.0)
+
+
+@cache
+def settled(settle_seconds: float, agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """Eligible, live for long enough to get its shards back, and seeing for as long the devices it sees now."""
+    since = db_now() - float(settle_seconds)
+    return and_(eligible(agent), agent.c.session_started_at <= since, sight_since(agent) <= since)
+
+
+def fresh(agent: FromClause = schema.agent) -> ColumnElement[bool]:
+    """Its session is so young that others that were cut off together with it may not be back yet."""
+    return func.coalesce(agent.c.session_started_at > db_now() - FRESH_SESSIONS * agent.c.session_ttl_seconds, false())
+
+
+@cache
+def eligible_ids() -> Select[tuple[str]]:
+    """Ids of eligible agents, for ``IN``; evaluated once a statement."""
+    return select(schema.agent.c.id).where(eligible())
+
+
+@cache
+def acting_ids() -> Select[tuple[str]]:
+    """Ids of agents whose shards are served, for ``IN``; evaluated once a statement."""
+    return select(schema.agent.c.id).where(acts())
+
+
+HANDOVER_PATIENCE_SECONDS = 20.0
+"""How long an agent may take to release a shard; longer than its own patience with a pass under way."""
+
+
+FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}
+"""What a shard's row says when nobody acts for it."""
+
+
+def handover_overdue() -> ColumnElement[bool]:
+    """The acting agent has had its time to release the shard: it is taken from it, and its device refuses the rest.
+
+    One asked for in the future was asked for before the database's clock was set back.
+    """
+    asked_at = schema.shard.c.handover_at
+    patience = HANDOVER_PATIENCE_SECONDS
+    long_ago = or_(asked_at < db_now() - patience, asked_at > db_now() + patience)
+    return func.coalesce(and_(schema.shard.c.handover_to.is_not(None), long_ago), false())
+
+
+def hosts_locked(connection: Connection, agent_ids: Iterable[str | None]) -> dict[str, str]:
+    """Lock agents until the end of the transaction; their hosts by id.
+
+    A keepalive that began before their expiry is waited for, and the next statement sees what it did.
+    """
+    ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
+    agent = schema.agent
+    statement = select(agent.c.id, agent.c.host).where(among(agent.c.id, ids)).order_by(agent.c.id).with_for_update()
+    return {row.id: row.host for row in connection.execute(statement)}
+
+
+def tell_agents(connection: Connection, agent_ids: Iterable[str | None]) -> None:
+    """Raise the assignments revision of each: its next keepalive makes it ask for its shards."""
+    agent = schema.agent
+    ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
+    if ids:
+        connection.execute(
+            update(agent)
+            .where(agent.c.id == bindparam("b_id"))
+            .values(assignments_revision=agent.c.assignments_revision + 1),
+            [{"b_id": agent_id} for agent_id in ids],
+        )
+
+
+def owner_of(shard: Any, host: str) -> ShardOwner:
+    """The owner value of a shard row and the host of its acting agent."""
+    return ShardOwner(shard_id=shard.id, environment=shard.environment, group_number=shard.group_number, host=host)
+
+
+def shard_title(project_id: str) -> str:
+    """A shard's name in texts for people."""
+    return f"shard of project {project_id}" if project_id else "common shard"
+
+
+def record_used_up(connection: Connection, shards: Iterable[Any]) -> None:
+    """Say of these shards that no epoch is left for another owner: once each, however often it is tried."""
+    event, rows = schema.event, list(shards)
+    said = select(event.c.shard_id).where(
+        event.c.kind == EPOCHS_USED_UP, among(event.c.shard_id, [shard.id for shard in rows])
+    )
+    known = set(connection.scalars(said))
+    text = "no epoch is left above {epoch}: it cannot change hands any more, an operator has to set it back"
+    record_events(
+        connection,
+        [
+            event_row(
+                kind=EPOCHS_USED_UP,
+                text=f"{shard_title(shard.project_id)}: {text.format(epoch=shard.epoch)}",
+                environment=shard.environment,
+                shard_id=shard.id,
+            )
+            for shard in rows
+            if shard.id not in known
+        ],
+    )
+
+
+def _insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that knows ``ON CONFLICT``, which both databases spell alike."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; where the primary key exists, set these columns of it instead."""
+    if connection.dialect.name in MARIADB:
+        insert = mysql.insert(table)
+        statement: Insert = insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
+    else:
+        other = _insert_of(connection, table)
+        statement = other.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns), set_={name: other.excluded[name] for name in names}
+        )
+    connection.execute(statement, [dict(row) for row in rows])
+
+
+def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """Insert a row unless it would break a unique constraint; False if it would. Never fails the transaction.
+
+    A concurrent insert of the same row is waited for, and visible to the next statement.
+    """
+    if connection.dialect.name in MARIADB:
+        return _insert_unless_duplicate(connection, table, values)
+    statement = _insert_of(connection, table).values(**values).on_conflict_do_nothing()
+    return connection.execute(statement).rowcount == 1
+
+
+def _insert_unless_duplicate(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """MariaDB undoes the statement that fails and keeps the transaction; INSERT IGNORE would hide other faults."""
+    try:
+        connection.execute(table.insert().values(**values))
+    except IntegrityError as error:
+        if error.orig is not None and error.orig.args[0] == DUPLICATE_KEY:
+            return False
+        raise
+    return True
+
+
+def json_text(value: object) -> str:
+    """A value as a column keeps it."""
+    return msgspec.json.encode(value).decode()
+
+
+def batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:
+    """``items`` in order, at most ``size`` at a time."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

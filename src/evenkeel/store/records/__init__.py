@@ -1,0 +1,1 @@
+"""Tables, and the mapping of their rows to values: nothing here writes."""

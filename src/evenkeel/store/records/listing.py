@@ -1,0 +1,213 @@
+"""Lists: filters, a total order, and pages by marker.
+
+A page is found by the marker's own values in the order asked for (keyset), never by an offset, so rows that come and
+go elsewhere neither repeat nor hide what is on the next page. Missing values come last, on every database.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Double,
+    Integer,
+    and_,
+    false,
+    literal,
+    or_,
+    select,
+    true,
+)
+
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.errors import Invalid
+from evenkeel.store.records.child_ids import build, whole_columns
+from evenkeel.store.records.rows import JSON_FIELDS, TEXT_LISTS, Kind
+from evenkeel.store.records.tag_filter import list_condition, tag_conditions
+from evenkeel.store.writing.revision_lock import storable
+
+_MOMENTS = frozenset({"created_at", "updated_at"})
+"""Times, which people see and name by whole seconds."""
+_TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
+_FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
+
+
+class SortKey(NamedTuple):
+    """One column of the order."""
+
+    column: Column[Any]
+    descending: bool
+
+
+def list_page(
+    connection: Connection, kind: Kind, query: ListQuery, conditions: Sequence[ColumnElement[bool]] = ()
+) -> Page:
+    """The page asked for; also ``conditions`` must hold. One query, and one for the marker.
+
+    Raises :class:`Invalid` for an unknown filter, sort name or marker, or a filter value of the wrong type.
+    """
+    if query.limit is not None and query.limit < 0:
+        raise Invalid(f"limit: {query.limit} is less than 0")
+    keys = sort_keys(kind, query.sort)
+    wanted = [*conditions, *filter_conditions(kind, query)]
+    if query.marker is not None:
+        wanted.append(_beyond_marker(connection, kind, query, keys))
+    order = [part for key in keys for part in _order(key, reverse=query.page_reverse)]
+    statement = select(*whole_columns(kind)).where(*wanted).order_by(*order)
+    if query.limit is not None:
+        statement = statement.limit(query.limit + 1)
+    rows = connection.execute(statement).fetchall()
+    more = query.limit is not None and len(rows) > query.limit
+    rows = rows[: query.limit] if more else rows
+    marked = query.marker is not None
+    if query.page_reverse:
+        return Page(items=tuple([build(kind, row) for row in rows[::-1]]), before=more, after=marked)
+    return Page(items=tuple([build(kind, row) for row in rows]), before=marked, after=more)
+
+
+# -- filters
+
+
+def _attributes(kind: Kind) -> dict[str, Column[Any]]:
+    return {column.name: column for column in kind.columns if column.name not in JSON_FIELDS}
+
+
+def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]:
+    """Each filter as a condition: one of its values, None meaning "not set"; of a list, that one is in it."""
+    attributes = _attributes(kind)
+    lists = {column.name: column for column in kind.columns if column.name in TEXT_LISTS}
+    conditions: list[ColumnElement[bool]] = []
+    if query.project_id is not None:
+        conditions.append(kind.table.c.project_id == storable(query.project_id))
+    for name, values in query.filters.items():
+        if name in lists:
+            conditions.append(list_condition(lists[name], [_converted(lists[name], value) for value in values]))
+            continue
+        if name not in attributes:
+            raise Invalid(f"{name}: not an attribute to filter by")
+        conditions.append(_one_of(attributes[name], values))
+    if query.tags is not None:
+        conditions += tag_conditions(kind.table.c.tags, query.tags)
+    return conditions
+
+
+def _one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
+    given = list(dict.fromkeys(_converted(column, value) for value in values if value is not None))
+    conditions: list[ColumnElement[bool]] = []
+    if column.name in _MOMENTS:
+        conditions += [and_(column >= second, column < second + 1) for second in given]
+    elif len(given) == 1:
+        conditions.append(column == literal(given[0], column.type))
+    elif given:
+        conditions.append(column.in_(given))
+    if len(values) > 0 and None in values:
+        conditions.append(column.is_(None))
+    return or_(false(), *conditions)
+
+
+def _converted(column: Column[Any], value: Any) -> Any:
+    """The value in the column's type. Raises :class:`Invalid` naming the filter."""
+    try:
+        return _converter(column)(value)
+    except (ValueError, TypeError):
+        raise Invalid(f"{column.name}: {value!r} is not a valid filter value") from None
+
+
+def _converter(column: Column[Any]) -> Callable[[Any], Any]:
+    if isinstance(column.type, Boolean):
+        return _boolean
+    if isinstance(column.type, BigInteger):
+        return lambda value: _integer(value, 64)
+    if isinstance(column.type, Integer):
+        return lambda value: _integer(value, 32)
+    if isinstance(column.type, Double):
+        return float
+    return _text
+
+
+def _boolean(value: Any) -> bool:
+    text = str(value).lower()
+    if text not in _TRUE | _FALSE:
+        raise ValueError(text)
+    return text in _TRUE
+
+
+def _integer(value: Any, bits: int) -> int:
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(value)
+    number = int(value)
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise ValueError(value)
+    return number
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    if "\x00" in text:  # PostgreSQL has no such character
+        raise ValueError(text)
+    text.encode()  # nor has any database half a surrogate pair: that is a ValueError too
+    return text
+
+
+# -- order
+
+
+def sort_keys(kind: Kind, sort: Sequence[tuple[str, bool]]) -> list[SortKey]:
+    """The columns of a total order: those asked for, then the kind's own (``created_at``, ``id``)."""
+    attributes = _attributes(kind)
+    keys: dict[str, SortKey] = {}
+    for name, descending in (*sort, *((name, False) for name in kind.order)):
+        if name not in attributes:
+            raise Invalid(f"{name}: not an attribute to sort by")
+        keys.setdefault(name, SortKey(attributes[name], descending))
+    return list(keys.values())
+
+
+def _order(key: SortKey, *, reverse: bool) -> list[ColumnElement[Any]]:
+    parts: list[ColumnElement[Any]] = [key.column]
+    if key.column.nullable:
+        parts.insert(0, key.column.is_(None))
+    if key.descending != reverse:
+        return [part.desc() for part in parts]
+    return parts
+
+
+def _beyond_marker(
+    connection: Connection, kind: Kind, query: ListQuery, keys: Sequence[SortKey]
+) -> ColumnElement[bool]:
+    marker = select(*(key.column for key in keys)).where(kind.table.c[kind.key] == storable(query.marker or ""))
+    if query.project_id is not None:
+        marker = marker.where(kind.table.c.project_id == storable(query.project_id))
+    row = connection.execute(marker).first()
+    if row is None:
+        raise Invalid(f"marker: there is no {kind.title} {query.marker}")
+    return _beyond(keys, row, reverse=query.page_reverse)
+
+
+def _beyond(keys: Sequence[SortKey], values: Sequence[Any], *, reverse: bool) -> ColumnElement[bool]:
+    """Rows that come after ``values``: equal in the first keys, beyond in the next."""
+    alternatives: list[ColumnElement[bool]] = []
+    equal: list[ColumnElement[bool]] = []
+    for key, value in zip(keys, values, strict=True):
+        alternatives.append(and_(true(), *equal, _after(key, value, reverse=reverse)))
+        equal.append(key.column.is_(None) if value is None else key.column == literal(value, key.column.type))
+    first = keys[0].column
+    if first.nullable:
+        return or_(*alternatives)
+    # says nothing new, but lets an index on the first column find the page
+    bound = literal(values[0], first.type)
+    return and_(first <= bound if keys[0].descending != reverse else first >= bound, or_(*alternatives))
+
+
+def _after(key: SortKey, value: Any, *, reverse: bool) -> ColumnElement[bool]:
+    column = key.column
+    if key.descending != reverse:
+        return column.is_not(None) if value is None else column < literal(value, column.type)
+    if value is None:
+        return false()
+    beyond = column > literal(value, column.type)
+    return or_(beyond, column.is_(None)) if column.nullable else beyond

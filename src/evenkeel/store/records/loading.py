@@ -1,0 +1,163 @@
+"""Whole trees from the database, in a number of queries that does not depend on how many or how large they are."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, CursorResult, Select, literal_column, select
+
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
+from evenkeel.store.engine.in_list import among_given
+from evenkeel.store.records.rows import (
+    HEALTH_MONITOR,
+    L7POLICY,
+    L7RULE,
+    LISTENER,
+    LOAD_BALANCER,
+    MEMBER,
+    POOL,
+    Kind,
+    health_monitor_of,
+    l7policy_of,
+    l7rule_of,
+    listener_of,
+    load_balancer_of,
+    member_of,
+    pool_of,
+)
+
+
+class _Below(NamedTuple):
+    """What is below one load balancer, as read; what carries ids of children still as rows."""
+
+    listener_rows: list[Any]
+    pool_rows: list[Any]
+    members: list[Member]
+    monitors: list[HealthMonitor]
+    policy_rows: dict[str, Any]
+    rules: list[L7Rule]
+
+
+def load_trees(
+    connection: Connection, load_balancer_ids: Sequence[str], *, brief: bool = False
+) -> dict[str, LoadBalancerTree]:
+    """The trees of those load balancers that exist, by id in the order asked for; six queries. ``brief``: what is below
+    them without tags and descriptions, of which each object may have kilobytes.
+
+    Rows marked deleted are included: what is to be removed from a device is part of the picture. Children are in
+    the order they were made. Load balancers are read first, so a tree never claims a revision newer than what it
+    holds, even where the database gives no snapshot.
+    """
+    if not load_balancer_ids:
+        return {}
+    wanted = list(dict.fromkeys(load_balancer_ids))
+    roots = {row[0]: row for row in connection.execute(_ROOTS, {"wanted": wanted})}
+    below = {id_: _Below([], [], [], [], {}, []) for id_ in roots}
+    for row in _children(connection, LISTENER, wanted, brief):
+        below[row.load_balancer_id].listener_rows.append(row)
+    for row in _children(connection, POOL, wanted, brief):
+        below[row.load_balancer_id].pool_rows.append(row)
+    for row in _children(connection, MEMBER, wanted, brief):
+        member = member_of(row)
+        below[member.load_balancer_id].members.append(member)
+    for row in _children(connection, HEALTH_MONITOR, wanted, brief):
+        monitor = health_monitor_of(row)
+        below[monitor.load_balancer_id].monitors.append(monitor)
+    _add_policies(connection, wanted, below, brief)
+    return {id_: _tree(roots[id_], below[id_]) for id_ in wanted if id_ in roots}
+
+
+_ROOTS = select(*LOAD_BALANCER.columns).where(among_given(LOAD_BALANCER.table.c.id, "wanted"))
+
+
+def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str], brief: bool) -> CursorResult[Any]:
+    return connection.execute(_children_of(kind, brief), {"wanted": load_balancer_ids})
+
+
+@cache
+def _children_of(kind: Kind, brief: bool) -> Select[Any]:
+    table = kind.table
+    owned = among_given(table.c.load_balancer_id, "wanted")
+    return select(*_shown(kind, brief)).where(owned).order_by(table.c.created_at, table.c.id)
+
+
+_LEFT_OUT = {"tags": "'[]'", "description": "''"}
+
+
+def _shown(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
+    """A kind's columns, in their order."""
+    return [
+        literal_column(_LEFT_OUT[column.name]).label(column.name) if brief and column.name in _LEFT_OUT else column
+        for column in kind.columns
+    ]
+
+
+def _add_policies(connection: Connection, load_balancer_ids: list[str], below: dict[str, _Below], brief: bool) -> None:
+    """Both kinds by one query: most load balancers have neither."""
+    for row in connection.execute(_policies_with_rules(brief), {"wanted": load_balancer_ids}):
+        policy, rule = row[:_POLICY_COLUMNS], row[_POLICY_COLUMNS:]
+        into = below[row.load_balancer_id]
+        into.policy_rows[policy[0]] = policy
+        if rule[0] is not None:
+            into.rules.append(l7rule_of(rule))
+
+
+_POLICY_COLUMNS = len(L7POLICY.columns)
+
+
+@cache
+def _policies_with_rules(brief: bool) -> Select[Any]:
+    policies, rules = L7POLICY.table, L7RULE.table
+    of_rules = (column.label(f"rule_{column.name}") for column in _shown(L7RULE, brief))
+    return (
+        select(*_shown(L7POLICY, brief), *of_rules)
+        .select_from(policies.outerjoin(rules, rules.c.l7policy_id == policies.c.id))
+        .where(among_given(policies.c.load_balancer_id, "wanted"))
+        .order_by(policies.c.position, policies.c.created_at, policies.c.id, rules.c.created_at, rules.c.id)
+    )
+
+
+def _tree(root: Any, below: _Below) -> LoadBalancerTree:
+    policies = _policies(below)
+    listeners = _listeners(below, policies)
+    pools = _pools(below, listeners)
+    return LoadBalancerTree(
+        load_balancer=load_balancer_of(root, [listener.id for listener in listeners], [pool.id for pool in pools]),
+        listeners=listeners,
+        pools=pools,
+        members=tuple(below.members),
+        health_monitors=tuple(below.monitors),
+        l7policies=policies,
+        l7rules=tuple(below.rules),
+    )
+
+
+def _policies(below: _Below) -> tuple[L7Policy, ...]:
+    rules: dict[str, list[str]] = {}
+    for rule in below.rules:
+        rules.setdefault(rule.l7policy_id, []).append(rule.id)
+    return tuple(l7policy_of(row, rules.get(id_, ())) for id_, row in below.policy_rows.items())
+
+
+def _listeners(below: _Below, policies: tuple[L7Policy, ...]) -> tuple[Listener, ...]:
+    ids: dict[str, list[str]] = {}
+    for policy in policies:
+        ids.setdefault(policy.listener_id, []).append(policy.id)
+    return tuple(listener_of(row, ids.get(row.id, ())) for row in below.listener_rows)
+
+
+def _pools(below: _Below, senders: tuple[Listener, ...]) -> tuple[Pool, ...]:
+    listeners: dict[str, list[str]] = {}
+    for listener in senders:
+        if listener.default_pool_id is not None:
+            listeners.setdefault(listener.default_pool_id, []).append(listener.id)
+    members: dict[str, list[str]] = {}
+    for member in below.members:
+        members.setdefault(member.pool_id, []).append(member.id)
+    # a live monitor hides the deleted one it succeeded
+    monitors = {monitor.pool_id: monitor.id for monitor in below.monitors if monitor.deleted}
+    monitors |= {monitor.pool_id: monitor.id for monitor in below.monitors if not monitor.deleted}
+    return tuple(
+        pool_of(row, listeners.get(row.id, ()), members.get(row.id, ()), monitors.get(row.id))
+        for row in below.pool_rows
+    )

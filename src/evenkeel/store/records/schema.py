@@ -1,0 +1,509 @@
+"""The tables. One dialect-neutral schema for SQLite, PostgreSQL and MariaDB.
+
+* Times are ``Double`` seconds by the database's clock (:class:`evenkeel.store.engine.clock.db_now`).
+* Tenant rows are never removed by a tenant's delete: ``deleted`` is set and the row goes when the device
+  confirmed. ``live_key`` is the row's own id on a deleted row and the same on all live ones (but listeners of UDP and
+  SCTP have their protocol there), so that unique constraints bind live rows only and a successor may be made at once.
+* Sequences of strings and small maps are JSON text.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+ID = String(36)
+NAME = String(255)
+BIG_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite autoincrements INTEGER keys only
+
+environment = Table(
+    "environment",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("device_driver", String(64), nullable=False),
+    Column("description", NAME, nullable=False, default=""),
+    Column("created_at", Double, nullable=False),
+    Column("failback", String(16), nullable=False, default="auto", server_default="auto"),
+    # the circuit breaker: see core.breaker. halted_at NULL: closed. resumed_at: when an operator last closed it
+    Column("breaker_share", Double, nullable=False, default=0.5, server_default="0.5"),
+    Column("breaker_agents", Integer, nullable=False, default=3, server_default="3"),
+    Column("halted_at", Double),
+    Column("halted_reason", NAME, nullable=False, default="", server_default=""),
+    Column("resumed_at", Double),
+    # raised by every registration, so that of two at different nodes of a Galera cluster one is certified first
+    Column("registrations", BigInteger, nullable=False, default=0, server_default="0"),
+)
+
+device_group = Table(
+    "device_group",
+    metadata,
+    Column("environment", String(64), ForeignKey("environment.name"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("device_driver", String(64), nullable=False),
+    Column("ha_type", String(16), nullable=False),
+    Column("reschedule", String(16), nullable=False),
+    Column("endpoints", Text, nullable=False),  # JSON list, as the first agent gave it
+    Column("capacity_score", Double, nullable=False, default=0.0),  # with what is reserved
+    # JSON: figures {metric: {value, limit}} as last reported by one of its agents, and sums of what is reserved
+    Column("capacity", String(2000), nullable=False, default="{}", server_default="{}"),
+    # what its agents together can reach: see core.reach. away_devices: JSON list of names
+    Column("reach", String(16), nullable=False, default="reached", server_default="reached"),
+    Column("away_devices", Text, nullable=False, default="[]", server_default="[]"),
+    # how often it was reached again
+    Column("reached_count", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("identities", Text, nullable=False, default="{}", server_default="{}"),  # JSON map endpoint -> identity
+    Column("created_at", Double, nullable=False),
+)
+
+capacity_reservation = Table(  # what was placed, and is not in the devices' reported figures yet
+    "capacity_reservation",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("environment", String(64), nullable=False),
+    Column("group_number", Integer, nullable=False),
+    Column("amounts", String(2000), nullable=False),  # JSON map metric -> amount
+    Column("confirmed_at", Double),  # when its device confirmed it first; a later measurement includes it
+    Index("ix_capacity_reservation_environment_group_number", "environment", "group_number"),
+)
+
+agent = Table(
+    "agent",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("environment", String(64), nullable=False),
+    Column("group_number", Integer, nullable=False),
+    Column("host", NAME, nullable=False),
+    Column("device_driver", String(64), nullable=False),
+    Column("ha_type", String(16), nullable=False),
+    Column("endpoints", Text, nullable=False, default="[]"),
+    Column("admin_state_up", Boolean, nullable=False, default=True),
+    # the session: one life of the agent process. NULL: ended. It is live while expires_at > db_now()
+    Column("session_id", ID),
+    # its process names the session in all it says; what comes without is somebody else's
+    Column("names_session", Boolean, nullable=False, default=False, server_default=false()),
+    # raised by each: an agent that was told a higher number proves that commits were lost. See store/histories
+    Column("keepalives", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("session_started_at", Double),
+    Column("session_expires_at", Double),
+    Column("session_ttl_seconds", Double, nullable=False, default=5.0, server_default="5"),
+    Column("silent_since", Double),  # its session expired and was not ended: said once, and counted by the breaker
+    # "the host is dead", says an operator
+    Column("forced_down", Boolean, nullable=False, default=False, server_default=false()),
+    Column("failback_asked", Boolean, nullable=False, default=False, server_default=false()),
+    Column("sight_since", Double),  # since when reachable_devices is what it is
+    Column("reachable_devices", Integer),  # by its last state report; NULL: it has not said yet
+    Column("away_devices", Text, nullable=False, default="[]", server_default="[]"),  # the others' names, a JSON list
+    # raised in the same transaction as every change to the set of shards it acts for, or a handover asked of it
+    Column("assignments_revision", BigInteger, nullable=False, default=0),
+    Column("reported_at", Double),
+    Column("configurations", Text, nullable=False, default="{}"),
+    Column("devices", Text, nullable=False, default="[]"),
+    Column("serving", Text, nullable=False, default="[]"),  # what it says it owns; never decides anything
+    Column("queue_depth", Integer, nullable=False, default=0),
+    Column("capacity_score", Double, nullable=False, default=0.0),
+    # JSON map metric -> {value, limit} as it reported last
+    Column("capacity", String(2000), nullable=False, default="{}", server_default="{}"),
+    Column("created_at", Double, nullable=False),
+    UniqueConstraint("environment", "group_number", "host"),
+    Index("ix_agent_session_expires_at", "session_expires_at"),
+)
+
+shard = Table(
+    "shard",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("environment", String(64), nullable=False),
+    Column("group_number", Integer, nullable=False),
+    Column("project_id", NAME, nullable=False),  # '' = the common shard of the group
+    Column("home_agent_id", ID, nullable=False),
+    Column("acting_agent_id", ID),
+    Column("epoch", BigInteger, nullable=False),
+    Column("handover_to", ID),
+    Column("handover_at", Double),  # when the handover was asked for
+    Column("created_at", Double, nullable=False),
+    UniqueConstraint("environment", "project_id", "group_number"),
+    Index("ix_shard_acting_agent_id", "acting_agent_id"),
+    Index("ix_shard_home_agent_id", "home_agent_id"),
+    Index("ix_shard_handover_to", "handover_to"),
+    Index("ix_shard_environment_group_number", "environment", "group_number"),
+)
+
+subnet = Table(
+    "subnet",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("network_id", ID, nullable=False),
+    Column("name", NAME, nullable=False, unique=True),
+    Column("cidr", String(64), nullable=False),
+    Column("gateway_ip", String(64)),
+    Column("project_id", NAME),
+    Column("allocation_start", String(64), nullable=False),
+    Column("allocation_end", String(64), nullable=False),
+    Column("reserved", Text, nullable=False, default="[]", server_default="[]"),
+)
+
+
+quota = Table(  # a project that has limits of its own, or that defaults have limited; the row is the lock of counting
+    "quota",
+    metadata,
+    Column("project_id", NAME, primary_key=True),
+    Column("checks", BigInteger, nullable=False, default=0),  # raised by each check, so that two cannot both count
+    # NULL: the default
+    *(
+        Column(name, Integer)
+        for name in ("loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule")
+    ),
+)
+
+flavor_profile = Table(
+    "flavor_profile",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", NAME, nullable=False),
+    Column("provider_name", String(64), nullable=False),
+    Column("flavor_data", Text, nullable=False),  # JSON object, as it was given
+    Column("created_at", Double, nullable=False),
+)
+
+flavor = Table(
+    "flavor",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", NAME, nullable=False, unique=True),
+    Column("description", NAME, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("flavor_profile_id", ID, ForeignKey("flavor_profile.id"), nullable=False, index=True),
+    Column("created_at", Double, nullable=False),
+)
+
+availability_zone_profile = Table(
+    "availability_zone_profile",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", NAME, nullable=False),
+    Column("provider_name", String(64), nullable=False),
+    Column("availability_zone_data", Text, nullable=False),  # JSON object, as it was given
+    Column("created_at", Double, nullable=False),
+)
+
+availability_zone = Table(
+    "availability_zone",
+    metadata,
+    Column("name", NAME, primary_key=True),
+    Column("description", NAME, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("availability_zone_profile_id", ID, ForeignKey("availability_zone_profile.id"), nullable=False, index=True),
+    Column("created_at", Double, nullable=False),
+)
+
+
+def _tenant_columns() -> list[Column[object]]:
+    """What every tenant object with a name has."""
+    return [*_nameless_columns(), Column("name", NAME, nullable=False)]
+
+
+def _nameless_columns() -> list[Column[object]]:
+    """What every tenant object has."""
+    return [
+        Column("id", ID, primary_key=True),
+        Column("project_id", NAME, nullable=False),
+        Column("admin_state_up", Boolean, nullable=False),
+        Column("tags", Text, nullable=False),
+        Column("provisioning_status", String(16), nullable=False),
+        Column("operating_status", String(16), nullable=False),
+        Column("revision", BigInteger, nullable=False),
+        Column("deleted", Boolean, nullable=False),
+        Column("live_key", ID, nullable=False),
+        Column("created_at", Double, nullable=False),
+        Column("updated_at", Double),
+    ]
+
+
+load_balancer = Table(
+    "load_balancer",
+    metadata,
+    *_tenant_columns(),
+    Column("description", NAME, nullable=False),
+    Column("provider", String(64), nullable=False),
+    Column("vip_address", String(64), nullable=False),
+    Column("vip_subnet_id", ID, nullable=False),
+    Column("vip_network_id", ID, nullable=False),
+    Column("vip_port_id", ID, nullable=False),
+    Column("additional_vips", Text, nullable=False, default="[]", server_default="[]"),  # JSON list of VIPs
+    Column("vip_qos_policy_id", ID),
+    Column("vip_sg_ids", Text, nullable=False, default="[]", server_default="[]"),
+    Column("vip_vnic_type", String(16), nullable=False, default="normal", server_default="normal"),
+    Column("applied_revision", BigInteger, nullable=False),
+    Column("status_reason", Text, nullable=False),
+    Column("operating_reason", NAME, nullable=False, default="", server_default=""),  # why DEGRADED, for people
+    Column("pending_deadline", Double),  # NULL: nothing pending, or not placed yet
+    Column("shard_id", ID),  # NULL: not placed yet
+    # both are in use as long as the row is there, also while it is being deleted
+    Column("flavor_id", ID, ForeignKey("flavor.id"), index=True),
+    Column("availability_zone", NAME, ForeignKey("availability_zone.name"), index=True),
+    Column("zone_group_number", Integer),  # the only device group it may go to, by its zone; NULL: any
+    Column("root_pool_id", ID),  # made for this pool through LBaaS v1; NULL: made as a load balancer
+    Column("vip_leaving_revision", BigInteger),  # what gives the VIP up, and is not confirmed yet
+    # who made the revision: a random id, '' if a controller of before 0010 did
+    Column("change_id", ID, nullable=False, default="", server_default=""),
+    # the revisions since the applied one, newest first, each with the head of its change id: see store/changes
+    Column("earlier_changes", Text, nullable=False, default="", server_default=""),
+    # no live_key: the address stays taken until the device has let go of it
+    UniqueConstraint("vip_network_id", "vip_address"),
+    # "what is to be done in this shard" is revision > applied_revision OR ERROR: see ix below and store/ownership
+    Index("ix_load_balancer_shard_work", "shard_id", "provisioning_status"),
+    Index("ix_load_balancer_project_created", "project_id", "created_at", "id"),
+    Index("ix_load_balancer_created", "created_at", "id"),
+    Index("ix_load_balancer_pending_deadline", "pending_deadline"),
+    Index("ix_load_balancer_vip_port_id", "vip_port_id"),
+)
+
+vip_address = Table(  # every address that load balancers hold, so that no two hold the same: see store/vip_addresses
+    "vip_address",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("address", String(64), primary_key=True),
+    Column("network_id", ID, nullable=False),
+    Column("subnet_id", ID, nullable=False, index=True),
+    UniqueConstraint("network_id", "address"),
+)
+
+vip_port_change = Table(  # the network service is to be told what the VIP's port is to be: see store/vip_port_changes
+    "vip_port_change",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("revision", BigInteger, nullable=False),  # of the load balancer, as it was changed last
+    Column("security_groups", Boolean, nullable=False),  # they are among what changed
+    Column("due_at", Double, nullable=False, index=True),
+    Column("attempts", Integer, nullable=False),
+)
+
+
+def _child_columns() -> list[Column[object]]:
+    """What every object below a load balancer has."""
+    return [*_tenant_columns(), _load_balancer_id()]
+
+
+def _load_balancer_id() -> Column[object]:
+    return Column(
+        "load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), nullable=False, index=True
+    )
+
+
+def _tls_columns() -> list[Column[object]]:
+    """How TLS is spoken, to clients or to members."""
+    return [
+        Column("tls_ciphers", Text),
+        Column("tls_versions", Text, nullable=False, default="[]", server_default="[]"),
+        Column("alpn_protocols", Text, nullable=False, default="[]", server_default="[]"),
+    ]
+
+
+listener = Table(
+    "listener",
+    metadata,
+    *_child_columns(),
+    Column("description", NAME, nullable=False),
+    Column("protocol", String(16), nullable=False),
+    Column("protocol_port", Integer, nullable=False),
+    Column("connection_limit", Integer, nullable=False),
+    Column("default_pool_id", ID, index=True),
+    Column("insert_headers", Text, nullable=False),
+    Column("timeout_client_data", Integer, nullable=False),
+    Column("timeout_member_connect", Integer, nullable=False),
+    Column("timeout_member_data", Integer, nullable=False),
+    Column("timeout_tcp_inspect", Integer, nullable=False),
+    Column("allowed_cidrs", Text, nullable=False, default="[]", server_default="[]"),
+    Column("default_tls_container_ref", NAME),
+    Column("sni_container_refs", Text, nullable=False, default="[]", server_default="[]"),
+    Column("client_ca_tls_container_ref", NAME),
+    Column("client_authentication", String(16), nullable=False, default="NONE", server_default="NONE"),
+    Column("client_crl_container_ref", NAME),
+    *_tls_columns(),
+    Column("hsts_max_age", Integer),
+    Column("hsts_include_subdomains", Boolean, nullable=False, default=False, server_default=false()),
+    Column("hsts_preload", Boolean, nullable=False, default=False, server_default=false()),
+    # live_key tells ports of UDP and SCTP from those of TCP: see rows.live_key_of
+    UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
+    Index("ix_listener_project_created", "project_id", "created_at", "id"),
+)
+
+pool = Table(
+    "pool",
+    metadata,
+    *_child_columns(),
+    Column("description", NAME, nullable=False),
+    Column("protocol", String(16), nullable=False),
+    Column("lb_algorithm", String(32), nullable=False),
+    Column("session_persistence", Text),
+    Column("subnet_id", ID),  # where its members are, as LBaaS v1 has it
+    Column("tls_enabled", Boolean, nullable=False, default=False, server_default=false()),
+    Column("tls_container_ref", NAME),
+    Column("ca_tls_container_ref", NAME),
+    Column("crl_container_ref", NAME),
+    *_tls_columns(),
+    Index("ix_pool_project_created", "project_id", "created_at", "id"),
+)
+
+member = Table(
+    "member",
+    metadata,
+    *_child_columns(),
+    Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("address", String(64), nullable=False),
+    Column("protocol_port", Integer, nullable=False),
+    Column("weight", Integer, nullable=False),
+    Column("backup", Boolean, nullable=False),
+    Column("subnet_id", ID),
+    Column("monitor_address", String(64)),
+    Column("monitor_port", Integer),
+    Column("vnic_type", String(16), nullable=False, default="normal", server_default="normal"),
+    UniqueConstraint("pool_id", "address", "protocol_port", "live_key"),
+    Index("ix_member_project_created", "project_id", "created_at", "id"),
+)
+
+health_monitor = Table(
+    "health_monitor",
+    metadata,
+    *_child_columns(),
+    Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("delay", Integer, nullable=False),
+    Column("timeout", Integer, nullable=False),
+    Column("max_retries", Integer, nullable=False),
+    Column("max_retries_down", Integer, nullable=False),
+    Column("http_method", String(16)),
+    Column("url_path", Text),
+    Column("expected_codes", String(255)),
+    Column("http_version", Double),
+    Column("domain_name", NAME),
+    Column("shared_monitor_id", ID, index=True),  # the one of LBaaS v1 whose place in this pool it takes
+    UniqueConstraint("pool_id", "live_key"),
+    Index("ix_health_monitor_project_created", "project_id", "created_at", "id"),
+)
+
+shared_monitor = Table(  # a health monitor of LBaaS v1: it stands alone, and any number of pools use it
+    "shared_monitor",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", NAME, nullable=False),
+    Column("admin_state_up", Boolean, nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("delay", Integer, nullable=False),
+    Column("timeout", Integer, nullable=False),
+    Column("max_retries", Integer, nullable=False),
+    Column("http_method", String(16)),
+    Column("url_path", Text),
+    Column("expected_codes", String(255)),
+    # raised by every change and association: the lock that orders them
+    Column("revision", BigInteger, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double),
+    Index("ix_shared_monitor_project_created", "project_id", "created_at", "id"),
+)
+
+l7policy = Table(
+    "l7policy",
+    metadata,
+    *_child_columns(),
+    Column("description", NAME, nullable=False),
+    Column("listener_id", ID, ForeignKey("listener.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("action", String(32), nullable=False),
+    # of live rows: from 1 on without gaps; no unique constraint, as one statement moves many rows
+    Column("position", Integer, nullable=False),
+    Column("redirect_pool_id", ID, index=True),
+    Column("redirect_url", NAME),
+    Column("redirect_prefix", NAME),
+    Column("redirect_http_code", Integer),
+    Index("ix_l7policy_project_created", "project_id", "created_at", "id"),
+)
+
+l7rule = Table(
+    "l7rule",
+    metadata,
+    *_nameless_columns(),
+    _load_balancer_id(),
+    Column("l7policy_id", ID, ForeignKey("l7policy.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("type", String(32), nullable=False),
+    Column("compare_type", String(16), nullable=False),
+    Column("key", NAME),
+    Column("value", NAME, nullable=False),
+    Column("invert", Boolean, nullable=False),
+    Index("ix_l7rule_project_created", "project_id", "created_at", "id"),
+)
+
+listener_statistics = Table(
+    "listener_statistics",
+    metadata,
+    Column("listener_id", ID, ForeignKey("listener.id", ondelete="CASCADE"), primary_key=True),
+    Column("load_balancer_id", ID, nullable=False, index=True),
+    Column("bytes_in", BigInteger, nullable=False),
+    Column("bytes_out", BigInteger, nullable=False),
+    Column("active_connections", BigInteger, nullable=False),
+    Column("total_connections", BigInteger, nullable=False),
+    Column("request_errors", BigInteger, nullable=False),
+)
+
+vip_claim = Table(  # what may have been taken of a network service, written down before it is
+    "vip_claim",
+    metadata,
+    Column("load_balancer_id", ID, primary_key=True),
+    # set with the load balancer, emptied by the database when its row goes, whatever removes it
+    Column("held_by", ID, ForeignKey("load_balancer.id", ondelete="SET NULL")),
+    Column("device_owner", NAME, nullable=False),
+    Column("device_id", NAME, nullable=False),
+    Column("port_id", ID),  # known once held
+    Column("made_at", Double, nullable=False),
+    Column("due_at", Double, nullable=False),  # if nobody holds it
+    Column("attempts", Integer, nullable=False),
+    Index("ix_vip_claim_held_by_due_at", "held_by", "due_at"),
+)
+
+former_agent = Table(  # deleted ones: see store/former_agents
+    "former_agent",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("keepalives", BigInteger, nullable=False),
+    Column("deleted_at", Double, nullable=False),
+)
+
+history = Table(  # one row: see store/histories
+    "history",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("id", ID, nullable=False),  # random; another one after commits were lost
+    Column("begun_at", Double, nullable=False),
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("id", BIG_ID, primary_key=True, autoincrement=True),
+    Column("at", Double, nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("environment", String(64), nullable=False, default=""),
+    Column("agent_id", ID, nullable=False, default=""),
+    Column("shard_id", ID, nullable=False, default=""),
+    Column("load_balancer_id", ID, nullable=False, default=""),
+)

@@ -1,0 +1,1 @@
+"""What agents report: outcomes of changes, statuses, what devices lack."""

@@ -1,0 +1,338 @@
+"""Reports of what was applied: outcomes become statuses, in a number of statements that does not grow with them.
+
+The shard's row is locked while a report is written, so a report of an owner and the takeover from it are one after
+the other, and a report that comes second is stale.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Select,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    false,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+    union_all,
+    update,
+)
+
+from evenkeel.core.device import REPAIRS_MAX
+from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
+from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.ownership.capacity import confirm, is_limited
+from evenkeel.store.ownership.histories import CONFIRMED_ANEW, HistoriesPart, contradiction, history_id
+from evenkeel.store.ownership.sql import batches, reports
+from evenkeel.store.records import schema
+from evenkeel.store.reports.outcomes import Settlement, Standing, settle
+from evenkeel.store.vips.leaving import free_vips
+from evenkeel.store.writing.changes import contradicts
+from evenkeel.store.writing.events import EventRow, event_row, record_events
+
+_shard = schema.shard
+_root = schema.load_balancer
+
+CHILD_TABLES: tuple[Table, ...] = (
+    schema.l7rule,
+    schema.l7policy,
+    schema.listener,
+    schema.member,
+    schema.health_monitor,
+    schema.pool,
+)
+"""In the order they are written and removed: what hangs below a policy, listener or pool goes before it."""
+UNOBSERVED = (schema.health_monitor, schema.l7policy, schema.l7rule)
+"""Nobody observes these: they work as soon as the device has them."""
+PENDING_STATUSES = tuple(sorted(status.value for status in PENDING))
+ACTIVE = ProvisioningStatus.ACTIVE.value
+ERROR = ProvisioningStatus.ERROR.value
+
+
+class ReportsPart(HistoriesPart):
+    """What agents say they have done."""
+
+    async def record_applied(self, report: ReportApplied) -> ReportReceipt:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.record_applied`."""
+        lost: list[str] = []
+        receipt = await self._db.write(lambda connection: _record_applied(connection, report, lost))
+        if lost:
+            await self._begin_history(report.history, f"agent {report.agent_id}: {lost[0]}")
+        return receipt
+
+
+def _record_applied(connection: Connection, report: ReportApplied, lost: list[str]) -> ReportReceipt:
+    """``lost``: gets how the report proves that the database lost commits, if it does."""
+    lost.clear()
+    shard = connection.execute(
+        select(
+            _shard.c.environment,
+            is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
+            history_id().label("history"),
+        )
+        .where(
+            _shard.c.id == report.shard_id,
+            _shard.c.acting_agent_id == report.agent_id,
+            _shard.c.epoch == report.epoch,
+            reports(report.agent_id, report.session_id),
+        )
+        .with_for_update(read=True)
+    ).first()
+    if shard is None:
+        return ReportReceipt(stale=True)
+    for batch in batches(newest_outcomes(report.outcomes)):
+        standings = _standings(connection, report, batch)
+        if shard.history and report.history == shard.history:
+            lost += _contradictions(standings, batch)
+        settlements = _settlements(standings, report, batch)
+        write_settlements(connection, settlements, carries_traffic=report.carries_traffic)
+        if shard.limited and (made := [each.was.id for each in settlements if each.first]):
+            confirm(connection, made)
+        record_events(connection, [row for each in settlements for row in _events(each, shard.environment, report)])
+    if report.repaired:
+        record_events(connection, _repaired_events(connection, shard.environment, report))
+    return ReportReceipt()
+
+
+def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:
+    repairs = report.repaired[:REPAIRS_MAX]
+    ids = {repair.load_balancer_id for repair in repairs}
+    known = set(
+        connection.scalars(select(_root.c.id).where(among(_root.c.id, ids), _root.c.shard_id == report.shard_id))
+    )
+    return [
+        event_row(
+            kind="device_repaired",
+            text=f"device {repair.device}, load balancer {repair.load_balancer_id}: {'; '.join(repair.found)}",
+            environment=environment,
+            agent_id=report.agent_id,
+            shard_id=report.shard_id,
+            load_balancer_id=repair.load_balancer_id,
+        )
+        for repair in repairs
+        if repair.load_balancer_id in known
+    ]
+
+
+def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
+    """One outcome for each load balancer, by id: the newest revision's, the last one of equals."""
+    newest: dict[str, Applied] = {}
+    for outcome in outcomes:
+        known = newest.get(outcome.load_balancer_id)
+        if known is None or outcome.revision >= known.revision:
+            newest[outcome.load_balancer_id] = outcome
+    return [newest[id_] for id_ in sorted(newest)]
+
+
+def _standings(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> list[Standing]:
+    ids = [outcome.load_balancer_id for outcome in outcomes]
+    statement = standing_of().where(among(_root.c.id, ids), _root.c.shard_id == report.shard_id)
+    return [standing(row) for row in connection.execute(statement)]
+
+
+def _contradictions(standings: Iterable[Standing], outcomes: Sequence[Applied]) -> Iterator[str]:
+    by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
+    for was in standings:
+        outcome = by_id[was.id]
+        if contradicts(outcome, revision=was.revision, change_id=was.change_id):
+            yield contradiction(was.id, outcome.revision, was.revision)
+
+
+def _settlements(standings: Iterable[Standing], report: ReportApplied, outcomes: Sequence[Applied]) -> list[Settlement]:
+    by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
+    settled = (settle(was, by_id[was.id], carries_traffic=report.carries_traffic) for was in standings)
+    return [each for each in settled if each is not None]
+
+
+def standing_of() -> Select[Any]:
+    """Load balancers as :func:`standing` takes them, with environment and shard; their rows are locked, by id."""
+    columns = [*(_root.c[name] for name in Standing.__struct_fields__), _root.c.provider, _root.c.shard_id]
+    # NO KEY UPDATE on PostgreSQL: the rows are changed, their keys are not
+    return select(*columns).order_by(_root.c.id).with_for_update(key_share=True)
+
+
+def standing(row: Any) -> Standing:
+    """The value of a row of :func:`standing_of`."""
+    values: dict[str, Any] = {name: getattr(row, name) for name in Standing.__struct_fields__}
+    values["provisioning_status"] = ProvisioningStatus(row.provisioning_status)
+    values["operating_status"] = OperatingStatus(row.operating_status)
+    return Standing(**values)
+
+
+def _events(settlement: Settlement, environment: str, report: ReportApplied) -> Iterable[EventRow]:
+    was, now = settlement.was, settlement.now
+    if settlement.removed:
+        kind, text = "load_balancer_deleted", f"load balancer {was.id} is gone from its device"
+    elif now.provisioning_status is was.provisioning_status:
+        return
+    elif now.provisioning_status is ProvisioningStatus.ACTIVE and was.status_reason == CONFIRMED_ANEW:
+        return  # of all at once, and no news
+    elif now.provisioning_status is ProvisioningStatus.ACTIVE:
+        kind, text = "load_balancer_active", f"load balancer {was.id} is active at revision {now.revision}"
+    elif now.provisioning_status is ProvisioningStatus.ERROR:
+        kind, text = "load_balancer_error", f"load balancer {was.id}, revision {now.revision}: {now.status_reason}"
+    else:
+        return
+    yield event_row(
+        kind=kind,
+        text=text,
+        environment=environment,
+        agent_id=report.agent_id,
+        shard_id=report.shard_id,
+        load_balancer_id=was.id,
+    )
+
+
+# -- writing
+
+
+def write_settlements(
+    connection: Connection, settlements: Sequence[Settlement], *, carries_traffic: bool = True
+) -> None:
+    """Write what became of locked load balancers: at most 25 statements however many they are."""
+    kept = [each for each in settlements if not each.removed]
+    confirmed = [
+        {"b_id": each.was.id, "b_revision": each.confirmed_revision}
+        for each in kept
+        if each.confirmed_revision is not None
+    ]
+    failed = [{"b_id": each.was.id} for each in kept if each.failed]
+    _execute(connection, _REMOVE, [{"b_id": each.was.id} for each in settlements if each.removed])
+    _execute(connection, _CHANGE, [_change(each.now) for each in kept])
+    free_vips(connection, [each.was.id for each in settlements if each.vip_left])
+    unsettled = _unsettled_children(connection, [each.was.id for each in kept])
+    for table in CHILD_TABLES:
+        if (table.name, False) in unsettled:
+            _execute(connection, _CONFIRM_CHILDREN[table.name, carries_traffic], confirmed)
+        if (table.name, True) in unsettled:
+            _execute(connection, _REMOVE_CHILDREN[table.name], confirmed)
+        if unsettled & {(table.name, False), (table.name, True)}:
+            _execute(connection, _FAIL_CHILDREN[table.name], failed)
+
+
+def _execute(connection: Connection, statement: Update | Delete, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(statement, rows)
+
+
+def _change(now: Standing) -> dict[str, Any]:
+    return {
+        "b_id": now.id,
+        "b_applied_revision": now.applied_revision,
+        "b_earlier_changes": now.earlier_changes,
+        "b_provisioning_status": now.provisioning_status.value,
+        "b_operating_status": now.operating_status.value,
+        "b_status_reason": now.status_reason,
+        "b_pending_deadline": now.pending_deadline,
+    }
+
+
+def _unsettled_children(connection: Connection, load_balancer_ids: list[str]) -> set[tuple[str, bool]]:
+    """(table, deleted) of children that are not ACTIVE: most reports touch few tables."""
+    if not load_balancer_ids:
+        return set()
+    parts = [
+        select(literal(table.name).label("kind"), table.c.deleted)
+        .where(among(table.c.load_balancer_id, load_balancer_ids), table.c.provisioning_status != ACTIVE)
+        .distinct()
+        for table in CHILD_TABLES
+    ]
+    return {(row.kind, bool(row.deleted)) for row in connection.execute(union_all(*parts))}
+
+
+def _set(*names: str) -> dict[str, Any]:
+    return {name: bindparam(f"b_{name}", type_=_root.c[name].type) for name in names}
+
+
+_REMOVE = delete(_root).where(_root.c.id == bindparam("b_id"), _root.c.deleted == true())
+_CHANGE = (
+    update(_root)
+    .where(_root.c.id == bindparam("b_id"))
+    .values(
+        **_set(
+            "applied_revision",
+            "earlier_changes",
+            "provisioning_status",
+            "operating_status",
+            "status_reason",
+            "pending_deadline",
+        )
+    )
+)
+
+
+def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
+    """As ``IN``, which a statement for many rows cannot have."""
+    return or_(*(column == value for value in values))
+
+
+def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElement[str]:
+    """The first guess for a child that was never confirmed; what observation said before stays."""
+    status, up = table.c.operating_status, table.c.admin_state_up
+    if table in UNOBSERVED:
+        return case((up, OperatingStatus.ONLINE.value), else_=OperatingStatus.OFFLINE.value)
+    new = _one_of(table.c.provisioning_status, (ProvisioningStatus.PENDING_CREATE.value, ERROR))
+    offline = status == OperatingStatus.OFFLINE.value
+    if table is not schema.member:
+        return case((and_(new, offline, up), OperatingStatus.ONLINE.value), else_=status) if carries_traffic else status
+    unwatched = ~exists().where(
+        schema.health_monitor.c.pool_id == table.c.pool_id, schema.health_monitor.c.deleted == false()
+    )
+    unknown = _one_of(status, (OperatingStatus.OFFLINE.value, OperatingStatus.NO_MONITOR.value))
+    return case(
+        (and_(new, unknown, not_(up)), OperatingStatus.OFFLINE.value),
+        (and_(new, unknown, unwatched), OperatingStatus.NO_MONITOR.value),
+        else_=status,
+    )
+
+
+def _confirm_children(table: Table, carries_traffic: bool) -> Update:
+    return (
+        update(table)
+        .where(
+            table.c.load_balancer_id == bindparam("b_id"),
+            table.c.revision <= bindparam("b_revision"),
+            table.c.deleted == false(),
+            table.c.provisioning_status != ACTIVE,
+        )
+        # in this order, because MariaDB lets a later assignment see an earlier one
+        .ordered_values(
+            (table.c.operating_status, _first_operating_status(table, carries_traffic)),
+            (table.c.provisioning_status, ACTIVE),
+        )
+    )
+
+
+def _remove_children(table: Table) -> Delete:
+    return delete(table).where(
+        table.c.load_balancer_id == bindparam("b_id"),
+        table.c.revision <= bindparam("b_revision"),
+        table.c.deleted == true(),
+    )
+
+
+def _fail_children(table: Table) -> Update:
+    return (
+        update(table)
+        .where(table.c.load_balancer_id == bindparam("b_id"), _one_of(table.c.provisioning_status, PENDING_STATUSES))
+        .values(provisioning_status=ERROR)
+    )
+
+
+_CONFIRM_CHILDREN = {
+    (table.name, traffic): _confirm_children(table, traffic) for table in CHILD_TABLES for traffic in (True, False)
+}
+_REMOVE_CHILDREN = {table.name: _remove_children(table) for table in CHILD_TABLES}
+_FAIL_CHILDREN = {table.name: _fail_children(table) for table in CHILD_TABLES}

@@ -1,0 +1,225 @@
+"""What looks at devices found amiss: shown on the load balancers, told, and handed to the owners of their shards.
+
+An absent load balancer is one that its devices confirmed and do not hold any more. It is shown as ERROR, with all
+below it, until it is seen again; its provisioning status says what was asked for, and stays.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select, update
+
+from evenkeel.core.control import LookAgain, ShardOwner
+from evenkeel.core.messages import ReportReceipt, ReportStatus
+from evenkeel.core.statuses import OperatingStatus
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.sql import batches, shard_title
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import NO_NETWORK
+from evenkeel.store.reports.observed import locked_group, observed_group
+from evenkeel.store.scheduling.reach import set_operating
+from evenkeel.store.writing.events import EventRow, event_row, record_events
+
+_agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
+
+ABSENT_REASON = "no device in reach holds it; its agent puts it back"
+NAMED_MAX = 3
+"""Load balancers that one event names."""
+DEVICES_NAMED_MAX = 16
+
+
+class FindingsPart(Part):
+    """What agents found on the devices."""
+
+    async def note_findings(self, report: ReportStatus) -> tuple[LookAgain, ...]:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.note_findings`."""
+        return await self._db.write(lambda connection: _note_findings(connection, report))
+
+    async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.expected`."""
+        return await self._db.read(lambda connection: _expected(connection, report, limit))
+
+
+def _is_expected() -> tuple[ColumnElement[bool], ...]:
+    """The devices confirmed it, and nothing that was accepted since takes it away. One that was made for a pool may
+    have been confirmed without a VIP, so it is expected only when its newest revision was."""
+    return (
+        or_(_root.c.root_pool_id.is_(None), _root.c.revision == _root.c.applied_revision),
+        _root.c.applied_revision > 0,
+        _root.c.deleted == false(),
+        _root.c.vip_network_id != NO_NETWORK,
+        _root.c.vip_leaving_revision.is_(None),
+    )
+
+
+_EXPECTED = (
+    select(_root.c.id, _root.c.operating_reason)
+    .join(_shard, _shard.c.id == _root.c.shard_id)
+    .where(
+        _shard.c.environment == bindparam("b_environment"),
+        _shard.c.group_number == bindparam("b_group"),
+        _root.c.id > bindparam("b_after"),
+        *_is_expected(),
+    )
+    .order_by(_root.c.id)
+)
+
+
+def _expected(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
+    group = observed_group(connection, report)
+    if group is None:
+        return ReportReceipt(stale=True)
+    given = {"b_environment": group.environment, "b_group": group.group_number, "b_after": report.expected_after or ""}
+    rows = connection.execute(_EXPECTED.limit(limit + 1), given).all()
+    page = rows[:limit]
+    return ReportReceipt(
+        expected=tuple(row.id for row in page),
+        absent=tuple(row.id for row in page if row.operating_reason == ABSENT_REASON),
+        more=len(rows) > limit,
+        reached_count=group.reached_count,
+    )
+
+
+def _note_findings(connection: Connection, report: ReportStatus) -> tuple[LookAgain, ...]:
+    group = locked_group(connection, report)
+    if group is None:
+        return ()
+    looks: list[LookAgain] = []
+    events: list[EventRow] = []
+    amiss = {*report.absent, *report.changed, *report.lacking}
+    for ids in batches(sorted(amiss)):
+        rows = _found(connection, group, ids)
+        events += _show_absent(connection, group, [row for row in rows if row.id in set(report.absent)])
+        looks += _looks(rows, complete={*report.absent, *report.lacking})
+    for ids in batches(sorted(set(report.present))):
+        events += _show_present(connection, group, ids)
+    events += _renewed_events(group, report.renewed)
+    if report.renewed or report.renewed_before:
+        looks += _all_agents(connection, group)
+    record_events(connection, events)
+    return tuple(looks)
+
+
+def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[Any]:
+    """Those of the group that are expected on its devices, with the owners of their shards.
+
+    An owner counts whether its session stands or not: it may revive with its workers, and its queue keeps the hint.
+    """
+    return connection.execute(
+        select(
+            _root.c.id,
+            _root.c.operating_reason,
+            _root.c.operating_status,
+            (_root.c.revision == _root.c.applied_revision).label("settled"),
+            _shard.c.id.label("shard_id"),
+            _shard.c.project_id,
+            _shard.c.environment,
+            _shard.c.group_number,
+            _agent.c.host,
+        )
+        .join(_shard, _shard.c.id == _root.c.shard_id)
+        .outerjoin(_agent, _agent.c.id == _shard.c.acting_agent_id)
+        .where(
+            among(_root.c.id, ids),
+            _shard.c.environment == group.environment,
+            _shard.c.group_number == group.group_number,
+            *_is_expected(),
+        )
+        .order_by(_shard.c.id, _root.c.id)
+    ).all()
+
+
+def _looks(rows: Iterable[Any], *, complete: set[str]) -> list[LookAgain]:
+    """What has a change under way is being written by its owner anyway, unless it is missing."""
+    by_shard: dict[str, list[Any]] = {}
+    for row in rows:
+        if row.host is not None and (row.settled or row.id in complete):
+            by_shard.setdefault(row.shard_id, []).append(row)
+    return [
+        LookAgain(
+            owner=ShardOwner(
+                shard_id=shard_id,
+                environment=some[0].environment,
+                group_number=some[0].group_number,
+                host=some[0].host,
+            ),
+            load_balancer_ids=tuple(row.id for row in some),
+            complete=any(row.id in complete for row in some),
+        )
+        for shard_id, some in by_shard.items()
+    ]
+
+
+def _show_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> list[EventRow]:
+    ids = [row.id for row in rows if row.operating_reason != ABSENT_REASON]
+    if not ids:
+        return []
+    set_operating(connection, ids, OperatingStatus.ERROR, ABSENT_REASON)
+    shown = [row for row in rows if row.id in set(ids)]
+    return _events(group, shown, "load_balancer_absent", "on no device in reach any more")
+
+
+def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
+    rows = [row for row in _found(connection, group, ids) if row.operating_reason == ABSENT_REASON]
+    if not rows:
+        return []
+    connection.execute(
+        update(_root)
+        .where(among(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
+        .values(operating_status=OperatingStatus.OFFLINE.value, operating_reason="")
+    )
+    return _events(group, rows, "load_balancer_present", "on a device again")
+
+
+def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
+    """One for each shard, however many load balancers of it."""
+    by_shard: dict[str, list[Any]] = {}
+    for row in rows:
+        by_shard.setdefault(row.shard_id, []).append(row)
+    found = []
+    for shard_id, some in by_shard.items():
+        ids = [row.id for row in some]
+        named = ", ".join(ids[:NAMED_MAX]) + (f" and {len(ids) - NAMED_MAX} more" if len(ids) > NAMED_MAX else "")
+        where = f"{shard_title(some[0].project_id)}, device group {group.environment}/{group.group_number}"
+        found.append(
+            event_row(
+                kind=kind,
+                text=f"{where}: {told}: {named}",
+                environment=group.environment,
+                shard_id=shard_id,
+                load_balancer_id=ids[0] if len(ids) == 1 else "",
+            )
+        )
+    return found
+
+
+def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
+    place = f"{group.environment}/{group.group_number}"
+    text = "may hold something else than it was told last; everything on it is looked at"
+    return [
+        event_row(
+            kind="device_renewed",
+            text=f"device {name} of device group {place} {text}",
+            environment=group.environment,
+        )
+        for name in names[:DEVICES_NAMED_MAX]
+    ]
+
+
+def _all_agents(connection: Connection, group: Any) -> list[LookAgain]:
+    """Every agent of the group looks at all that it serves, also one whose session may revive."""
+    hosts = connection.scalars(
+        select(_agent.c.host).where(
+            _agent.c.environment == group.environment,
+            _agent.c.group_number == group.group_number,
+            _agent.c.session_id.is_not(None),
+        )
+    )
+    return [
+        LookAgain(
+            owner=ShardOwner(shard_id="", environment=group.environment, group_number=group.group_number, host=host),
+            complete=True,
+        )
+        for host in hosts
+    ]

@@ -1,0 +1,145 @@
+"""Observations: operating statuses and statistics of a whole device group, from the owner of its common shard.
+
+Whatever is not of that group is passed over, and so is what has gone since it was observed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, Table, Update, bindparam, exists, or_, select, update
+
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
+from evenkeel.core.model import ListenerStatistics
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.sql import batches, reports, upsert
+from evenkeel.store.records import schema
+
+_group = schema.device_group
+_shard = schema.shard
+_root = schema.load_balancer
+_statistics = schema.listener_statistics
+
+REASON_CHARACTERS_MAX = 255
+_COUNTERS = ListenerStatistics.__struct_fields__
+
+OBSERVED_TABLES: dict[str, Table] = {
+    "loadbalancer": _root,
+    "listener": schema.listener,
+    "pool": schema.pool,
+    "member": schema.member,
+}
+
+
+class ObservedPart(Part):
+    """What agents have seen."""
+
+    async def record_observed(self, report: ReportStatus) -> ReportReceipt:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.record_observed`."""
+        return await self._db.write(lambda connection: _record_observed(connection, report))
+
+
+def _record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
+    group = locked_group(connection, report)
+    if group is None:
+        return ReportReceipt(stale=True)
+    for kind, statement in _SET_STATUS.items():
+        rows = _status_rows(report.statuses, kind)
+        if rows:
+            connection.execute(statement, [{**row, **_bound(group)} for row in rows])
+    for batch in batches(report.statistics):
+        _store_statistics(connection, group, batch)
+    return ReportReceipt(reached_count=group.reached_count)
+
+
+_REACHED_COUNT = (
+    select(_group.c.reached_count)
+    .where(_group.c.environment == _shard.c.environment, _group.c.number == _shard.c.group_number)
+    .scalar_subquery()
+    .label("reached_count")
+)
+
+
+def observed_group(connection: Connection, report: ReportStatus) -> Any:
+    """Environment, number and ``reached_count`` of the group that the sender observes; None if it does not any more."""
+    return connection.execute(_observed_by(report)).first()
+
+
+def locked_group(connection: Connection, report: ReportStatus) -> Any:
+    """As :func:`observed_group`; it stays so until the end of the transaction, which writes."""
+    return connection.execute(_observed_by(report).with_for_update(read=True)).first()
+
+
+def _observed_by(report: ReportStatus) -> Select[Any]:
+    return select(_shard.c.environment, _shard.c.group_number, _REACHED_COUNT).where(
+        _shard.c.id == report.shard_id,
+        _shard.c.project_id == COMMON_PROJECT,
+        _shard.c.acting_agent_id == report.agent_id,
+        _shard.c.epoch == report.epoch,
+        reports(report.agent_id, report.session_id),
+    )
+
+
+def _status_rows(statuses: Sequence[ObservedStatus], kind: str) -> list[dict[str, str]]:
+    """The last status of each object, by id."""
+    latest = {each.id: each for each in statuses if each.kind == kind}
+    if kind != "loadbalancer":
+        return [{"b_id": id_, "b_status": latest[id_].status.value} for id_ in sorted(latest)]
+    return [
+        {"b_id": id_, "b_status": latest[id_].status.value, "b_reason": latest[id_].reason[:REASON_CHARACTERS_MAX]}
+        for id_ in sorted(latest)
+    ]
+
+
+def _bound(group: Any) -> dict[str, Any]:
+    return {"b_environment": group.environment, "b_group": group.group_number}
+
+
+def _of_group(table: Table) -> ColumnElement[bool]:
+    """The row's load balancer is in a shard of the bound group."""
+    here = (_shard.c.environment == bindparam("b_environment"), _shard.c.group_number == bindparam("b_group"))
+    if table is _root:
+        return exists().where(_shard.c.id == _root.c.shard_id, *here)
+    return exists().where(_root.c.id == table.c.load_balancer_id, _shard.c.id == _root.c.shard_id, *here)
+
+
+def _set_status(table: Table) -> Update:
+    status = bindparam("b_status", type_=table.c.operating_status.type)
+    if table is _root:
+        reason = bindparam("b_reason", type_=_root.c.operating_reason.type)
+        differs = or_(_root.c.operating_status != status, _root.c.operating_reason != reason)
+        return (
+            update(_root)
+            .where(_root.c.id == bindparam("b_id"), differs, _of_group(_root))
+            .values(operating_status=status, operating_reason=reason)
+        )
+    return (
+        update(table)
+        .where(table.c.id == bindparam("b_id"), table.c.operating_status != status, _of_group(table))
+        .values(operating_status=status)
+    )
+
+
+_SET_STATUS = {kind: _set_status(table) for kind, table in OBSERVED_TABLES.items()}
+
+
+def _store_statistics(connection: Connection, group: Any, batch: Sequence[ObservedStatistics]) -> None:
+    latest = {each.listener_id: each.statistics for each in batch}
+    listener = schema.listener
+    # FOR KEY SHARE: the listeners cannot go before their statistics are stored
+    known = connection.execute(
+        select(listener.c.id, listener.c.load_balancer_id)
+        .where(among(listener.c.id, latest), _of_group(listener))
+        .order_by(listener.c.id)
+        .with_for_update(read=True, key_share=True),
+        _bound(group),
+    ).all()
+    if not known:
+        return
+    upsert(connection, _statistics, _COUNTERS, [_statistics_row(row, latest[row.id]) for row in known])
+
+
+def _statistics_row(listener: Any, totals: ListenerStatistics) -> dict[str, Any]:
+    counters = {name: getattr(totals, name) for name in _COUNTERS}
+    return {"listener_id": listener.id, "load_balancer_id": listener.load_balancer_id, **counters}

@@ -1,0 +1,1 @@
+"""What the scheduler reads, and the decisions that it commits."""

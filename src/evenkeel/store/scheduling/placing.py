@@ -1,0 +1,300 @@
+"""The scheduler's decisions, committed with compare-and-set: of two controllers that decide the same, one wins.
+
+A takeover is exact: the agents' rows are locked before their sessions are judged, so a keepalive that was answered
+"live" and a takeover for "not live" cannot both be true of one moment. What is left of the old owner's work after
+it is refused by the device's guard.
+
+On a Galera cluster the lock holds on one node only. There it is enough that a keepalive and a takeover both write
+the former owner's row (:func:`tell_agents`): committed at two nodes at once, one of them is rolled back and looks
+again.
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import structlog
+from sqlalchemy import Connection, bindparam, exists, false, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.core.epochs import plausible
+from evenkeel.core.errors import Invalid
+from evenkeel.core.placement import Assign
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.capacity import reserve
+from evenkeel.store.ownership.sql import (
+    Raced,
+    acting_ids,
+    acts,
+    eligible,
+    handover_overdue,
+    hosts_locked,
+    insert_if_absent,
+    owner_of,
+    record_used_up,
+    shard_title,
+    tell_agents,
+)
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import EventRow, event_row, record_event, record_events
+
+log = structlog.get_logger(__name__)
+
+_agent = schema.agent
+_environment = schema.environment
+_shard = schema.shard
+_root = schema.load_balancer
+
+
+class PlacingPart(Part):
+    """What the scheduler commits."""
+
+    async def place(
+        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str
+    ) -> ShardOwner | None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.place`. None too if nobody acts for the shard now."""
+        deadline_seconds = self._options.pending_deadline_seconds
+
+        def place(connection: Connection) -> ShardOwner | None:
+            shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
+            _bind(connection, load_balancer_id, shard, deadline_seconds)
+            if made:
+                host: str | None = hosts_locked(connection, [home_agent_id]).get(home_agent_id)
+                if host is None:  # deleted meanwhile
+                    raise Raced
+                tell_agents(connection, [home_agent_id])
+            else:
+                host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
+            reserve(connection, load_balancer_id, shard)
+            return None if host is None else owner_of(shard, host)
+
+        try:
+            return await self._db.write(place)
+        except (Raced, IntegrityError):  # somebody else was quicker, the agent was deleted, or the group is full
+            return None
+
+    async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.assign`. What fails at one shard does not keep the others: each
+        half is tried by itself, down to the one that is in trouble."""
+        try:
+            return await self._db.write(lambda connection: _assign_all(connection, steps))
+        except (Invalid, IntegrityError) as error:
+            if len(steps) > 1:
+                half = len(steps) // 2
+                return (*await self.assign(steps[:half]), *await self.assign(steps[half:]))
+            log.error("shard not assigned", shard=steps[0].shard_id, agent=steps[0].agent_id, exc_info=error)
+            return ()
+
+    async def start_handover(
+        self, shard_id: str, seen_epoch: int, agent_id: str, *, rebind: bool = False
+    ) -> ShardOwner | None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.start_handover`."""
+        return await self._db.write(
+            lambda connection: _start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
+        )
+
+
+# -- placing
+
+
+def _shard_for(
+    connection: Connection, environment: str, project_id: str, group_number: int, home_agent_id: str
+) -> tuple[Any, bool]:
+    """The tenant's shard on the group, and whether it was made now. Raises :class:`Raced` if the home has gone."""
+    statement = select(_shard).where(
+        _shard.c.environment == environment,
+        _shard.c.project_id == project_id,
+        _shard.c.group_number == group_number,
+    )
+    found = connection.execute(statement).first()
+    if found is not None:
+        return found, False
+    at_home = select(_agent.c.id).where(
+        _agent.c.id == home_agent_id, _agent.c.environment == environment, _agent.c.group_number == group_number
+    )
+    if connection.execute(at_home).first() is None:
+        raise Raced
+    row = {
+        "id": str(uuid.uuid4()),
+        "environment": environment,
+        "group_number": group_number,
+        "project_id": project_id,
+        "home_agent_id": home_agent_id,
+        "acting_agent_id": home_agent_id,
+        "epoch": 1,
+        "created_at": db_now(),
+    }
+    made = insert_if_absent(connection, _shard, row)
+    return connection.execute(statement).one(), made
+
+
+def _bind(connection: Connection, load_balancer_id: str, shard: Any, deadline_seconds: float) -> None:
+    """Raises :class:`Raced` if the load balancer was placed or removed meanwhile."""
+    bound = connection.execute(
+        update(_root)
+        .where(
+            _root.c.id == load_balancer_id,
+            _root.c.shard_id.is_(None),
+            _root.c.deleted == false(),
+            _root.c.provider == shard.environment,
+            _root.c.project_id == shard.project_id,
+            or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == shard.group_number),
+        )
+        .values(shard_id=shard.id, status_reason="", pending_deadline=db_now() + float(deadline_seconds))
+    )
+    if bound.rowcount == 0:
+        raise Raced
+
+
+# -- moving
+
+
+def _seen(connection: Connection, shard_id: str, seen_epoch: int) -> Any:
+    """The shard's row, locked, if its epoch is the seen one; else None."""
+    return connection.execute(
+        select(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == seen_epoch).with_for_update()
+    ).first()
+
+
+def _fit(agent_id: str) -> Any:
+    """The agent may have shards of this shard's group now."""
+    return exists().where(
+        _agent.c.id == agent_id,
+        _agent.c.environment == _shard.c.environment,
+        _agent.c.group_number == _shard.c.group_number,
+        eligible(),
+    )
+
+
+def _assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+    """A number of statements that does not grow with the steps. All shards are locked before any agent."""
+    by_shard = {step.shard_id: step for step in steps}
+    locked = connection.execute(
+        select(_shard).where(among(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
+    ).all()
+    seen = [(by_shard[shard.id], shard) for shard in locked if shard.epoch == by_shard[shard.id].seen_epoch]
+    if used_up := [shard for _, shard in seen if not plausible(shard.epoch + 1)]:
+        record_used_up(connection, used_up)
+        seen = [(step, shard) for step, shard in seen if plausible(shard.epoch + 1)]
+    if not seen:
+        return ()
+    hosts = hosts_locked(connection, {id_ for step, shard in seen for id_ in (step.agent_id, shard.acting_agent_id)})
+    takers = _takers(connection, {step.agent_id for step, _ in seen})
+    free = _unserved(connection, [shard.id for _, shard in seen])
+    taken = [
+        (step, shard)
+        for step, shard in seen
+        if _may_take(takers.get(step.agent_id), step, shard)
+        and (shard.id in free.anybody or (shard.id in free.home_only and step.agent_id == shard.home_agent_id))
+    ]
+    if not taken:
+        return ()
+    connection.execute(_TAKE, [_taking(step, shard) for step, shard in taken])
+    tell_agents(connection, {id_ for step, shard in taken for id_ in (step.agent_id, shard.acting_agent_id)})
+    record_events(connection, [_assign_event(step, shard, hosts) for step, shard in taken])
+    return tuple(owner_of(shard, hosts[step.agent_id]) for step, shard in taken)
+
+
+_TAKE = (
+    update(_shard)
+    .where(_shard.c.id == bindparam("b_id"), _shard.c.epoch == bindparam("b_epoch"))
+    .values(
+        acting_agent_id=bindparam("b_agent"),
+        home_agent_id=bindparam("b_home"),
+        epoch=_shard.c.epoch + 1,
+        handover_to=None,
+        handover_at=None,
+    )
+)
+
+
+def _taking(step: Assign, shard: Any) -> dict[str, Any]:
+    home = step.agent_id if step.rebind else shard.home_agent_id
+    return {"b_id": shard.id, "b_epoch": shard.epoch, "b_agent": step.agent_id, "b_home": home}
+
+
+def _takers(connection: Connection, agent_ids: Iterable[str]) -> dict[str, Any]:
+    """Those of the agents that act now, and whether they may have other shards than their own."""
+    columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, eligible().label("eligible"))
+    return {row.id: row for row in connection.execute(select(*columns).where(among(_agent.c.id, agent_ids), acts()))}
+
+
+def _may_take(taker: Any, step: Assign, shard: Any) -> bool:
+    if taker is None or (taker.environment, taker.group_number) != (shard.environment, shard.group_number):
+        return False
+    return bool(taker.eligible) or (step.to_home and shard.home_agent_id == taker.id)
+
+
+class _Unserved(NamedTuple):
+    """Ids of shards that may be assigned."""
+
+    anybody: set[str]
+    home_only: set[str]
+    """The circuit breaker has been opened, perhaps since this was decided."""
+
+
+def _unserved(connection: Connection, shard_ids: Iterable[str]) -> _Unserved:
+    """Those of the shards that nobody serves, or whose owner was asked to release them long ago."""
+    acting = _shard.c.acting_agent_id
+    unserved = or_(acting.is_(None), acting.not_in(acting_ids()), handover_overdue())
+    rows = connection.execute(
+        select(_shard.c.id, _environment.c.halted_at)
+        .join(_environment, _environment.c.name == _shard.c.environment)
+        .where(among(_shard.c.id, shard_ids), unserved)
+    ).all()
+    return _Unserved(
+        anybody={row.id for row in rows if row.halted_at is None},
+        home_only={row.id for row in rows if row.halted_at is not None},
+    )
+
+
+def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
+    title, former, taker = shard_title(shard.project_id), shard.acting_agent_id, hosts[step.agent_id]
+    taken_over = former is not None and former != step.agent_id
+    if taken_over:
+        text = f"{title} taken over from {hosts.get(former, former)} by {taker}, epoch {shard.epoch + 1}"
+    else:
+        text = f"{title} assigned to {taker}, epoch {shard.epoch + 1}"
+    return event_row(
+        kind="shard_taken_over" if taken_over else "shard_assigned",
+        text=text,
+        environment=shard.environment,
+        agent_id=step.agent_id,
+        shard_id=shard.id,
+    )
+
+
+def _start_handover(
+    connection: Connection, shard_id: str, seen_epoch: int, agent_id: str, rebind: bool
+) -> ShardOwner | None:
+    shard = _seen(connection, shard_id, seen_epoch)
+    if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
+        return None
+    hosts = hosts_locked(connection, [shard.acting_agent_id, agent_id])
+    asked = connection.execute(
+        update(_shard)
+        .where(
+            _shard.c.id == shard_id,
+            _shard.c.epoch == seen_epoch,
+            _shard.c.acting_agent_id == shard.acting_agent_id,
+            _shard.c.handover_to.is_(None),
+            _fit(agent_id),
+        )
+        .values(handover_to=agent_id, handover_at=db_now(), home_agent_id=agent_id if rebind else shard.home_agent_id)
+    )
+    if asked.rowcount == 0 or shard.acting_agent_id not in hosts:
+        return None
+    tell_agents(connection, [shard.acting_agent_id])
+    giver = hosts[shard.acting_agent_id]
+    record_event(
+        connection,
+        kind="handover_started",
+        text=f"{shard_title(shard.project_id)}: {giver} is asked to hand it over to {hosts[agent_id]}",
+        environment=shard.environment,
+        agent_id=shard.acting_agent_id,
+        shard_id=shard_id,
+    )
+    return owner_of(shard, giver)

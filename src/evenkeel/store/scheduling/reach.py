@@ -1,0 +1,180 @@
+"""What its agents can reach of a device group: written down when it changes, on the group and on its load balancers.
+
+A group of which no device can be reached serves nothing that anybody can vouch for: everything in it is OFFLINE. One
+that no agent looks at may well serve: what was ONLINE is DEGRADED, with that reason. What is seen later overwrites
+both.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, Table, case, func, or_, select, update
+
+from evenkeel.core.control import GroupReach, ShardOwner
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.reach import Reach, ReachKind, judge
+from evenkeel.core.statuses import OperatingStatus
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.sql import Raced, batches, json_text, live, owner_of
+from evenkeel.store.records import schema
+from evenkeel.store.scheduling.due_shards import reach_of, read_agents
+from evenkeel.store.writing.events import EventRow, event_row, record_events
+
+_agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard
+
+ONLINE, OFFLINE, DEGRADED = OperatingStatus.ONLINE, OperatingStatus.OFFLINE, OperatingStatus.DEGRADED
+BELOW: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
+_KEPT = (OFFLINE.value, OperatingStatus.NO_MONITOR.value)
+"""What a child may say of itself while nothing of its load balancer can be reached."""
+
+
+class ReachPart(Part):
+    """See :mod:`evenkeel.core.reach`."""
+
+    async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.note_reach`."""
+        try:
+            return await self._db.write(lambda connection: _note_reach(connection, environment, group_number))
+        except Raced:
+            return None  # another controller noted it first
+
+    async def out_of_reach(self) -> tuple[GroupReach, ...]:
+        """See :meth:`evenkeel.core.ports.OperatorStore.out_of_reach`."""
+        return await self._db.read(_out_of_reach)
+
+
+def _note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
+    here = (_group.c.environment == environment, _group.c.number == number)
+    row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()
+    if row is None:
+        return None
+    known = reach_of(row)
+    agents = read_agents(connection, 0.0, environment=environment, group_number=number)
+    now = agents[0].read_at if agents else float("inf")
+    found = judge(known, [agent.view for agent in agents], now)
+    if found == known:
+        return None
+    place = f"{environment}/{number}"
+    if found.kind is not known.kind:  # load balancers are locked before groups
+        _tell_load_balancers(connection, environment, number, known.reason(place), found)
+    again = found.kind is ReachKind.REACHED and known.kind is not ReachKind.REACHED
+    changed = connection.execute(
+        update(_group)
+        .where(*here, _group.c.reach == row.reach, _group.c.away_devices == row.away_devices)
+        .values(
+            reach=found.kind.value,
+            away_devices=json_text(found.away),
+            reached_count=_group.c.reached_count + int(again),  # the observer hears of it, also if the hint is lost
+        )
+    )
+    if changed.rowcount == 0:
+        raise Raced
+    record_events(connection, list(_events(environment, place, known, found)))
+    return _observer(connection, environment, number) if found.kind is ReachKind.REACHED else None
+
+
+def _tell_load_balancers(connection: Connection, environment: str, number: int, said: str, found: Reach) -> None:
+    shards = connection.scalars(
+        select(_shard.c.id).where(
+            _shard.c.environment == environment, _shard.c.group_number == number, _shard.c.project_id != COMMON_PROJECT
+        )
+    ).all()
+    reason = found.reason(f"{environment}/{number}")
+    for some in batches(sorted(shards)):
+        if said:
+            _take_back(connection, some, said)
+        if found.kind is ReachKind.NONE:
+            _all_offline(connection, some, reason)
+        elif found.kind is ReachKind.UNWATCHED:
+            degraded = update(_root).where(among(_root.c.shard_id, some), _root.c.operating_status == ONLINE.value)
+            connection.execute(degraded.values(operating_status=DEGRADED.value, operating_reason=reason))
+
+
+def _take_back(connection: Connection, shard_ids: Sequence[str], said: str) -> None:
+    status = _root.c.operating_status
+    connection.execute(
+        update(_root)
+        .where(among(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
+        .values(operating_status=case((status == DEGRADED.value, ONLINE.value), else_=status), operating_reason="")
+    )
+
+
+def _all_offline(connection: Connection, shard_ids: Sequence[str], reason: str) -> None:
+    differs = or_(_root.c.operating_status != OFFLINE.value, _root.c.operating_reason != reason)
+    ids = connection.scalars(
+        select(_root.c.id)
+        .where(among(_root.c.shard_id, shard_ids), differs)
+        .order_by(_root.c.id)
+        .with_for_update(key_share=True)
+    ).all()
+    for some in batches(ids):
+        set_operating(connection, some, OFFLINE, reason)
+
+
+def set_operating(
+    connection: Connection, load_balancer_ids: Sequence[str], status: OperatingStatus, reason: str
+) -> None:
+    """Set the status of load balancers, and the same of everything below them that says it works. Four statements."""
+    connection.execute(
+        update(_root)
+        .where(among(_root.c.id, load_balancer_ids))
+        .values(operating_status=status.value, operating_reason=reason)
+    )
+    for table in BELOW:
+        connection.execute(
+            update(table)
+            .where(among(table.c.load_balancer_id, load_balancer_ids), table.c.operating_status.not_in(_KEPT))
+            .values(operating_status=status.value)
+        )
+
+
+def _events(environment: str, place: str, known: Reach, found: Reach) -> Iterable[EventRow]:
+    for names, kind, told in (
+        (set(found.away) - set(known.away), "device_unreachable", "is out of reach of every agent"),
+        (set(known.away) - set(found.away), "device_reachable", "can be reached again"),
+    ):
+        for name in sorted(names):
+            yield event_row(kind=kind, text=f"device {name} of device group {place} {told}", environment=environment)
+    if found.kind is known.kind:
+        return
+    if reason := found.reason(place):
+        kind = "device_group_unreachable" if found.kind is ReachKind.NONE else "device_group_unwatched"
+        yield event_row(kind=kind, text=reason, environment=environment)
+    else:
+        text = f"devices of device group {place} are looked at again"
+        yield event_row(kind="device_group_reachable", text=text, environment=environment)
+
+
+def _observer(connection: Connection, environment: str, number: int) -> ShardOwner | None:
+    """Who acts for the group's common shard."""
+    row = connection.execute(
+        select(_shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.host)
+        .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
+        .where(
+            _shard.c.environment == environment,
+            _shard.c.project_id == COMMON_PROJECT,
+            _shard.c.group_number == number,
+            live(),
+        )
+    ).first()
+    return None if row is None else owner_of(row, row.host)
+
+
+def _out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
+    here = (_shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number)
+    tenants = select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
+    rows = connection.execute(
+        select(
+            _group.c.environment,
+            _group.c.number,
+            _group.c.reach,
+            _group.c.away_devices,
+            tenants.scalar_subquery().label("tenants"),
+        )
+        .where(or_(_group.c.reach != ReachKind.REACHED.value, _group.c.away_devices != "[]"))
+        .order_by(_group.c.environment, _group.c.number)
+    )
+    return tuple(
+        GroupReach(environment=row.environment, number=row.number, reach=reach_of(row), tenants=row.tenants)
+        for row in rows
+    )

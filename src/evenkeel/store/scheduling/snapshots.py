@@ -1,0 +1,223 @@
+"""Snapshots for the scheduler: what waits for a place, which groups need a decision, and how loaded everybody is.
+
+Snapshots decide nothing. Each decision is committed by :mod:`evenkeel.store.scheduling.placing`, which looks again.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
+
+from evenkeel.core.placement import FULL_SCORE, GroupSnapshot, GroupView, ShardView
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.capacity import group_capacity
+from evenkeel.store.ownership.sql import (
+    acting_ids,
+    eligible,
+    eligible_ids,
+    handover_overdue,
+    tell_agents,
+)
+from evenkeel.store.records import schema
+from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, by_group, movers_of, read_agents, read_rules
+
+MAX_SHARDS_PER_SNAPSHOT = 1_000
+"""Decisions on older snapshots fail more often; what is left over is in the next one."""
+
+_agent = schema.agent
+_group = schema.device_group
+_shard = schema.shard
+_root = schema.load_balancer
+
+
+class SchedulingPart(Part):
+    """What the scheduler reads."""
+
+    async def unplaced(self, *, limit: int) -> tuple[tuple[str, str, str], ...]:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.unplaced`.
+
+        Those that an environment can take now come first, else waiting ones of another would hide them.
+        """
+        return await self._db.read(lambda connection: _unplaced(connection, limit))
+
+    async def explain_unplaced(self, load_balancer_ids: Sequence[str], reason: str) -> None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.explain_unplaced`."""
+        if load_balancer_ids:
+            await self._db.write(lambda connection: _explain(connection, load_balancer_ids, reason))
+
+    async def groups(
+        self, environment: str, project_id: str, *, settle_seconds: float, load_balancer_id: str | None = None
+    ) -> tuple[GroupView, ...]:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.groups`."""
+        return await self._db.read(
+            lambda connection: _groups(connection, environment, project_id, settle_seconds, load_balancer_id)
+        )
+
+    async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.group_snapshot`. Handovers to an agent that died are ended."""
+
+        def look(connection: Connection) -> GroupSnapshot:
+            return _snapshot(connection, environment, group_number, settle_seconds)
+
+        snapshot = await self._db.read(look)
+        if not _has_dead_handover(snapshot):
+            return snapshot
+        await self._db.write(lambda connection: _end_dead_handovers(connection, environment, group_number))
+        return await self._db.read(look)
+
+
+# -- load balancers
+
+
+def _unplaced(connection: Connection, limit: int) -> tuple[tuple[str, str, str], ...]:
+    rows = connection.execute(_unplaced_statement(limit))
+    return tuple((row.id, row.provider, row.project_id) for row in rows)
+
+
+@cache
+def _unplaced_statement(limit: int) -> Select[Any]:
+    taking = (
+        select(_agent.c.environment)
+        .join(_group, and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number))
+        .where(eligible(), _group.c.capacity_score < FULL_SCORE)
+    )
+    zone = _root.c.zone_group_number
+    in_zone = taking.where(_group.c.environment == _root.c.provider, _group.c.number == zone).correlate(_root).exists()
+    # not one look for each where there are no zones
+    can_go = or_(and_(zone.is_(None), _root.c.provider.in_(taking)), and_(zone.is_not(None), in_zone))
+    # then those nobody has explained yet, so that each gets its reason
+    urgency = case((can_go, 0), (_root.c.status_reason == "", 1), else_=2)
+    return (
+        select(_root.c.id, _root.c.provider, _root.c.project_id)
+        .where(_root.c.shard_id.is_(None), _root.c.deleted == false())
+        .order_by(urgency, _root.c.created_at, _root.c.id)
+        .limit(limit)
+    )
+
+
+def _explain(connection: Connection, load_balancer_ids: Sequence[str], reason: str) -> None:
+    connection.execute(
+        update(_root)
+        .where(_root.c.id == bindparam("b_id"), _root.c.shard_id.is_(None), _root.c.status_reason != reason)
+        .values(status_reason=reason),
+        [{"b_id": id_} for id_ in sorted(set(load_balancer_ids))],
+    )
+
+
+# -- groups and agents
+
+
+def _groups(
+    connection: Connection,
+    environment: str,
+    project_id: str,
+    settle_seconds: float,
+    load_balancer_id: str | None,
+) -> tuple[GroupView, ...]:
+    held = exists().where(
+        _shard.c.environment == environment,
+        _shard.c.project_id == project_id,
+        _shard.c.group_number == _group.c.number,
+    )
+    # NULL where there is no zone, or nobody was named
+    zone = select(_root.c.zone_group_number).where(_root.c.id == load_balancer_id).scalar_subquery()
+    shown = (held.label("holds_tenant"), zone.label("zone"))
+    rows = connection.execute(
+        select(_group.c.number, _group.c.capacity_score, _group.c.capacity, *shown)
+        .where(_group.c.environment == environment)
+        .order_by(_group.c.number)
+    ).all()
+    # where the tenant stays, nobody's load decides anything
+    stays = any(row.holds_tenant and row.capacity_score < FULL_SCORE and row.zone is None for row in rows)
+    agents = by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
+    return tuple(
+        GroupView(
+            number=row.number,
+            capacity_score=row.capacity_score,
+            agents=tuple(agents.get((environment, row.number), ())),
+            holds_tenant=bool(row.holds_tenant),
+            in_zone=row.zone in (None, row.number),
+            at_limit=group_capacity(row.capacity).at_limit if row.capacity_score >= FULL_SCORE else (),
+        )
+        for row in rows
+    )
+
+
+# -- shards
+
+
+def _snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
+    agents = read_agents(connection, settle_seconds, environment=environment, group_number=group_number, loads=True)
+    rules, _ = read_rules(connection, environment)
+    rule = rules.get((environment, group_number))
+    if rule is None:
+        return GroupSnapshot()
+    return GroupSnapshot(
+        shards=_shard_views(connection, environment, group_number, movers_of(agents, rules)),
+        agents=tuple(agent.view for agent in agents),
+        reschedule=rule.reschedule,
+        failback=rule.failback,
+        halted=rule.halted,
+    )
+
+
+def _group_shards() -> Select[Any]:
+    """Shards to decide on, the unserved ones first, then all handovers under way: they count."""
+    unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_ids()))
+    under_way = _shard.c.handover_to.is_not(None)
+    return (
+        select(_shard, handover_overdue().label("overdue"))
+        .where(
+            _shard.c.environment == bindparam("b_environment"),
+            _shard.c.group_number == bindparam("b_group"),
+            or_(NEEDS_DECISION[True], under_way),
+        )
+        .order_by(case((unserved, 0), (under_way, 1), else_=2), _shard.c.id)
+        .limit(MAX_SHARDS_PER_SNAPSHOT)
+    )
+
+
+_GROUP_SHARDS = _group_shards()
+
+
+def _shard_views(
+    connection: Connection, environment: str, group_number: int, movers: dict[str, list[str]]
+) -> tuple[ShardView, ...]:
+    rows = connection.execute(_GROUP_SHARDS, {"b_environment": environment, "b_group": group_number, **movers})
+    return tuple(
+        ShardView(
+            id=row.id,
+            home=row.home_agent_id,
+            acting=row.acting_agent_id,
+            epoch=row.epoch,
+            handover_to=row.handover_to,
+            overdue=bool(row.overdue),
+        )
+        for row in rows
+    )
+
+
+def _has_dead_handover(snapshot: GroupSnapshot) -> bool:
+    eligible_agents = {agent.id for agent in snapshot.agents if agent.eligible}
+    return any(s.handover_to is not None and s.handover_to not in eligible_agents for s in snapshot.shards)
+
+
+def _end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
+    """Nobody waits for these shards any more; their owners keep them."""
+    dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_ids()))
+    rows = connection.execute(
+        select(_shard.c.id, _shard.c.acting_agent_id)
+        .where(_shard.c.environment == environment, _shard.c.group_number == group_number, dead)
+        .order_by(_shard.c.id)
+        .limit(MAX_SHARDS_PER_SNAPSHOT)
+        .with_for_update()
+    ).all()
+    if rows:
+        connection.execute(
+            update(_shard)
+            .where(among(_shard.c.id, [row.id for row in rows]))
+            .values(handover_to=None, handover_at=None)
+        )
+        tell_agents(connection, [row.acting_agent_id for row in rows])

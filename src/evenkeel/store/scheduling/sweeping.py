@@ -1,0 +1,102 @@
+"""What time alone changes: changes that no device confirmed in time, and old events."""
+
+from typing import Any
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, delete, or_, select
+
+from evenkeel.core.control import Event
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.options import Part
+from evenkeel.store.ownership.sql import MAX_IDS_PER_STATEMENT
+from evenkeel.store.records import schema
+from evenkeel.store.reports.applied import PENDING_STATUSES, standing, standing_of, write_settlements
+from evenkeel.store.reports.outcomes import MAX_REASON_CHARACTERS, Settlement, Standing
+from evenkeel.store.writing.events import event_row, record_event, record_events
+
+_root = schema.load_balancer
+_event = schema.event
+
+
+class SweepingPart(Part):
+    """What the sweeper does."""
+
+    async def mark_overdue(self, *, limit: int) -> int:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.mark_overdue`."""
+        seconds = self._options.pending_deadline_seconds
+        reason = f"not confirmed by its device within {seconds:g} s; still being retried"
+        size = min(limit, MAX_IDS_PER_STATEMENT)
+        if not await self._db.read(lambda connection: _overdue(connection, size, seconds)):
+            return 0  # the usual answer, without taking the write lock
+        return await self._db.write(lambda connection: _mark_overdue(connection, size, seconds, reason))
+
+    async def add_event(self, event: Event) -> None:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.add_event`. Its time is the database's."""
+        await self._db.write(
+            lambda connection: record_event(
+                connection,
+                kind=event.kind,
+                text=event.text,
+                environment=event.environment,
+                agent_id=event.agent_id,
+                shard_id=event.shard_id,
+                load_balancer_id=event.load_balancer_id,
+            )
+        )
+
+    async def trim_events(self, *, keep: int) -> int:
+        """See :meth:`evenkeel.core.ports.OwnershipStore.trim_events`."""
+        return await self._db.write(lambda connection: _trim_events(connection, keep))
+
+
+def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
+    return (
+        # a deadline from the far future is from before the database's clock was set back
+        or_(_root.c.pending_deadline < db_now(), _root.c.pending_deadline > db_now() + 2 * deadline_seconds),
+        _root.c.provisioning_status.in_(PENDING_STATUSES),
+        _root.c.shard_id.is_not(None),
+    )
+
+
+def _overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
+    statement = select(_root.c.id).where(*_is_overdue(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
+    return list(connection.scalars(statement))
+
+
+def _mark_overdue(connection: Connection, limit: int, deadline_seconds: float, reason: str) -> int:
+    ids = _overdue(connection, limit, deadline_seconds)
+    # said again under the lock: a report or another sweeper may have come first
+    rows = connection.execute(standing_of().where(among(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
+    write_settlements(connection, [_too_late(standing(row), reason) for row in rows])
+    events = [
+        event_row(
+            kind="load_balancer_overdue",
+            text=f"load balancer {row.id}, revision {row.revision}: {reason}",
+            environment=row.provider,
+            shard_id=row.shard_id,
+            load_balancer_id=row.id,
+        )
+        for row in rows
+    ]
+    record_events(connection, events)
+    return len(rows)
+
+
+def _too_late(was: Standing, reason: str) -> Settlement:
+    why = f"{reason}: {was.status_reason}" if was.status_reason else reason
+    now = replace(
+        was,
+        provisioning_status=ProvisioningStatus.ERROR,
+        status_reason=why[:MAX_REASON_CHARACTERS],
+        pending_deadline=None,
+    )
+    return Settlement(was=was, now=now, failed=True)
+
+
+def _trim_events(connection: Connection, keep: int) -> int:
+    newest_to_go = connection.scalar(select(_event.c.id).order_by(_event.c.id.desc()).limit(1).offset(max(0, keep)))
+    if newest_to_go is None:
+        return 0
+    return connection.execute(delete(_event).where(_event.c.id <= newest_to_go)).rowcount

@@ -1,0 +1,1 @@
+"""Load balancers and what is below them, as tenants make, read, change and delete them."""

@@ -1,0 +1,300 @@
+"""Making load balancers: the hottest write, so one query to look around, then one insert a table."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from random import Random
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, case, or_, select
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Change, ShardOwner, VipPlan
+from evenkeel.core.errors import Conflict, Invalid, RequestError
+from evenkeel.core.limits import check_limits
+from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
+from evenkeel.core.placement import FULL_SCORE
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.database import Database, Op
+from evenkeel.store.engine.variants import joined
+from evenkeel.store.lbaas_v1.shared_monitors import as_shared
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.ownership.capacity import UNLIMITED
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
+from evenkeel.store.vips.addresses import HELD, HELD_OF_SOME, take
+from evenkeel.store.vips.claims import hold
+from evenkeel.store.vips.port_changes import note
+from evenkeel.store.vips.selection import any_free, candidates, normal_plan
+from evenkeel.store.writing.base import TenantWrites
+from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.conflicts import check_tree, constraint_text, duplicate_id, gone_reference
+from evenkeel.store.writing.quota_check import check_quota, has_quota, made
+from evenkeel.store.writing.revision_lock import Locked
+from evenkeel.store.writing.steps import as_new, insert_all
+
+VIP_ATTEMPTS = 32
+"""How often an address that somebody else took first is replaced by another before giving up."""
+
+_root = schema.load_balancer
+
+
+class TenantCreate(TenantWrites):
+    """The part of :class:`evenkeel.core.ports.TenantStore` that makes load balancers."""
+
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        super().__init__(database, options)
+        self._random = Random()
+
+    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
+        """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
+
+        Raises :class:`Conflict` for a VIP address in use, a subnet without free addresses or an id that exists;
+        :class:`Invalid` for an unknown provider; :class:`NetworkUnavailable` if the VIP's claim was given up meanwhile.
+        """
+        if not tree.load_balancer.project_id:
+            raise Invalid("project_id: a load balancer needs a project")
+        check_tree(tree)
+        plan = None if vip is None else normal_plan(vip)
+        return await self._write_with_vip(
+            lambda connection: _create(connection, tree, plan, self._random, self._options),
+            plan,
+            lambda error: gone_reference(error, tree.load_balancer) or duplicate_id(),
+        )
+
+    async def _write_with_vip(
+        self, op: Op[Change], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
+    ) -> Change:
+        """Run a write that takes the addresses of the plan, again while others are faster to take what it chose.
+
+        ``refusal``: what any other conflict means. Raises it, and :class:`Conflict` for addresses.
+        """
+        attempts = 0
+        while True:
+            try:
+                return await self._db.write(op)
+            except IntegrityError as error:
+                if plan is None or "vip_address" not in constraint_text(error):
+                    raise refusal(error) from error
+                await self._check_free(plan, error)
+                attempts += 1
+                if attempts == VIP_ATTEMPTS:
+                    raise _exhausted(plan) from error
+
+    async def _check_free(self, plan: VipPlan, error: IntegrityError) -> None:
+        """Raises :class:`Conflict` if an address that was asked for is taken; else another one may be tried."""
+        wanted = [each.address for each in (plan, *plan.additional) if each.address is not None]
+        if not wanted:
+            return
+        asked = {"network_id": plan.network_id, "some": wanted}
+        taken = set(await self._db.query(lambda connection: connection.scalars(HELD_OF_SOME, asked).all()))
+        for each in (plan, *plan.additional):
+            if each.address in taken:
+                raise _vip_in_use(each) from error
+
+
+def _create(
+    connection: Connection, tree: LoadBalancerTree, plan: VipPlan | None, random: Random, options: StoreOptions
+) -> Change:
+    root = tree.load_balancer
+    rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
+    check_limits(root.id, options.load_balancer_limits, {}, made(rows))
+    # before anything that others could wait for: shared monitors are locked first
+    monitors = [as_shared(connection, row, root.project_id) for row in tree.health_monitors]
+    tree = replace(tree, health_monitors=tuple(monitors))
+    wanted = made((*rows, *tree.health_monitors))
+    plans = () if plan is None else (plan, *plan.additional)
+    some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
+    now, owner, shard_id, held, limited = _look_around(connection, root, plan, list(chain(*some.values())))
+    check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=limited)
+    vips = [_taken(connection, each, plans[0], some, held, random) for each in plans]
+    stored = _as_new(tree, vips, shard_id, now)
+    row = row_of(stored.load_balancer) | {
+        "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
+    }
+    insert_all(connection, _root, [row])
+    take(connection, root.id, vips)
+    if plan is not None and plan.claim is not None:
+        hold(connection, plan.claim, plan.port_id)
+    if plan is not None and plan.tell_network:
+        note(connection, root.id, 1, security_groups=bool(root.vip_sg_ids))
+    below: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
+    for values in (*below, stored.l7policies, stored.l7rules):
+        if values:
+            insert_all(connection, KINDS[type(values[0])].table, [row_of(value) for value in values])
+    return Change(
+        load_balancer_id=root.id,
+        revision=stored.load_balancer.revision,
+        environment=root.provider,
+        owner=owner,
+        placed=shard_id is not None,
+        resources=(stored.load_balancer,),
+        tell_network=plan is not None and plan.tell_network,
+        tree=stored,
+    )
+
+
+_TAKEN_OF_SOME = HELD_OF_SOME.subquery()
+_HELD = select(joined(_TAKEN_OF_SOME.c.address)).scalar_subquery()
+
+
+def _around() -> Select[Any]:
+    environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
+    roomy = and_(
+        group.c.environment == shard.c.environment,
+        group.c.number == shard.c.group_number,
+        group.c.capacity_score < FULL_SCORE,
+        group.c.capacity == UNLIMITED,  # what has a policy is placed by the scheduler, which reserves
+    )
+    project_id, zone = bindparam("project_id", type_=String()), bindparam("zone_group_number", type_=Integer())
+    tenants = and_(
+        shard.c.environment == environment.c.name,
+        shard.c.project_id == project_id,
+        or_(zone.is_(None), shard.c.group_number == zone),
+    )
+    has_room = group.c.number.is_not(None)
+    shard_id = case((has_room, shard.c.id)).label("id")
+    quota = has_quota(project_id)
+    # joined one by one: a nested join would make SQLite go through all shards
+    sources = environment.outerjoin(shard, tenants).outerjoin(group, roomy)
+    return (
+        select(db_now().label("now"), shard_id, shard.c.group_number, agent.c.host, _HELD.label("held"), quota)
+        .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))
+        .where(environment.c.name == bindparam("provider"))
+        .order_by(case((has_room, 0), else_=1), group.c.capacity_score, shard.c.id)
+        .limit(1)
+    )
+
+
+_AROUND = _around()
+
+
+class _Around(NamedTuple):
+    """What there is to know before a load balancer is made."""
+
+    now: float
+    owner: ShardOwner | None
+    """Who acts for the shard."""
+    shard_id: str | None
+    """The shard with room that the project has in this environment."""
+    held: frozenset[str]
+    """Those addresses, of the ones asked about, that are taken."""
+    has_quota: bool
+    """The project has limits of its own."""
+
+
+def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]) -> _Around:
+    """One query. Raises :class:`Invalid` if there is no such environment."""
+    parameters: dict[str, Any] = {
+        "provider": root.provider,
+        "project_id": root.project_id,
+        "zone_group_number": root.zone_group_number,
+        "network_id": NO_NETWORK if plan is None else plan.network_id,
+        "some": some,
+    }
+    row = connection.execute(_AROUND, parameters).first()
+    if row is None:
+        raise Invalid(f"Provider '{root.provider}' is not enabled.")
+    held = frozenset((row.held or "").split(","))
+    if row.id is None or row.host is None:
+        return _Around(row.now, None, row.id, held, row.has_quota)
+    owner = ShardOwner(shard_id=row.id, environment=root.provider, group_number=row.group_number, host=row.host)
+    return _Around(row.now, owner, row.id, held, row.has_quota)
+
+
+def _taken(
+    connection: Connection,
+    each: VipPlan,
+    plan: VipPlan,
+    some: dict[str, list[str]],
+    held: frozenset[str],
+    random: Random,
+) -> Vip:
+    """The VIP that one part of the plan comes to; all are on one port."""
+    address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
+    return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
+
+
+def free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
+    """One of ``some`` that is not ``held``, else any free one. Raises :class:`Conflict` if there is none."""
+    for address in some:
+        if address not in held:
+            return address
+    free = any_free(plan, connection.scalars(HELD, {"network_id": plan.network_id}), random)
+    if free is None:
+        raise _exhausted(plan)
+    return free
+
+
+def _exhausted(plan: VipPlan) -> Conflict:
+    """All addresses are held."""
+    return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code="no_free_address")
+
+
+def _vip_in_use(plan: VipPlan) -> Conflict:
+    return Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.", code="address_taken")
+
+
+def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: str | None, now: float) -> LoadBalancerTree:
+    root = replace(
+        tree.load_balancer,
+        vip=vips[0] if vips else None,
+        additional_vips=tuple(vips[1:]),
+        shard_id=shard_id,
+        provisioning_status=ProvisioningStatus.PENDING_CREATE,
+        status_reason="",
+        revision=1,
+        change_id=new_change(),
+        applied_revision=0,
+        deleted=False,
+        created_at=now,
+        updated_at=None,
+        listener_ids=tuple(listener.id for listener in tree.listeners),
+        pool_ids=tuple(pool.id for pool in tree.pools),
+    )
+    # children begin like those added later, under a lock that nobody else can want
+    made = Locked(root.id, root.project_id, 1, shard_id is not None, now)
+    return LoadBalancerTree(
+        load_balancer=root,
+        listeners=tuple(_with_policies([as_new(row, made) for row in tree.listeners], tree)),
+        pools=tuple(_linked([as_new(row, made) for row in tree.pools], tree)),
+        members=tuple(as_new(row, made) for row in tree.members),
+        health_monitors=tuple(as_new(row, made) for row in tree.health_monitors),
+        l7policies=tuple(_with_rules([as_new(row, made) for row in tree.l7policies], tree)),
+        l7rules=tuple(as_new(row, made) for row in tree.l7rules),
+    )
+
+
+def _with_policies(listeners: list[Listener], tree: LoadBalancerTree) -> list[Listener]:
+    ids: dict[str, list[str]] = {}
+    for policy in tree.l7policies:
+        ids.setdefault(policy.listener_id, []).append(policy.id)
+    return [replace(row, l7policy_ids=tuple(ids[row.id])) if row.id in ids else row for row in listeners]
+
+
+def _with_rules(policies: list[L7Policy], tree: LoadBalancerTree) -> list[L7Policy]:
+    ids: dict[str, list[str]] = {}
+    for rule in tree.l7rules:
+        ids.setdefault(rule.l7policy_id, []).append(rule.id)
+    return [replace(row, rule_ids=tuple(sorted(ids.get(row.id, ())))) for row in policies]
+
+
+def _linked(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
+    """The pools with the ids of what belongs to them."""
+    listeners: dict[str | None, list[str]] = {}
+    for listener in tree.listeners:
+        listeners.setdefault(listener.default_pool_id, []).append(listener.id)
+    members: dict[str, list[str]] = {}
+    for member in tree.members:
+        members.setdefault(member.pool_id, []).append(member.id)
+    monitors = {monitor.pool_id: monitor.id for monitor in tree.health_monitors}
+    return [
+        replace(
+            pool,
+            listener_ids=tuple(listeners.get(pool.id, ())),
+            member_ids=tuple(members.get(pool.id, ())),
+            health_monitor_id=monitors.get(pool.id),
+        )
+        for pool in pools
+    ]

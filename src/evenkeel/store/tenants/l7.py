@@ -1,0 +1,78 @@
+"""Adding L7 policies and rules."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, false, func, select
+
+from evenkeel.core.control import Change
+from evenkeel.core.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import L7POLICY, LISTENER, row_of
+from evenkeel.store.tenants.children import TenantChildren, insert_pools
+from evenkeel.store.tenants.l7_positions import make_room
+from evenkeel.store.tenants.updates import check_target_pool
+from evenkeel.store.writing.conflicts import check_members, check_rule_count, too_many_rules
+from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_listener, touch_policy
+from evenkeel.store.writing.steps import as_new, insert_all
+
+_rules = schema.l7rule
+
+
+class TenantL7(TenantChildren):
+    """The part of :class:`evenkeel.core.ports.TenantStore` that adds L7 policies and rules."""
+
+    async def add_l7policy(
+        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: str | None
+    ) -> Change:
+        """See :meth:`evenkeel.core.ports.TenantStore.add_l7policy`."""
+        check_rule_count(row.id, len(rules))
+        target = Target(LISTENER, row.listener_id, project_id)
+        new_pools = [] if new_pool is None else [new_pool]
+        for new in new_pools:
+            check_members(new.members)
+
+        def op(connection: Connection) -> Change:
+            locked = self._lock(connection, target)
+            touch_listener(connection, row.listener_id, locked)
+            self._check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
+            made = insert_pools(connection, new_pools, locked)
+            if row.redirect_pool_id is not None:
+                check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
+            policy, stored = _as_new(connection, row, rules, locked)
+            insert_all(connection, schema.l7policy, [row_of(policy)])
+            insert_all(connection, _rules, [row_of(rule) for rule in stored])
+            return change_of(connection, locked.row, (policy, *stored, *made))
+
+        return await self._insert(op)
+
+    async def add_l7rule(self, row: L7Rule, *, project_id: str | None) -> Change:
+        """See :meth:`evenkeel.core.ports.TenantStore.add_l7rule`."""
+        target = Target(L7POLICY, row.l7policy_id, project_id)
+
+        def op(connection: Connection) -> Change:
+            locked = self._lock(connection, target)
+            touch_policy(connection, row.l7policy_id, locked)
+            _check_room(connection, row.l7policy_id)
+            self._check_quota(connection, locked, row)
+            rule = as_new(row, locked)
+            insert_all(connection, _rules, [row_of(rule)])
+            return change_of(connection, locked.row, (rule,))
+
+        return await self._insert(op)
+
+
+def _as_new(
+    connection: Connection, row: L7Policy, rules: Sequence[L7Rule], locked: Locked
+) -> tuple[L7Policy, list[L7Rule]]:
+    """Both as they are stored first, the policy at its place."""
+    stored = [as_new(replace(rule, l7policy_id=row.id), locked) for rule in rules]
+    position = make_room(connection, row.listener_id, row.position)
+    policy = replace(as_new(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored)))
+    return policy, stored
+
+
+def _check_room(connection: Connection, policy_id: str) -> None:
+    statement = select(func.count()).where(_rules.c.l7policy_id == policy_id, _rules.c.deleted == false())
+    if int(connection.scalar(statement) or 0) >= L7_RULES_MAX:
+        raise too_many_rules(policy_id)

@@ -1,0 +1,50 @@
+"""Places of L7 policies: 1, 2, 3 … among the live ones of a listener, whatever comes, goes or moves.
+
+As in Octavia, one that comes in between moves those from its place on up, and one that goes leaves no gap. All is done
+under the load balancer's lock, which orders two controllers that do it at once, with a constant number of statements.
+"""
+
+from sqlalchemy import Connection, bindparam, false, func, select, update
+
+from evenkeel.store.records import schema
+
+_table = schema.l7policy
+_live = (_table.c.listener_id == bindparam("its_listener_id"), _table.c.deleted == false())
+_COUNT = select(func.count()).select_from(_table).where(*_live)
+_SHIFT = (
+    update(_table)
+    .where(*_live, _table.c.position.between(bindparam("first"), bindparam("last")))
+    .values(position=_table.c.position + bindparam("by"))
+)
+
+
+def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
+    """The place of a policy that comes: the one wanted, or the one after the last if that is less."""
+    count = _count(connection, listener_id)
+    if wanted <= count:
+        _shift(connection, listener_id, wanted, count, by=1)
+    return min(wanted, count + 1)
+
+
+def move(connection: Connection, listener_id: str, place: int, wanted: int) -> int:
+    """The new place of the policy at ``place``; those in between make room."""
+    new = min(wanted, _count(connection, listener_id))
+    if new < place:
+        _shift(connection, listener_id, new, place - 1, by=1)
+    elif new > place:
+        _shift(connection, listener_id, place + 1, new, by=-1)
+    return new
+
+
+def close_gap(connection: Connection, listener_id: str, place: int) -> None:
+    """The policy at ``place`` is no longer among the live ones."""
+    _shift(connection, listener_id, place + 1, _count(connection, listener_id) + 1, by=-1)
+
+
+def _count(connection: Connection, listener_id: str) -> int:
+    return int(connection.scalar(_COUNT, {"its_listener_id": listener_id}) or 0)
+
+
+def _shift(connection: Connection, listener_id: str, first: int, last: int, *, by: int) -> None:
+    if first <= last:
+        connection.execute(_SHIFT, {"its_listener_id": listener_id, "first": first, "last": last, "by": by})

@@ -1,0 +1,123 @@
+"""Replacing the members of a pool as a whole."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, bindparam, false, select, update
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Change
+from evenkeel.core.model import Member
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.in_list import among
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
+from evenkeel.store.tenants.updates import CHANGES
+from evenkeel.store.writing.base import TenantWrites
+from evenkeel.store.writing.conflicts import check_members, child_conflict
+from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_pool
+from evenkeel.store.writing.steps import as_new, insert_all, mark_deleted
+
+_table = schema.member
+_REPLACED = (*sorted(CHANGES[MEMBER]), "provisioning_status", "revision", "updated_at")
+_UPDATE = (
+    update(_table)
+    .where(_table.c.id == bindparam("member_id"))
+    .values({name: bindparam(f"new_{name}", type_=_table.c[name].type) for name in _REPLACED})
+)
+
+
+class MemberPlan(NamedTuple):
+    """What makes the members of a pool what was asked for."""
+
+    added: list[Member]
+    changed: list[Member]
+    removed: list[Member]
+    result: list[Member]
+    """Those asked for, in that order, as they are afterwards."""
+
+
+class TenantMembers(TenantWrites):
+    """The part of :class:`evenkeel.core.ports.TenantStore` that replaces members."""
+
+    async def replace_members(
+        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
+    ) -> Change:
+        """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
+        ``additive_only``. Members that stay as they are keep status and revision."""
+        members = [replace(member, pool_id=pool_id) for member in members]
+        check_members(members)
+        target = Target(POOL, pool_id, project_id)
+
+        def op(connection: Connection) -> Change:
+            locked = self._lock(connection, target)
+            touch_pool(connection, pool_id, locked)
+            plan = plan_members(_live(connection, pool_id), members, locked, additive_only=additive_only)
+            # the batch counts as a whole, and what it removes makes room
+            self._check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
+            _apply(connection, plan, locked)
+            return change_of(connection, locked.row, tuple(plan.result))
+
+        try:
+            return await self._db.write(op)
+        except IntegrityError as error:
+            raise child_conflict(error) from error
+
+
+def plan_members(
+    present: Iterable[Member], wanted: Iterable[Member], locked: Locked, *, additive_only: bool
+) -> MemberPlan:
+    """Match by (address, port): a match keeps its id, and what cannot be changed."""
+    left = {(member.address, member.protocol_port): member for member in present}
+    plan = MemberPlan([], [], [], [])
+    for member in wanted:
+        before = left.pop((member.address, member.protocol_port), None)
+        after = as_new(member, locked) if before is None else _changed(before, member, locked)
+        plan.result.append(after)
+        if before is None:
+            plan.added.append(after)
+        elif after is not before:
+            plan.changed.append(after)
+    if not additive_only:
+        plan.removed.extend(left.values())
+    return plan
+
+
+def _changed(before: Member, wanted: Member, locked: Locked) -> Member:
+    names = CHANGES[MEMBER]
+    if all(getattr(before, name) == getattr(wanted, name) for name in names):
+        return before
+    status = before.provisioning_status
+    if status is not ProvisioningStatus.PENDING_CREATE:
+        status = ProvisioningStatus.PENDING_UPDATE
+    return replace(
+        before,
+        **{name: getattr(wanted, name) for name in names},
+        provisioning_status=status,
+        revision=locked.revision,
+        updated_at=locked.now,
+    )
+
+
+def _live(connection: Connection, pool_id: str) -> list[Member]:
+    rows = connection.execute(select(*MEMBER.columns).where(_table.c.pool_id == pool_id, _table.c.deleted == false()))
+    return [member_of(row) for row in rows]
+
+
+def _apply(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
+    # removed ones first: they give their (address, port) free, should an id come back
+    if plan.removed:
+        ids = [member.id for member in plan.removed]
+        if locked.placed:
+            mark_deleted(connection, MEMBER, locked, among(_table.c.id, ids))
+        else:
+            connection.execute(_table.delete().where(among(_table.c.id, ids)))
+    if plan.changed:
+        connection.execute(_UPDATE, [_parameters(member) for member in plan.changed])
+    insert_all(connection, _table, [row_of(member) for member in plan.added])
+
+
+def _parameters(member: Member) -> dict[str, Any]:
+    row = row_of(member)
+    return {"member_id": member.id} | {f"new_{name}": row[name] for name in _REPLACED}

@@ -1,0 +1,40 @@
+"""What stands in the way of deleting a child alone, as LBaaS v2 does it: there, what is below goes first."""
+
+from sqlalchemy import Connection, false, select, update
+
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, LISTENER, POOL, Kind
+from evenkeel.store.writing.conflicts import in_use
+from evenkeel.store.writing.revision_lock import Locked, pending, touch_listeners
+
+_policy = schema.l7policy
+
+
+def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: Locked) -> None:
+    """Raises :class:`Conflict` for a listener with L7 policies and for a pool with a health monitor.
+
+    Policies that send to the pool reject from now on.
+    """
+    if kind is LISTENER:
+        _check_without(connection, kind, child_id, L7POLICY, "listener_id")
+    elif kind is POOL:
+        _check_without(connection, kind, child_id, HEALTH_MONITOR, "pool_id")
+        touch_listeners(connection, child_id, locked)
+        connection.execute(
+            update(_policy)
+            .where(_policy.c.redirect_pool_id == child_id, _policy.c.deleted == false())
+            .values(
+                action="REJECT",
+                redirect_pool_id=None,
+                provisioning_status=pending(L7POLICY),
+                revision=locked.revision,
+                updated_at=locked.now,
+            )
+        )
+
+
+def _check_without(connection: Connection, kind: Kind, child_id: str, below: Kind, parent: str) -> None:
+    table = below.table
+    statement = select(table.c.id).where(table.c[parent] == child_id, table.c.deleted == false()).limit(1)
+    if (found := connection.scalar(statement)) is not None:
+        raise in_use(kind.title, child_id, below.title, found)

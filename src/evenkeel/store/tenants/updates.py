@@ -1,0 +1,301 @@
+"""Changing and deleting listeners, pools, members and monitors."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, false, select, update
+
+from evenkeel.core.control import Change
+from evenkeel.core.errors import NotFound
+from evenkeel.core.model import Child
+from evenkeel.store.engine.returning import UpdateReturning, returning
+from evenkeel.store.records import schema
+from evenkeel.store.records.child_ids import build_one
+from evenkeel.store.records.rows import (
+    HEALTH_MONITOR,
+    KINDS,
+    L7POLICY,
+    L7RULE,
+    LISTENER,
+    LOAD_BALANCER,
+    MEMBER,
+    POOL,
+    Kind,
+    columns_of,
+)
+from evenkeel.store.tenants.l7_positions import close_gap, move
+from evenkeel.store.tenants.restrict_delete import check_restricted
+from evenkeel.store.vips.leaving import give_up_vip
+from evenkeel.store.writing.base import TenantWrites
+from evenkeel.store.writing.conflicts import check_protocols, pool_in_use
+from evenkeel.store.writing.revision_lock import (
+    SHAPES,
+    Locked,
+    Target,
+    change_of,
+    immutable,
+    pending,
+    read_any,
+    touch_listener,
+    touch_listeners,
+    touch_policy,
+    touch_pool,
+)
+from evenkeel.store.writing.steps import check_changes, mark_deleted
+
+ChildClass = type[Child]
+
+CHANGES: dict[Kind, frozenset[str]] = {
+    LISTENER: frozenset(
+        {
+            "name",
+            "description",
+            "admin_state_up",
+            "tags",
+            "connection_limit",
+            "default_pool_id",
+            "insert_headers",
+            "timeout_client_data",
+            "timeout_member_connect",
+            "timeout_member_data",
+            "timeout_tcp_inspect",
+            "allowed_cidrs",
+            "default_tls_container_ref",
+            "sni_container_refs",
+            "client_ca_tls_container_ref",
+            "client_authentication",
+            "client_crl_container_ref",
+            "tls_ciphers",
+            "tls_versions",
+            "alpn_protocols",
+            "hsts_max_age",
+            "hsts_include_subdomains",
+            "hsts_preload",
+        }
+    ),
+    POOL: frozenset(
+        {
+            "name",
+            "description",
+            "admin_state_up",
+            "tags",
+            "lb_algorithm",
+            "session_persistence",
+            "tls_enabled",
+            "tls_container_ref",
+            "ca_tls_container_ref",
+            "crl_container_ref",
+            "tls_ciphers",
+            "tls_versions",
+            "alpn_protocols",
+        }
+    ),
+    MEMBER: frozenset({"name", "admin_state_up", "tags", "weight", "backup", "monitor_address", "monitor_port"}),
+    HEALTH_MONITOR: frozenset(
+        {
+            "name",
+            "admin_state_up",
+            "tags",
+            "delay",
+            "timeout",
+            "max_retries",
+            "max_retries_down",
+            "http_method",
+            "url_path",
+            "expected_codes",
+            "http_version",
+            "domain_name",
+        }
+    ),
+    L7POLICY: frozenset(
+        {
+            "name",
+            "description",
+            "admin_state_up",
+            "tags",
+            "action",
+            "position",
+            "redirect_pool_id",
+            "redirect_url",
+            "redirect_prefix",
+            "redirect_http_code",
+        }
+    ),
+    L7RULE: frozenset({"admin_state_up", "tags", "type", "compare_type", "key", "value", "invert"}),
+}
+"""What an update may set, by kind (Octavia API reference); the rest is fixed when the object is made."""
+
+
+class TenantUpdates(TenantWrites):
+    """The part of :class:`evenkeel.core.ports.TenantStore` that changes and deletes children."""
+
+    async def update_child(
+        self,
+        kind: ChildClass,
+        child_id: str,
+        changes: Mapping[str, Any],
+        *,
+        parent_id: str | None = None,
+        project_id: str | None,
+    ) -> Change:
+        """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule.
+
+        Raises :class:`Invalid` for an attribute that cannot be changed or a pool of the wrong protocol to send to,
+        :class:`NotFound` for one that is not of this load balancer.
+        """
+        target = Target(KINDS[kind], child_id, project_id, parent_id)
+        check_changes(changes, CHANGES[target.kind])
+        values = columns_of(changes)
+
+        def op(connection: Connection) -> Change:
+            locked = self._lock(connection, target)
+            if changes.get("default_pool_id") is not None:
+                check_target_pool(connection, child_id, changes["default_pool_id"], locked)
+            placed = _place(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
+            row = update_row(connection, target.kind, child_id, values | placed, locked)
+            _touch_parents(connection, target.kind, row, locked)
+            return change_of(connection, locked.row, (build_one(connection, target.kind, row),))
+
+        return await self._db.write(op)
+
+    async def delete_child(
+        self,
+        kind: ChildClass,
+        child_id: str,
+        *,
+        parent_id: str | None = None,
+        alone: bool = False,
+        project_id: str | None,
+    ) -> Change:
+        """Mark a child (and what is below it) deleted; ``alone``: see
+        :meth:`evenkeel.core.ports.TenantStore.delete_child`. Repeating it is harmless.
+
+        A listener leaves its pool behind. Rows of a load balancer that was never placed go at once.
+        """
+        target = Target(KINDS[kind], child_id, project_id, parent_id)
+
+        def op(connection: Connection) -> Change:
+            locked = self._try_lock(connection, target)
+            row = read_any(connection, target)
+            if locked is None:
+                return as_it_is(connection, target.kind, row)
+            if alone:
+                check_restricted(connection, target.kind, child_id, locked)
+            elif target.kind is POOL:
+                check_unused(connection, child_id)
+            _touch_parents(connection, target.kind, row, locked, going=True)
+            mark_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
+            _remove_what_is_below(connection, target.kind, row, locked)
+            if target.kind is LISTENER:
+                give_up_vip(connection, locked)
+            gone = build_one(connection, target.kind, read_any(connection, target))
+            if not locked.placed:
+                connection.execute(delete(target.kind.table).where(target.kind.table.c.id == child_id))
+            return change_of(connection, locked.row, (gone,))
+
+        return await self._db.write(op)
+
+
+def check_target_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> None:
+    """May the listener send to the pool? Raises :class:`NotFound`, :class:`Invalid`."""
+    pool, listener = schema.pool, schema.listener
+    row = connection.execute(
+        select(listener.c.protocol, pool.c.protocol)
+        .select_from(listener.join(pool, pool.c.load_balancer_id == listener.c.load_balancer_id))
+        .where(
+            listener.c.id == listener_id,
+            pool.c.id == pool_id,
+            pool.c.load_balancer_id == locked.id,
+            pool.c.deleted == false(),
+        )
+    ).first()
+    if row is None:
+        raise NotFound(POOL.title, pool_id)
+    check_protocols(row[0], row[1])
+
+
+def _place(connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: Locked) -> dict[str, Any]:
+    """Checks where an L7 policy is to send; its new position, if it is to have one."""
+    table = schema.l7policy
+    pool_id, wanted = changes.get("redirect_pool_id"), changes.get("position")
+    if pool_id is None and wanted is None:
+        return {}
+    found = connection.execute(
+        select(table.c.listener_id, table.c.position).where(table.c.id == policy_id, table.c.deleted == false())
+    ).first()
+    if found is None:
+        raise immutable(L7POLICY, policy_id)
+    if pool_id is not None:
+        check_target_pool(connection, found.listener_id, pool_id, locked)
+    return {} if wanted is None else {"position": move(connection, found.listener_id, found.position, wanted)}
+
+
+def check_unused(connection: Connection, pool_id: str) -> None:
+    """Raises :class:`Conflict` while an L7 policy sends to the pool."""
+    table = schema.l7policy
+    user = connection.scalar(
+        select(table.c.id).where(table.c.redirect_pool_id == pool_id, table.c.deleted == false()).limit(1)
+    )
+    if user is not None:
+        raise pool_in_use(pool_id, user)
+
+
+def update_row(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
+    """Set columns of a live child; its row then. Raises :class:`Conflict` if it was deleted before we had the lock."""
+    parameters = {f"new_{name}": value for name, value in values.items()}
+    parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
+    row = _update_statement(kind, tuple(sorted(values))).first(connection, parameters)
+    if row is None:
+        raise immutable(kind, child_id)
+    return row
+
+
+@lru_cache(maxsize=SHAPES)
+def _update_statement(kind: Kind, names: tuple[str, ...]) -> UpdateReturning:
+    table = kind.table
+    given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in (*names, "revision", "updated_at")}
+    is_it = table.c.id == bindparam("child_id")
+    statement = update(table).where(is_it, table.c.deleted == false())
+    return returning(statement.values(given | {"provisioning_status": pending(kind)}), *kind.columns, by=is_it)
+
+
+def _touch_parents(connection: Connection, kind: Kind, row: Any, locked: Locked, *, going: bool = False) -> None:
+    if kind is POOL and not going:
+        touch_listeners(connection, row.id, locked)
+    elif kind in (MEMBER, HEALTH_MONITOR):
+        touch_pool(connection, row.pool_id, locked)
+    elif kind is L7POLICY:
+        touch_listener(connection, row.listener_id, locked)
+    elif kind is L7RULE:
+        touch_policy(connection, row.l7policy_id, locked)
+
+
+def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: Locked) -> None:
+    if kind is POOL:
+        empty_pool(connection, row.id, locked)
+    elif kind is L7POLICY:
+        mark_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id == row.id)
+        close_gap(connection, row.listener_id, row.position)
+    elif kind is LISTENER:
+        policies = select(L7POLICY.table.c.id).where(L7POLICY.table.c.listener_id == row.id)
+        mark_deleted(connection, L7RULE, locked, L7RULE.table.c.l7policy_id.in_(policies))
+        mark_deleted(connection, L7POLICY, locked, L7POLICY.table.c.listener_id == row.id)
+
+
+def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
+    """What is in a pool goes with it, and listeners send to it no more."""
+    for kind in (MEMBER, HEALTH_MONITOR):
+        mark_deleted(connection, kind, locked, kind.table.c.pool_id == pool_id)
+    table = schema.listener
+    connection.execute(
+        update(table)
+        .where(table.c.default_pool_id == pool_id, table.c.deleted == false())
+        .values(default_pool_id=None, provisioning_status=pending(LISTENER), revision=locked.revision)
+    )
+
+
+def as_it_is(connection: Connection, kind: Kind, row: Any) -> Change:
+    """What a repeated delete comes to. Deleted before: nothing changes."""
+    root = read_any(connection, Target(LOAD_BALANCER, row.load_balancer_id, None))
+    return change_of(connection, root, (build_one(connection, kind, row),))

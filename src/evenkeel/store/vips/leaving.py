@@ -1,0 +1,70 @@
+"""VIPs that leave their load balancer before it goes: those that the vips of LBaaS v1 bring.
+
+A load balancer made for a pool of LBaaS v1 gives its VIP up with its last listener. The address and its port stay
+taken until the device has confirmed that revision: until then it may still answer there.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, exists, false, null, select, update
+
+from evenkeel.core.errors import Conflict
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import NO_NETWORK
+from evenkeel.store.vips.addresses import give_back
+from evenkeel.store.vips.claims import let_go
+from evenkeel.store.writing.revision_lock import Locked
+
+_root = schema.load_balancer
+_IS_IT = _root.c.id == bindparam("b_id")
+
+_CLEAR = (
+    update(_root)
+    .where(_IS_IT)
+    .values(
+        vip_address=bindparam("b_id"),
+        vip_subnet_id="",
+        vip_network_id=NO_NETWORK,
+        vip_port_id="",
+        vip_leaving_revision=null(),
+    )
+)
+
+
+def free_vips(connection: Connection, load_balancer_ids: Sequence[str]) -> None:
+    """Their devices hold the VIPs no more: anybody may take the addresses. Three statements, if there are any."""
+    if not load_balancer_ids:
+        return
+    connection.execute(_CLEAR, [{"b_id": id_} for id_ in load_balancer_ids])
+    give_back(connection, load_balancer_ids)
+    let_go(connection, load_balancer_ids)
+
+
+_LEAVE = (
+    update(_root)
+    .where(_IS_IT, _root.c.vip_leaving_revision.is_(None), _root.c.vip_network_id != NO_NETWORK)
+    .values(vip_leaving_revision=bindparam("b_revision"))
+)
+_live_listener = exists().where(
+    schema.listener.c.load_balancer_id == bindparam("b_id"), schema.listener.c.deleted == false()
+)
+
+
+def give_up_vip(connection: Connection, locked: Locked) -> None:
+    """After a listener was deleted: the last one of a pool of LBaaS v1 takes the VIP with it."""
+    if locked.row.root_pool_id is None or connection.scalar(select(_live_listener), {"b_id": locked.id}):
+        return
+    if not locked.placed:  # no device ever heard of it
+        free_vips(connection, [locked.id])
+    else:
+        connection.execute(_LEAVE, {"b_id": locked.id, "b_revision": locked.revision})
+
+
+def check_has_vip(locked: Locked) -> None:
+    """Raises :class:`Conflict` for a load balancer that a listener would have nothing to listen on."""
+    if locked.row.vip_network_id == NO_NETWORK or locked.row.vip_leaving_revision is not None:
+        raise Conflict(
+            f"Load Balancer {locked.id} was made for pool {locked.row.root_pool_id} of LBaaS v1 and has no VIP:"
+            " a vip of that pool brings one.",
+            code="no_vip",
+        )

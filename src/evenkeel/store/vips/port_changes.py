@@ -1,0 +1,118 @@
+"""What the network service is still to be told of the ports of VIPs.
+
+A tenant's change of QoS policy or security groups is accepted like any other; that the port is to follow is written
+down in the same transaction, and stays written until the network service has taken it, whoever dies in between.
+"""
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import BigInteger, Boolean, Connection, bindparam, delete, insert, literal, or_, select, update
+
+from evenkeel.core.network import DuePort, PortOptions
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.options import Part
+from evenkeel.store.records import schema
+from evenkeel.store.vips.claims import FAR_SECONDS, RETRY_SECONDS_MAX
+
+GRACE_SECONDS = 10.0
+"""The controller that accepted the change tells the network service itself; others wait for that long."""
+
+_change = schema.vip_port_change
+_root = schema.load_balancer
+
+_PORT = (
+    select(
+        _change.c.revision,
+        _change.c.security_groups,
+        _root.c.vip_port_id,
+        _root.c.vip_qos_policy_id,
+        _root.c.vip_sg_ids,
+    )
+    .join(_root, _root.c.id == _change.c.load_balancer_id)
+    .where(_change.c.load_balancer_id == bindparam("root_id"))
+)
+
+
+class VipPortChangesPart(Part):
+    """Implements :class:`evenkeel.core.ports.PortStore`."""
+
+    async def port_of(self, load_balancer_id: str) -> DuePort | None:
+        """See :meth:`evenkeel.core.ports.PortStore.port_of`."""
+        row = await self._db.query(lambda connection: connection.execute(_PORT, {"root_id": load_balancer_id}).first())
+        if row is None:
+            return None
+        options = PortOptions(
+            qos_policy_id=row.vip_qos_policy_id,
+            security_group_ids=msgspec.json.decode(row.vip_sg_ids, type=tuple[str, ...])
+            if row.security_groups
+            else None,
+        )
+        return DuePort(
+            load_balancer_id=load_balancer_id, revision=row.revision, port_id=row.vip_port_id, options=options
+        )
+
+    async def port_set(self, port: DuePort) -> bool:
+        """See :meth:`evenkeel.core.ports.PortStore.port_set`."""
+        statement = delete(_change).where(
+            _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
+        )
+        return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
+
+    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[str, ...]:
+        """See :meth:`evenkeel.core.ports.PortStore.take_due_ports`."""
+        statement = select(_change).where(_is_due()).order_by(_change.c.due_at).limit(limit)
+        due = await self._db.query(lambda connection: connection.execute(statement).fetchall())
+        if not due:
+            return ()
+        return await self._db.write(lambda connection: _take(connection, due, retry_seconds))
+
+
+def _is_due() -> Any:
+    # one from the far future is from before the database's clock was set back
+    return or_(_change.c.due_at <= db_now(), _change.c.due_at > db_now() + FAR_SECONDS)
+
+
+def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[str, ...]:
+    """Those that nobody else took since they were read."""
+    taken = []
+    for row in due:
+        pause_seconds = min(retry_seconds * 2 ** min(row.attempts, 16), RETRY_SECONDS_MAX)
+        statement = (
+            update(_change)
+            .where(_change.c.load_balancer_id == row.load_balancer_id, _change.c.attempts == row.attempts, _is_due())
+            .values(attempts=row.attempts + 1, due_at=db_now() + pause_seconds)
+        )
+        if connection.execute(statement).rowcount:
+            taken.append(row.load_balancer_id)
+    return tuple(taken)
+
+
+_AGAIN = (
+    update(_change)
+    .where(_change.c.load_balancer_id == bindparam("root_id"))
+    .values(
+        revision=bindparam("new_revision"),
+        security_groups=or_(_change.c.security_groups, bindparam("groups", type_=Boolean())),
+        due_at=db_now() + GRACE_SECONDS,
+        attempts=0,
+    )
+)
+_FIRST = insert(_change).from_select(
+    ["load_balancer_id", "revision", "security_groups", "due_at", "attempts"],
+    select(
+        bindparam("root_id", type_=_change.c.load_balancer_id.type),
+        bindparam("new_revision", type_=BigInteger()),
+        bindparam("groups", type_=Boolean()),
+        db_now() + GRACE_SECONDS,
+        literal(0),
+    ),
+)
+
+
+def note(connection: Connection, load_balancer_id: str, revision: int, *, security_groups: bool) -> None:
+    """Part of the accepted change, under the load balancer's lock. At most two statements. ``security_groups``: they
+    are among what changed; else those that the port has are left alone."""
+    values = {"root_id": load_balancer_id, "new_revision": revision, "groups": security_groups}
+    if not connection.execute(_AGAIN, values).rowcount:
+        connection.execute(_FIRST, values)

@@ -1,0 +1,1 @@
+"""What all writes share: the revision lock, conflicts, quotas, events."""

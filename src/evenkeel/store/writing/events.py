@@ -1,0 +1,72 @@
+"""Events: what an operator wants to be told, written in the transaction that made it true.
+
+An event that was recorded happened; one whose transaction was rolled back leaves no trace.
+"""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from sqlalchemy import Connection, bindparam
+
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.records import schema
+
+MAX_EVENT_TEXT_CHARACTERS = 2_000
+
+
+class EventRow(TypedDict):
+    """One event to be recorded; all texts, empty where it does not apply."""
+
+    kind: str
+    text: str
+    environment: str
+    agent_id: str
+    shard_id: str
+    load_balancer_id: str
+
+
+_INSERT = schema.event.insert().values(
+    at=db_now(), **{name: bindparam(name, type_=schema.event.c[name].type) for name in EventRow.__annotations__}
+)
+
+
+def event_row(
+    *, kind: str, text: str, environment: str = "", agent_id: str = "", shard_id: str = "", load_balancer_id: str = ""
+) -> EventRow:
+    """The row of one event; a text that is too long is cut."""
+    return EventRow(
+        kind=kind,
+        text=text[:MAX_EVENT_TEXT_CHARACTERS],
+        environment=environment,
+        agent_id=agent_id,
+        shard_id=shard_id,
+        load_balancer_id=load_balancer_id,
+    )
+
+
+def record_event(
+    connection: Connection,
+    *,
+    kind: str,
+    text: str,
+    environment: str = "",
+    agent_id: str = "",
+    shard_id: str = "",
+    load_balancer_id: str = "",
+) -> None:
+    """Record one event at the database's time. ``kind`` is stable, ``text`` is for people."""
+    row = event_row(
+        kind=kind,
+        text=text,
+        environment=environment,
+        agent_id=agent_id,
+        shard_id=shard_id,
+        load_balancer_id=load_balancer_id,
+    )
+    record_events(connection, [row])
+
+
+def record_events(connection: Connection, rows: Sequence[EventRow]) -> None:
+    """Record many events with one statement; none is fine."""
+    if rows:
+        connection.execute(_INSERT, [dict(row) for row in rows])

@@ -1,0 +1,344 @@
+"""The one lock of tenant writes: raising the load balancer's revision.
+
+Every write begins with a single UPDATE of the load balancer's row that raises its revision, makes it PENDING and
+gives it a deadline; the row lock it takes orders all writes below that load balancer. Children are changed after
+it and carry the revision it returned. What the same statement could not see because it had to wait for the lock (a
+child deleted meanwhile) shows in the next one: statements on children say ``deleted = false`` again.
+"""
+
+from enum import Enum
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, NoReturn
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Double,
+    Select,
+    String,
+    bindparam,
+    case,
+    false,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
+
+from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.model import LoadBalancerTree, Resource
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.returning import UpdateReturning, returning
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind
+from evenkeel.store.writing.changes import marked, new_change
+from evenkeel.store.writing.quota_check import has_quota
+
+PENDING_CREATE = ProvisioningStatus.PENDING_CREATE.value
+PENDING_UPDATE = ProvisioningStatus.PENDING_UPDATE.value
+PENDING_DELETE = ProvisioningStatus.PENDING_DELETE.value
+ACTIVE = ProvisioningStatus.ACTIVE.value
+ERROR = ProvisioningStatus.ERROR.value
+
+Columns = tuple[ColumnElement[Any], ...]
+
+SHAPES = 256
+"""Statements kept for the sets of attributes that updates name."""
+
+_root = schema.load_balancer
+_PROJECT: ColumnElement[str] = literal_column(f"{_root.name}.project_id", String())
+"""With its table's name, which SQLAlchemy leaves out in RETURNING, where a subquery has a column of that name too."""
+
+
+class Locked(NamedTuple):
+    """A load balancer whose row this transaction holds, as it is after the lock."""
+
+    id: str
+    project_id: str
+    """Its tenant; also that of everything below it."""
+    revision: int
+    """The one this write makes."""
+    placed: bool
+    """It has a shard, so a device may hold it."""
+    now: float
+    """The database's time at the lock."""
+    row: Any = None
+    """``LOAD_BALANCER_COLUMNS``, and more."""
+    has_quota: bool = False
+    """Its project has limits of its own."""
+
+
+class Mutable(Enum):
+    """What a write is, for it is only let in from some statuses where immutability is as strict as Octavia's."""
+
+    PART = "part"  # something below the load balancer: from ACTIVE
+    ITSELF = "itself"  # the load balancer: from ACTIVE
+    LEAVING = "leaving"  # its delete or failover: from ACTIVE or ERROR
+
+    def when(self, strict: bool) -> "Mutable | None":
+        """Itself where immutability is strict; None: every status will do."""
+        return self if strict else None
+
+
+class Target(NamedTuple):
+    """The object that a write is about: it is, or belongs to, the load balancer to be locked."""
+
+    kind: Kind
+    id: str
+    project_id: str | None
+    """None: of any project."""
+    parent_id: str | None = None
+    """The pool that a member, or policy that a rule, must be in."""
+
+
+def try_lock(
+    connection: Connection,
+    target: Target,
+    *,
+    deadline_seconds: float,
+    values: dict[str, Any] | None = None,
+    mutable: Mutable | None = None,
+) -> Locked | None:
+    """Lock the load balancer of the target; None if one of them is not there or marked deleted. One statement.
+
+    ``values`` are set on the load balancer by the same statement. With ``mutable`` never None: raises
+    :class:`NotFound` for the target, or :class:`Conflict` for one that is not in a status which ``mutable`` lets in.
+    """
+    values = values or {}
+    scoped, parented = target.project_id is not None, target.parent_id is not None
+    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), mutable)
+    parameters = {f"new_{name}": value for name, value in values.items()}
+    raising = {"deadline_seconds": deadline_seconds, "new_change": new_change()}
+    row = statement.first(connection, parameters | _parameters(target) | raising)
+    if row is None:
+        return None if mutable is None else refuse(connection, target, mutable)
+    return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota))
+
+
+# Building a statement costs more than running it: those of the hot paths are built once for each shape, and take
+# their values as parameters.
+
+
+@lru_cache(maxsize=SHAPES)
+def _raise_revision(
+    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], mutable: Mutable | None
+) -> UpdateReturning:
+    given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
+    is_root = _is_root_of(kind, parented)
+    statement = update(_root).where(is_root, _root.c.deleted == false())
+    statement = statement.ordered_values(*(raised() | given).items())
+    if scoped:
+        statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
+    if mutable is not None:
+        # here and not before, so that nobody can come in between
+        statement = statement.where(_root.c.provisioning_status.in_(_FROM[mutable]))
+    return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), has_quota(_PROJECT), by=is_root)
+
+
+def raised() -> dict[str, Any]:
+    """What a write sets of the load balancer that it changes, in this order; parameters ``deadline_seconds`` and
+    ``new_change``."""
+    unplaced = _root.c.shard_id.is_(None)
+    return {
+        **marked(),
+        "revision": _root.c.revision + 1,
+        "provisioning_status": case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
+        # why it waits for a place stays true until it has one
+        "status_reason": case((unplaced, _root.c.status_reason), else_=""),
+        "pending_deadline": case((unplaced, null()), else_=db_now() + bindparam("deadline_seconds", type_=Double())),
+        "updated_at": db_now(),
+    }
+
+
+_FROM = {Mutable.PART: (ACTIVE,), Mutable.ITSELF: (ACTIVE,), Mutable.LEAVING: (ACTIVE, ERROR)}
+
+
+def _is_root_of(kind: Kind, parented: bool) -> ColumnElement[bool]:
+    if kind is LOAD_BALANCER:
+        return _root.c.id == bindparam("target_id")
+    table = kind.table
+    owner = select(table.c.load_balancer_id).where(*_is_target(kind, parented), table.c.deleted == false())
+    return _root.c.id == owner.scalar_subquery()
+
+
+def _is_target(kind: Kind, parented: bool) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = [kind.table.c.id == bindparam("target_id")]
+    if parented and kind.parent is not None:
+        conditions.append(kind.parent == bindparam("target_parent_id"))
+    return conditions
+
+
+def _parameters(target: Target) -> dict[str, Any]:
+    parameters = {"target_id": storable(target.id)}
+    if target.project_id is not None:
+        parameters["target_project_id"] = storable(target.project_id)
+    if target.parent_id is not None:
+        parameters["target_parent_id"] = storable(target.parent_id)
+    return parameters
+
+
+def storable(text: str) -> str:
+    """For comparing with what is stored: the text, or one that nothing is called.
+
+    PostgreSQL refuses to be asked for what it could never hold.
+    """
+    return "" if "\x00" in text else text
+
+
+def refuse(connection: Connection, target: Target, mutable: Mutable | None = None) -> NoReturn:
+    """Say why the lock was not to be had. Raises :class:`NotFound`, :class:`Conflict`."""
+    row = read_any(connection, target)
+    if mutable in (Mutable.ITSELF, Mutable.LEAVING):
+        raise _wrong_state(target.id, row.provisioning_status)
+    if mutable is Mutable.PART:
+        raise immutable(LOAD_BALANCER, target.id if target.kind is LOAD_BALANCER else row.load_balancer_id)
+    if target.kind is LOAD_BALANCER:
+        raise immutable(LOAD_BALANCER, target.id)
+    # a child of a load balancer that is being deleted is refused for its load balancer's sake
+    root_deleted = connection.scalar(select(_root.c.deleted).where(_root.c.id == row.load_balancer_id))
+    raise immutable(LOAD_BALANCER, row.load_balancer_id) if root_deleted else immutable(target.kind, target.id)
+
+
+def read_any(connection: Connection, target: Target, columns: Columns | None = None) -> Any:
+    """The target's row (these ``columns``, else its kind's), marked deleted or not. Raises :class:`NotFound`."""
+    columns = columns or target.kind.columns
+    statement = _read(target.kind, target.project_id is not None, target.parent_id is not None, columns)
+    row = connection.execute(statement, _parameters(target)).first()
+    if row is None:
+        raise NotFound(target.kind.title, target.id)
+    return row
+
+
+@cache
+def _read(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[Any]:
+    statement = select(*columns).where(*_is_target(kind, parented))
+    if scoped:
+        statement = statement.where(kind.table.c.project_id == bindparam("target_project_id"))
+    return statement
+
+
+def immutable(kind: Kind, object_id: str) -> Conflict:
+    """What a write on something marked deleted gets (Octavia's text)."""
+    return Conflict(f"{kind.title} {object_id} is immutable and cannot be updated.", code="immutable")
+
+
+def _wrong_state(load_balancer_id: str, status: str) -> Conflict:
+    """What a write on a load balancer gets that is not in a status for it (Octavia's text)."""
+    return Conflict(f"Invalid state {status} of loadbalancer resource {load_balancer_id}", code="immutable")
+
+
+# -- parents
+
+
+def pending(kind: Kind) -> ColumnElement[str]:
+    """The status of an existing row after a change: PENDING_UPDATE, unless it was never confirmed or is going."""
+    status = kind.table.c.provisioning_status
+    return case((status.in_((PENDING_CREATE, PENDING_DELETE)), status), else_=PENDING_UPDATE)
+
+
+_TOUCH_POOL = (
+    update(schema.pool)
+    .where(schema.pool.c.id == bindparam("touched_id"), schema.pool.c.deleted == false())
+    .values(provisioning_status=pending(POOL), revision=bindparam("new_revision"))
+)
+_senders = select(schema.l7policy.c.listener_id).where(
+    schema.l7policy.c.redirect_pool_id == bindparam("touched_id"), schema.l7policy.c.deleted == false()
+)
+_TOUCH_LISTENERS = (
+    update(schema.listener)
+    .where(
+        schema.listener.c.load_balancer_id == bindparam("root_id"),  # for its index: the rest has none in common
+        or_(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.id.in_(_senders)),
+        schema.listener.c.deleted == false(),
+    )
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+)
+_TOUCH_LISTENER = (
+    update(schema.listener)
+    .where(schema.listener.c.id == bindparam("touched_id"), schema.listener.c.deleted == false())
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+)
+_TOUCH_POLICY = (
+    update(schema.l7policy)
+    .where(schema.l7policy.c.id == bindparam("touched_id"), schema.l7policy.c.deleted == false())
+    .values(provisioning_status=pending(L7POLICY), revision=bindparam("new_revision"))
+)
+_policys_listener = select(schema.l7policy.c.listener_id).where(schema.l7policy.c.id == bindparam("touched_id"))
+_TOUCH_POLICYS_LISTENER = (
+    update(schema.listener)
+    .where(schema.listener.c.id == _policys_listener.scalar_subquery(), schema.listener.c.deleted == false())
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+)
+
+
+def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
+    """The pool and the listeners that send to it change with what is below it. Two statements.
+
+    Raises :class:`Conflict` if the pool was deleted before the lock was ours.
+    """
+    touched = connection.execute(_TOUCH_POOL, {"touched_id": pool_id, "new_revision": locked.revision})
+    if touched.rowcount == 0:
+        raise immutable(POOL, pool_id)
+    touch_listeners(connection, pool_id, locked)
+
+
+def touch_listeners(connection: Connection, pool_id: str, locked: Locked) -> None:
+    """The listeners that send to the pool, be it by an L7 policy, change with it."""
+    parameters = {"touched_id": pool_id, "new_revision": locked.revision, "root_id": locked.id}
+    connection.execute(_TOUCH_LISTENERS, parameters)
+
+
+def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> None:
+    """The listener changes with its L7 policies.
+
+    Raises :class:`Conflict` if it was deleted before the lock was ours.
+    """
+    touched = connection.execute(_TOUCH_LISTENER, {"touched_id": listener_id, "new_revision": locked.revision})
+    if touched.rowcount == 0:
+        raise immutable(LISTENER, listener_id)
+
+
+def touch_policy(connection: Connection, policy_id: str, locked: Locked) -> None:
+    """The L7 policy and its listener change with its rules. Raises as :func:`touch_listener`."""
+    touched = connection.execute(_TOUCH_POLICY, {"touched_id": policy_id, "new_revision": locked.revision})
+    if touched.rowcount == 0:
+        raise immutable(L7POLICY, policy_id)
+    connection.execute(_TOUCH_POLICYS_LISTENER, {"touched_id": policy_id, "new_revision": locked.revision})
+
+
+# -- what the caller is told
+
+
+_OWNER = (
+    select(schema.shard.c.id, schema.shard.c.environment, schema.shard.c.group_number, schema.agent.c.host)
+    .join(schema.agent, schema.agent.c.id == schema.shard.c.acting_agent_id)
+    .where(schema.shard.c.id == bindparam("shard_id"))
+)
+
+
+def owner_of(connection: Connection, shard_id: str | None) -> ShardOwner | None:
+    """Who acts for the shard, live or not."""
+    if shard_id is None:
+        return None
+    row = connection.execute(_OWNER, {"shard_id": shard_id}).first()
+    if row is None:
+        return None
+    return ShardOwner(shard_id=row.id, environment=row.environment, group_number=row.group_number, host=row.host)
+
+
+def change_of(
+    connection: Connection, row: Any, resources: tuple[Resource, ...], tree: LoadBalancerTree | None = None
+) -> Change:
+    """The change to a load balancer, given by its row; looks its owner up."""
+    return Change(
+        load_balancer_id=row.id,
+        revision=row.revision,
+        environment=row.provider,
+        owner=owner_of(connection, row.shard_id),
+        placed=row.shard_id is not None,
+        resources=resources,
+        tree=tree,
+    )

@@ -1,0 +1,66 @@
+"""The statements that tenant writes are made of."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, Insert, Table, false, insert, update
+
+from evenkeel.core.errors import Invalid
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.records.rows import KINDS, Kind
+from evenkeel.store.writing.revision_lock import PENDING_DELETE, Locked
+
+AnyChild = TypeVar("AnyChild", Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule)
+
+CHILD_KINDS: tuple[Kind, ...] = tuple(KINDS[kind] for kind in (Listener, Pool, Member, HealthMonitor, L7Policy, L7Rule))
+
+
+def check_changes(changes: Mapping[str, Any], allowed: frozenset[str]) -> None:
+    """Raises :class:`Invalid` naming an attribute that is not to be changed."""
+    for name in changes:
+        if name not in allowed:
+            raise Invalid(f"{name}: cannot be changed; what can: {', '.join(sorted(allowed))}")
+
+
+def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions: Any) -> None:
+    """Mark live rows deleted; those marked before keep the revision that did it."""
+    table = kind.table
+    connection.execute(
+        update(table)
+        .where(*conditions, table.c.deleted == false())
+        .values(
+            deleted=True,
+            live_key=table.c.id,
+            provisioning_status=PENDING_DELETE,
+            revision=locked.revision,
+            updated_at=locked.now,
+        )
+    )
+
+
+def insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Store rows with one statement; none is fine."""
+    if rows:
+        connection.execute(_insert(table), rows if len(rows) > 1 else rows[0])
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return insert(table)
+
+
+def as_new(row: AnyChild, locked: Locked) -> AnyChild:
+    """The child as it is stored first: its load balancer's project, nothing confirmed."""
+    return replace(
+        row,
+        load_balancer_id=locked.id,
+        project_id=locked.project_id,
+        provisioning_status=ProvisioningStatus.PENDING_CREATE,
+        revision=locked.revision,
+        deleted=False,
+        created_at=locked.now,
+        updated_at=None,
+    )

@@ -1,0 +1,231 @@
+from typing import Any
+
+import pytest
+
+from evenkeel.core.control import Event, ListQuery
+from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.store.records import schema
+from evenkeel.store.sql_store import SqlStore
+from tests.store.builders import (
+    AGENT,
+    SHARD,
+    add_agent,
+    add_shard,
+    bare,
+    confirm,
+    create,
+    ids,
+    next_moment,
+    placed,
+)
+
+
+async def kinds(store: SqlStore) -> list[str]:
+    return [event.kind for event in await store.events()]
+
+
+# -- agents
+
+
+async def test_agents_come_with_their_load(store: SqlStore) -> None:
+    await placed(store)
+    await add_agent(store, "agent-2")
+    await add_shard(store, "shard-2", project_id="other", acting_agent_id="agent-2")
+    for _ in range(2):
+        await create(store, bare())
+    await create(store, bare(project_id="other"))
+
+    first, second = await store.agents()
+
+    assert (first.id, first.acting_shards, first.home_shards, first.load_balancers) == (AGENT, 1, 2, 3)
+    assert (second.id, second.acting_shards, second.home_shards, second.load_balancers) == ("agent-2", 1, 0, 0)
+    assert first == await store.agent(AGENT)
+
+
+@pytest.mark.parametrize(("ttl_seconds", "alive"), [(600.0, True), (-1.0, False), (None, False)])
+async def test_an_agent_is_alive_while_its_session_stands(
+    store: SqlStore, ttl_seconds: float | None, alive: bool
+) -> None:
+    await add_agent(store, ttl_seconds=ttl_seconds)
+
+    assert (await store.agent(AGENT)).alive is alive
+
+
+async def test_what_an_agent_reported_is_read_back(store: SqlStore) -> None:
+    await add_agent(
+        store,
+        endpoints='["10.0.0.1"]',
+        configurations='{"a":"b"}',
+        devices='[{"name":"d","reachable":true}]',
+        queue_depth=4,
+    )
+
+    agent = await store.agent(AGENT)
+
+    assert (agent.endpoints, agent.configurations, agent.queue_depth) == (("10.0.0.1",), {"a": "b"}, 4)
+    assert (agent.devices[0].name, agent.devices[0].reachable) == ("d", True)
+
+
+async def test_agents_are_ordered_and_filtered(store: SqlStore) -> None:
+    for agent_id, values in {
+        "a": {"group": 2},
+        "b": {"group": 1, "host": "z"},
+        "c": {"group": 1, "host": "y"},
+        "d": {"environment": "dev"},
+    }.items():
+        await add_agent(store, agent_id, **values)
+
+    assert ids(await store.agents()) == ["d", "c", "b", "a"]
+    assert ids(await store.agents(environment="prod")) == ["c", "b", "a"]
+
+
+async def test_an_unknown_agent_is_not_found(store: SqlStore) -> None:
+    for ask in (
+        store.agent("nope"),
+        store.set_agent_admin_state("nope", False),
+        store.delete_agent("nope"),
+        store.load_balancers_on_agent("nope", ListQuery()),
+    ):
+        with pytest.raises(NotFound, match="Agent nope not found"):
+            await ask
+
+
+async def test_the_admin_state_is_set_and_told_once(store: SqlStore) -> None:
+    await add_agent(store)
+
+    assert not (await store.set_agent_admin_state(AGENT, False)).admin_state_up
+    assert not (await store.set_agent_admin_state(AGENT, False)).admin_state_up
+    assert (await store.set_agent_admin_state(AGENT, True)).admin_state_up
+    assert await kinds(store) == ["environment_added", "agent_drained", "agent_undrained"]
+
+
+# -- deleting agents
+
+
+async def test_an_agent_that_is_alive_stays(store: SqlStore) -> None:
+    await add_agent(store)
+
+    with pytest.raises(Conflict, match="is alive"):
+        await store.delete_agent(AGENT)
+
+
+async def test_a_home_of_load_balancers_stays_and_says_what_to_do(store: SqlStore) -> None:
+    await add_agent(store, ttl_seconds=None)
+    await add_shard(store)
+    await create(store, bare())
+    await create(store, bare())
+
+    with pytest.raises(Conflict, match=r"is home to 2 load balancers.*--rebind-to.*drain"):
+        await store.delete_agent(AGENT)
+
+
+async def test_an_idle_agent_goes_and_its_shards_find_another_home(store: SqlStore) -> None:
+    await add_agent(store, ttl_seconds=None)
+    await add_agent(store, "agent-2")
+    await add_shard(store)
+    common = {"project_id": "", "home_agent_id": "agent-2", "acting_agent_id": "agent-2"}
+    await add_shard(store, "shard-2", **common, handover_to=AGENT, epoch=3)
+    before = await store.agent("agent-2")
+
+    await store.delete_agent(AGENT)
+
+    assert ids(await store.agents()) == ["agent-2"]
+    shared, tenants = await store.shards()
+    assert (shared.id, shared.acting_agent_id, shared.handover_to, shared.epoch) == ("shard-2", "agent-2", None, 3)
+    assert (tenants.id, tenants.home_agent_id, tenants.acting_agent_id) == (SHARD, "agent-2", None)
+    assert (await store.agent("agent-2")).assignments_revision == before.assignments_revision + 1
+    assert (await kinds(store))[-1] == "agent_deleted"
+
+
+async def test_the_last_agent_of_a_group_leaves_its_shards_for_the_next(store: SqlStore) -> None:
+    await add_agent(store, ttl_seconds=None)
+    await add_shard(store, epoch=9)
+
+    await store.delete_agent(AGENT)
+
+    (left,) = await store.shards()
+    assert (left.epoch, left.acting_agent_id) == (9, None)
+
+
+# -- shards and load balancers
+
+
+async def test_load_balancers_on_an_agent_are_those_it_acts_for_or_is_home_to(store: SqlStore) -> None:
+    await placed(store)
+    await add_agent(store, "agent-2")
+    await add_shard(store, "shard-2", project_id="other", home_agent_id="agent-2", acting_agent_id=AGENT)
+    mine = (await create(store, bare())).load_balancer
+    await next_moment(store)
+    theirs = (await create(store, bare(project_id="other"))).load_balancer
+
+    async def on(agent_id: str, **query: Any) -> list[str]:
+        return ids((await store.load_balancers_on_agent(agent_id, ListQuery(**query))).items)
+
+    assert await on(AGENT) == [mine.id, theirs.id]
+    assert await on("agent-2") == [theirs.id]
+    assert await on(AGENT, limit=1, marker=mine.id) == [theirs.id]
+
+
+async def test_hosting_is_the_shard(store: SqlStore) -> None:
+    waiting = (await create(store, bare())).load_balancer
+    await placed(store)
+    served = (await create(store, bare())).load_balancer
+
+    assert await store.hosting(waiting.id) is None
+    shard = await store.hosting(served.id)
+    assert shard is not None
+    assert (shard.id, shard.acting_agent_id, shard.epoch) == (SHARD, AGENT, 1)
+    with pytest.raises(NotFound, match="Load Balancer nope"):
+        await store.hosting("nope")
+
+
+async def test_shards_are_ordered_and_filtered(store: SqlStore) -> None:
+    await placed(store)
+    await add_shard(store, "s2", environment="dev", home_agent_id="x", acting_agent_id="y")
+    await add_shard(store, "s3", project_id="", home_agent_id="x", acting_agent_id=AGENT)
+
+    assert ids(await store.shards()) == ["s2", "s3", SHARD]
+    assert ids(await store.shards(environment="prod")) == ["s3", SHARD]
+    assert ids(await store.shards(agent_id="x")) == ["s2", "s3"]
+    assert ids(await store.shards(agent_id="y")) == ["s2"]
+
+
+# -- events and counts
+
+
+async def test_events_are_read_forwards_or_from_the_end(store: SqlStore) -> None:
+    for number in range(5):
+        await store.add_event(Event(kind="k", text=str(number)))
+
+    first = await store.events(limit=3)
+    rest = await store.events(after=first[-1].id)
+    last = await store.events(limit=2, newest=True)
+
+    assert [event.text for event in (*first[1:], *rest)] == ["0", "1", "2", "3", "4"]
+    assert [event.text for event in last] == ["3", "4"]
+    assert await store.events(after=last[-1].id, newest=True) == ()
+    assert all(event.at > 0 for event in first)
+
+
+async def test_the_summary_counts_every_status(store: SqlStore) -> None:
+    confirmed = (await create(store, bare())).load_balancer
+    await create(store, bare())
+    await confirm(store, confirmed.id)
+
+    assert await store.summary() == {
+        "ACTIVE": 1,
+        "PENDING_CREATE": 1,
+        "PENDING_UPDATE": 0,
+        "PENDING_DELETE": 0,
+        "ERROR": 0,
+    }
+
+
+async def test_deleting_an_agent_leaves_other_environments_alone(store: SqlStore) -> None:
+    await add_agent(store, ttl_seconds=None)
+    await add_shard(store, "s2", environment="dev", home_agent_id=AGENT)
+
+    await store.delete_agent(AGENT)
+
+    row = await store.database.read(lambda connection: connection.execute(schema.shard.select()).one())
+    assert row.home_agent_id == AGENT

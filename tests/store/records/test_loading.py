@@ -1,0 +1,31 @@
+from evenkeel.store.records.loading import load_trees
+from evenkeel.store.sql_store import SqlStore
+from tests.store.builders import create, placed, tree
+
+
+async def test_trees_come_in_the_order_asked_for_and_unknown_ones_are_left_out(store: SqlStore) -> None:
+    stored = [(await create(store, tree(listeners=2, members=2))).load_balancer.id for _ in range(3)]
+    wanted = [stored[2], "nope", stored[0], stored[2]]
+
+    trees = await store.database.read(lambda connection: load_trees(connection, wanted))
+
+    assert list(trees) == [stored[2], stored[0]]
+    for load_balancer_id, found in trees.items():
+        assert found == await store.tree(load_balancer_id, project_id=None)
+        assert {row.load_balancer_id for row in (*found.listeners, *found.members)} == {load_balancer_id}
+
+
+async def test_nothing_asked_for_is_nothing(store: SqlStore) -> None:
+    assert await store.database.read(lambda connection: load_trees(connection, [])) == {}
+
+
+async def test_rows_marked_deleted_are_part_of_the_tree(store: SqlStore) -> None:
+    await placed(store)
+    stored = await create(store)
+    await store.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
+
+    found = await store.tree(stored.load_balancer.id, project_id=None)
+
+    assert found.load_balancer.deleted
+    assert (len(found.listeners), len(found.pools), len(found.members)) == (1, 1, 2)
+    assert found.pools[0].health_monitor_id == stored.health_monitors[0].id

@@ -1,0 +1,198 @@
+"""An outcome counts for the change it names, also where a database that lost commits gave its revision to another."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from sqlalchemy import Connection, update
+
+from evenkeel.core.messages import Applied
+from evenkeel.core.model import LoadBalancer
+from evenkeel.core.service import definition_of
+from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.loading import load_trees
+from evenkeel.store.reports.outcomes import Standing, settle
+from evenkeel.store.tenants.load_balancers import TenantRoots
+from evenkeel.store.writing.changes import EARLIER_CHARACTERS_MAX, contradicts, is_known, marked, since
+from tests.store.ownership_world import World, world_fixture
+
+__all__ = ["world_fixture"]
+
+NEW = Standing(
+    id="lb",
+    revision=1,
+    change_id=str(UUID(int=0)),
+    earlier_changes="",
+    applied_revision=0,
+    deleted=False,
+    admin_state_up=True,
+    provisioning_status=ProvisioningStatus.PENDING_CREATE,
+    operating_status=OperatingStatus.OFFLINE,
+)
+
+
+def change(number: int) -> str:
+    return f"{number:08x}-0000-4000-8000-000000000000"
+
+
+def raised(was: Standing, number: int) -> Standing:
+    """What the API makes of it."""
+    earlier = f"{was.revision}:{was.change_id[:8]} {was.earlier_changes}"
+    status = ProvisioningStatus.PENDING_UPDATE if was.applied_revision else ProvisioningStatus.PENDING_CREATE
+    return replace(
+        was,
+        revision=was.revision + 1,
+        change_id=change(number),
+        earlier_changes=earlier[:EARLIER_CHARACTERS_MAX],
+        provisioning_status=status,
+    )
+
+
+def done(of: Standing, error: str = "") -> Applied:
+    """What an agent says that was told of it then."""
+    return Applied(load_balancer_id=of.id, revision=of.revision, change_id=of.change_id, error=error)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["change", "lose", "report"]), st.integers(0, 30)), max_size=40))
+def test_no_outcome_of_a_lost_change_confirms_anything(steps: list[tuple[str, int]]) -> None:
+    standing = replace(NEW, change_id=change(0))
+    lineage = [change(0)]  # by revision - 1
+    past = [(standing, list(lineage))]
+    told = [standing]  # all that agents were ever told
+    reported: set[str] = set()
+    for number, (what, which) in enumerate(steps, 1):
+        if what == "change":
+            standing = raised(standing, number)
+            lineage.append(standing.change_id)
+            told.append(standing)
+        elif what == "lose":
+            standing, kept = past[which % len(past)]
+            lineage = list(kept)
+        else:
+            definition = told[which % len(told)]
+            reported.add(definition.change_id)
+            if settlement := settle(standing, done(definition)):
+                standing = settlement.now
+            if lineage[-1] == definition.change_id:
+                assert standing.provisioning_status is ProvisioningStatus.ACTIVE
+        past.append((standing, list(lineage)))
+        assert standing.applied_revision == 0 or lineage[standing.applied_revision - 1] in reported
+        assert standing.provisioning_status is not ProvisioningStatus.ACTIVE or lineage[-1] in reported
+
+
+def test_a_refusal_of_a_lost_change_is_not_the_new_ones() -> None:
+    lost, made_instead = raised(NEW, 1), raised(NEW, 2)
+    assert settle(made_instead, done(lost, "refused")) is None
+    refused = settle(made_instead, done(made_instead, "refused"))
+    assert refused is not None and refused.now.provisioning_status is ProvisioningStatus.ERROR
+
+
+def test_a_deleted_one_is_not_removed_for_what_was_said_of_a_lost_change() -> None:
+    lost, deleted = raised(NEW, 1), replace(raised(NEW, 2), deleted=True)
+    assert settle(deleted, done(lost)) is None
+    settlement = settle(deleted, done(deleted))
+    assert settlement is not None and settlement.removed
+
+
+def test_one_that_is_changed_faster_than_its_device_is_written_gets_on() -> None:
+    standing = NEW
+    for number in range(1, 400):
+        under_way = standing
+        standing = raised(raised(raised(standing, 3 * number), 3 * number + 1), 3 * number + 2)
+        settlement = settle(standing, done(under_way))
+        assert settlement is not None and settlement.confirmed_revision == under_way.revision
+        standing = settlement.now
+        assert len(standing.earlier_changes) < 100, "what is confirmed is forgotten"
+
+
+def test_what_is_older_than_the_row_remembers_proves_nothing() -> None:
+    standing = NEW
+    for number in range(1, EARLIER_CHARACTERS_MAX // 10):
+        standing = raised(standing, number)
+    assert settle(standing, done(NEW)) is None
+    assert settle(standing, done(standing)) is not None
+
+
+def test_an_agent_of_the_version_before_says_no_change() -> None:
+    standing = raised(NEW, 1)
+    assert settle(standing, Applied(load_balancer_id="lb", revision=2)) is not None
+
+
+@pytest.mark.parametrize(
+    ("revision", "change_id", "expected"),
+    [(5, change(5), False), (5, change(6), True), (6, change(6), True), (4, change(9), False), (6, "", False)],
+)
+def test_what_the_database_had_confirmed_and_does_not_know_proves_that_it_lost_commits(
+    revision: int, change_id: str, expected: bool
+) -> None:
+    outcome = Applied(load_balancer_id="lb", revision=revision, change_id=change_id)
+    assert contradicts(outcome, revision=5, change_id=change(5)) is expected
+
+
+def test_a_cut_entry_is_none() -> None:
+    outcome = Applied(load_balancer_id="lb", revision=1, change_id=change(7))
+    assert not is_known(outcome, revision=9, change_id=change(9), earlier_changes="8:00000008 1:00")
+    assert since("8:00000008 7:00000007 6:000", 7) == "8:00000008 7:00000007 "
+
+
+# -- in the database
+
+
+async def test_every_change_leaves_its_mark_in_the_statement_that_raises_the_revision(world: World) -> None:
+    await world.agent("a1")
+    lb = await world.placed(change_id=change(1))
+    tenants = TenantRoots(world.db, StoreOptions())
+    for name in ("one", "two"):
+        await tenants.update_load_balancer(lb.id, {"name": name}, project_id=None)
+    row = await world.load_balancer_row(lb.id)
+    first, second = row.earlier_changes.split()
+    assert second == "1:00000001" and first.startswith("2:") and len(first) == 10
+    assert UUID(row.change_id).version == 4 and not row.change_id.startswith(first[2:])
+
+    def definition(connection: Connection) -> tuple[int, str]:
+        service = definition_of(load_trees(connection, [lb.id])[lb.id])
+        return service.revision, service.change_id
+
+    assert await world.db.read(definition) == (3, row.change_id)
+
+
+async def test_what_a_row_remembers_is_bounded(world: World) -> None:
+    await world.agent("a1")
+    lb = await world.placed(change_id=change(1))
+    table = schema.load_balancer
+    await world.change(table, lb.id, earlier_changes="9" * EARLIER_CHARACTERS_MAX)
+    statement = update(table).where(table.c.id == lb.id).ordered_values(*(marked() | {"revision": 2}).items())
+    await world.db.write(lambda connection: connection.execute(statement, {"new_change": change(2)}))
+    row = await world.load_balancer_row(lb.id)
+    assert len(row.earlier_changes) == EARLIER_CHARACTERS_MAX and row.earlier_changes.startswith("1:00000001 9")
+
+
+async def test_a_report_of_a_lost_change_confirms_neither_children_nor_a_delete(world: World) -> None:
+    await world.agent("a1")
+    lb = await world.placed(change_id=change(1))
+    await world.tree(lb)
+    await world.tenant_changes(lb.id, change_id=change(2), deleted=True, earlier_changes="1:00000001 ")
+    await world.report(Applied(load_balancer_id=lb.id, revision=2, change_id=change(3)))
+    row = await world.load_balancer_row(lb.id)
+    assert row is not None and row.applied_revision == 0
+    assert {each.provisioning_status for each in await world.rows(schema.listener)} == {"PENDING_CREATE"}
+    await world.report(Applied(load_balancer_id=lb.id, revision=2, change_id=change(2)))
+    assert await world.load_balancer_row(lb.id) is None
+
+
+async def test_a_report_of_the_change_before_confirms_what_it_did(world: World) -> None:
+    await world.agent("a1")
+    lb: LoadBalancer = await world.placed(change_id=change(1))
+    await world.tree(lb)
+    await world.tenant_changes(lb.id, change_id=change(2), earlier_changes="1:00000001 ")
+    await world.report(Applied(load_balancer_id=lb.id, revision=1, change_id=change(1)))
+    row = await world.load_balancer_row(lb.id)
+    assert (row.applied_revision, row.earlier_changes) == (1, "1:00000001 ")
+    assert {each.provisioning_status for each in await world.rows(schema.listener)} == {"ACTIVE"}
+    await world.report(Applied(load_balancer_id=lb.id, revision=2, change_id=change(2)))
+    row = await world.load_balancer_row(lb.id)
+    assert (row.applied_revision, row.earlier_changes) == (2, "")
