@@ -159,6 +159,40 @@ async def test_addresses_of_load_balancers_from_before_additional_vips_and_of_ol
         await store.close()
 
 
+def insert_agent_as_of_0017(connection: Connection, agent_id: str, *, session_id: str | None, names: bool) -> None:
+    """What a controller of that version knows of it, and must say."""
+    values = {"id": agent_id, "environment": "prod", "group_number": 1, "host": agent_id, "device_driver": "noop"}
+    values |= {"ha_type": "standalone", "endpoints": "[]", "admin_state_up": True, "session_id": session_id}
+    values |= {"names_session": names, "away_devices": "[]", "assignments_revision": 1, "configurations": "{}"}
+    values |= {"devices": "[]", "serving": "[]", "queue_depth": 0, "capacity_score": 0.0, "created_at": 0.0}
+    marks = ", ".join(f":{name}" for name in values)
+    connection.execute(text(f"INSERT INTO agent ({', '.join(values)}) VALUES ({marks})"), values)
+
+
+async def test_sessions_that_promised_to_name_themselves_before_0018_are_held_to_it(empty_database: str) -> None:
+    """And an agent that registers by a controller of the version before is let off, until it does by one of this."""
+    store = open_store(empty_database)
+    try:
+        await store.database.write(upgrade_to("0017"))
+        for agent_id, session_id, names in (("a1", "s1", True), ("a2", "s2", False), ("a3", None, True)):
+            await store.database.write(
+                lambda connection, a=agent_id, s=session_id, n=names: insert_agent_as_of_0017(
+                    connection, a, session_id=s, names=n
+                )
+            )
+        await store.start()
+        await store.database.write(
+            lambda connection: insert_agent_as_of_0017(connection, "a4", session_id="s4", names=True)
+        )
+        agent = schema.agent
+        promised = select(agent.c.id, agent.c.naming_session_id)
+        found = dict(await store.database.read(lambda connection: connection.execute(promised).fetchall()))
+        assert found == {"a1": "s1", "a2": None, "a3": None, "a4": None}
+        assert await store.database.read(differences) == []
+    finally:
+        await store.close()
+
+
 async def test_a_schema_newer_than_this_version_is_used_as_it_is(empty_database: str) -> None:
     store = open_store(empty_database)
     await store.start()

@@ -107,6 +107,27 @@ async def test_an_agent_of_the_version_before_names_no_session_in_reports_until_
     assert not (await world.store.record_applied(named)).stale
 
 
+async def test_an_agent_that_was_rolled_back_and_registers_by_an_old_controller_reports_without_a_session(
+    world: World,
+) -> None:
+    await world.agent("a1", names_session=True)
+    lb = await world.placed()
+    shard, common = await world.shard_of("p1"), await world.shard_of("")
+    await world.change(schema.agent, "a1", session_id="second")  # all that it knows of what a newer one stored
+    outcome = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=1, outcomes=(applied(lb.id),))
+    assert not (await world.store.record_applied(outcome)).stale
+    assert not (await world.store.record_observed(await status(world, lb.id, "a1", ""))).stale
+    assert (await world.store.record_observed(await status(world, lb.id, "a1", MINE))).stale
+    await world.change(schema.agent, "a1", session_id=None)
+    assert (await world.store.record_applied(outcome)).stale
+
+    await world.agent("a1", session_id="third", names_session=True)
+    await world.store.assign([Assign(shard_id=each.id, seen_epoch=1, agent_id="a1") for each in (shard, common)])
+    again = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=2, outcomes=(applied(lb.id),))
+    assert (await world.store.record_applied(again)).stale
+    assert (await world.store.record_observed(await status(world, lb.id, "a1", ""))).stale
+
+
 async def test_an_owner_speaks_only_for_load_balancers_of_its_shard_and_statuses_of_its_group(
     scene: tuple[World, Any, str],
 ) -> None:

@@ -80,11 +80,13 @@ def is_of(agent_id: str, session_id: str) -> ColumnElement[bool]:
 
 
 def reports(agent_id: str, session_id: str) -> ColumnElement[bool]:
-    """As :func:`is_of`; or none is named, and the agent's process is of the version before, which names none."""
+    """As :func:`is_of`; or none is named, and the agent's session is not the one that promised to name itself: its
+    process is of the version before, which names none."""
     agent = schema.agent
     if session_id:
         return is_of(agent_id, session_id)
-    return exists().where(agent.c.id == agent_id, agent.c.session_id.is_not(None), agent.c.names_session == false())
+    promised = func.coalesce(agent.c.naming_session_id, "")
+    return exists().where(agent.c.id == agent_id, agent.c.session_id.is_not(None), agent.c.session_id != promised)
 
 
 @cache

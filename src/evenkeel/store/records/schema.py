@@ -99,7 +99,9 @@ agent = Table(
     Column("admin_state_up", Boolean, nullable=False, default=True),
     # the session: one life of the agent process. NULL: ended. It is live while expires_at > db_now()
     Column("session_id", ID),
-    # its process names the session in all it says; what comes without is somebody else's
+    # the session whose process promised to name it in all it says: while it is the session, what comes without one is
+    # somebody else's. Controllers of before 0018 go by names_session, which outlives the session that it is about
+    Column("naming_session_id", ID),
     Column("names_session", Boolean, nullable=False, default=False, server_default=false()),
     # raised by each: an agent that was told a higher number proves that commits were lost. See store/histories
     Column("keepalives", BigInteger, nullable=False, default=0, server_default="0"),
