@@ -9,11 +9,11 @@ import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.embedded import queries
-from evenkeel.bus.embedded.pokes import Pokes, is_dead, remove, socket_directory
 from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, address, sweep
 from evenkeel.bus.embedded.queries import LEASE_SECONDS, Claim
 from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.embedded.thread import FileThread
+from evenkeel.bus.embedded.wakeups import WakeUps, is_dead, remove, socket_directory
 from evenkeel.bus.presence import Sightings
 from evenkeel.bus.work import Calls, Workers, work
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
@@ -21,7 +21,7 @@ from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
 
 POLL_SECONDS = 1.0
-"""How often everybody looks, poked or not, and whether a holder of claims has died."""
+"""How often every process polls, woken up or not, and checks whether a holder of claims has died."""
 TRIM_EVERY_POLLS = 10
 PAUSE_SECONDS = 0.5
 """Before the file is tried again after it failed."""
@@ -39,7 +39,7 @@ class EmbeddedBus:
         self._peer = uuid.uuid4().hex
         self._file = FileThread(path)
         self._woken = asyncio.Event()
-        self._pokes = Pokes(self.look)
+        self._wake_ups = WakeUps(self.look)
         self._directory = ""
         self._announcements: list[EmbeddedAnnouncement] = []
         self._sightings = Sightings()
@@ -103,7 +103,7 @@ class EmbeddedBus:
 
     async def present(self, name: str) -> bool | None:
         # without our own socket, those of the others may have been removed with it, and they may be there
-        if not self._directory or not self._pokes.bound():
+        if not self._directory or not self._wake_ups.bound():
             return None
         return self._sightings.judge(name, not is_dead(address(self._directory, name)))
 
@@ -120,14 +120,14 @@ class EmbeddedBus:
         self._calls.fail_all("the bus was closed")
         with contextlib.suppress(BusUnavailable):
             self._wake(await self._file.run(partial(queries.forget, peer=self._peer)))
-        self._pokes.close()
+        self._wake_ups.close()
         await self._file.stop()
 
     async def _put(self, queue: str, raw: bytes, expires_at: float | None) -> None:
         self._wake(await self._file.run(partial(queries.put, queue=queue, body=raw, expires_at=expires_at)))
 
     def _wake(self, sockets: list[str]) -> None:
-        if self._pokes.poke(sockets):
+        if self._wake_ups.wake(sockets):
             self._woken.set()  # somebody died: what they left is for us as well; housekeeping frees their claims
 
     async def _bind(self) -> None:
@@ -135,7 +135,7 @@ class EmbeddedBus:
         directory = socket_directory(self._path, remembered)
         if directory != remembered:
             await self._file.run(partial(queries.set_setting, name="socket_directory", value=directory))
-        self._pokes.bind(directory, self._peer)
+        self._wake_ups.bind(directory, self._peer)
         self._directory = directory
         self._sightings.forget()
         await self._register()
@@ -143,7 +143,7 @@ class EmbeddedBus:
     async def _register(self) -> None:
         queues = {subscription.queue for subscription in self._subscriptions}
         await self._file.run(
-            partial(queries.register, peer=self._peer, name=self._name, socket=self._pokes.path, queues=queues)
+            partial(queries.register, peer=self._peer, name=self._name, socket=self._wake_ups.path, queues=queues)
         )
 
     # fetching
@@ -262,7 +262,7 @@ class EmbeddedBus:
 
     async def _stay_present(self) -> None:
         """Bind again what was removed under us (by who cleans temporary directories, say)."""
-        if not self._pokes.bound():
+        if not self._wake_ups.bound():
             await self._bind()
         for announcement in self._announcements:
             announcement.bind(self._directory)

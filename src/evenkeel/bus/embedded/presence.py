@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from evenkeel.bus.embedded.pokes import is_dead, remove
+from evenkeel.bus.embedded.wakeups import is_dead, remove
 
 _SUFFIX = ".on"
 

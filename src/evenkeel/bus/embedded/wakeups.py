@@ -1,8 +1,8 @@
-"""Waking each other up: every process binds a Unix datagram socket, and whoever adds a message pokes it.
+"""Wake-ups between processes: each binds a Unix datagram socket, and who adds a message sends an empty datagram to it.
 
-A poke holds nothing. One that is lost costs a second, because everybody looks now and then anyway; one that does not
-fit is not needed, because the receiver has pokes to read already. A refused poke tells that a process is dead: the
-kernel closes its sockets, however it died, and not while it is merely frozen.
+A lost wake-up costs a second, because every process polls anyway; one that does not fit is not needed, because the
+receiver has others to read already. A refused one tells that a process is dead: the kernel closes its sockets, however
+it died, and not while it is merely frozen.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ def socket_directory(path: str, remembered: str) -> str:
     return tempfile.mkdtemp(prefix="evenkeel-bus-")
 
 
-class Pokes:
-    """Our socket. ``on_poke`` is called in the event loop."""
+class WakeUps:
+    """The socket of this process. ``on_wake_up`` is called in the event loop."""
 
-    def __init__(self, on_poke: Callable[[], None]) -> None:
-        self._on_poke = on_poke
+    def __init__(self, on_wake_up: Callable[[], None]) -> None:
+        self._on_wake_up = on_wake_up
         self._socket: socket.socket | None = None
         self.path = ""
 
@@ -55,14 +55,14 @@ class Pokes:
         with contextlib.suppress(BlockingIOError):
             while True:
                 self._socket.recv(16)
-                self._on_poke()
+                self._on_wake_up()
 
-    def poke(self, paths: Iterable[str]) -> list[str]:
+    def wake(self, paths: Iterable[str]) -> list[str]:
         """Wake the owners of those sockets. Returns the sockets whose owner is dead."""
         dead = []
         for path in paths:
             if path == self.path:
-                self._on_poke()
+                self._on_wake_up()
             elif self._socket is not None and not self._send(path):
                 dead.append(path)
         return dead
