@@ -9,6 +9,7 @@ from evenkeel.agent.shard import ShardWorker
 from evenkeel.agent.turns import Turns
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Repair
 from evenkeel.core.errors import CallTimeout
 from evenkeel.core.model import Vip
@@ -22,8 +23,7 @@ SETTINGS = AgentSettings(
     environment="demo",
     group_number=1,
     host="host-1",
-    retry_min_seconds=0.01,
-    retry_max_seconds=0.05,
+    retry=Backoff(initial_seconds=0.01, max_seconds=0.05, jitter=(0.75, 1.25)),
     resync_interval_seconds=3600.0,
 )
 

@@ -5,8 +5,7 @@ from itertools import pairwise
 from evenkeel.agent.inventory import (
     AGAIN_SECONDS,
     ASK_SECONDS,
-    REPEAT_MAX_SECONDS,
-    REPEAT_MIN_SECONDS,
+    REPEAT,
     Findings,
     Inventory,
 )
@@ -93,7 +92,7 @@ def test_what_stays_absent_is_told_again_at_growing_intervals() -> None:
     told = [looks.now for _ in range(60) if looks.look({}).absent]
     pauses = [after - before for before, after in pairwise(told)]
     assert pauses == sorted(pauses) and pauses[0] == 5.0
-    assert max(pauses) <= REPEAT_MAX_SECONDS + 5.0
+    assert max(pauses) <= REPEAT.max_seconds + 5.0
 
 
 def test_what_the_controllers_show_as_absent_is_told_to_be_there_by_who_looks_next() -> None:
@@ -121,7 +120,7 @@ def test_however_many_become_absent_one_after_the_other_they_share_the_questions
     asked = looks.asked
     for _ in range(600):
         looks.look({}, seconds=0.1)
-    assert looks.asked - asked <= 60.0 / REPEAT_MIN_SECONDS + 1
+    assert looks.asked - asked <= 60.0 / REPEAT.initial_seconds + 1
 
 
 def test_a_digest_that_changed_is_told_twice_and_a_new_one_is_no_change() -> None:

@@ -3,16 +3,17 @@
 import random
 
 from evenkeel.agent.retries import Retries
+from evenkeel.core.backoff import Backoff
 
 
 def test_waits_double_up_to_the_maximum() -> None:
-    retries = Retries(1.0, 4.0, random.Random(1))
+    retries = Retries(Backoff(initial_seconds=1.0, max_seconds=4.0, jitter=(0.75, 1.25)), random.Random(1))
     waits = [retries.failed("a", 0.0) for _ in range(5)]
     assert all(0.75 * base <= wait <= 1.25 * base for wait, base in zip(waits, [1, 2, 4, 4, 4], strict=True))
 
 
 def test_what_is_due_is_named_once_until_it_fails_again() -> None:
-    retries = Retries(1.0, 4.0, random.Random(1))
+    retries = Retries(Backoff(initial_seconds=1.0, max_seconds=4.0, jitter=(0.75, 1.25)), random.Random(1))
     retries.failed("a", 0.0)
     assert retries.waiting("a", 0.1)
     assert retries.take_due(0.1) == []
@@ -24,7 +25,7 @@ def test_what_is_due_is_named_once_until_it_fails_again() -> None:
 
 
 def test_success_and_absence_are_forgotten() -> None:
-    retries = Retries(1.0, 4.0, random.Random(1))
+    retries = Retries(Backoff(initial_seconds=1.0, max_seconds=4.0, jitter=(0.75, 1.25)), random.Random(1))
     for key in "abc":
         retries.failed(key, 0.0)
     retries.succeeded("a")

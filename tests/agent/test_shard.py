@@ -9,6 +9,7 @@ import pytest
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.turns import Turns
 from evenkeel.cmd.runtime import SystemClock
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import Repair
 from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
 from evenkeel.core.messages import Repaired
@@ -282,7 +283,9 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
     await all_applied(bench)
     now = bench.worker._clock.monotonic()
     bench.device.failures = [GuardLost("a", "t", None) for _ in range(3)]
-    bench.worker._retries = Retries(3600.0, 3600.0, random.Random(1))
+    bench.worker._retries = Retries(
+        Backoff(initial_seconds=3600.0, max_seconds=3600.0, jitter=(0.75, 1.25)), random.Random(1)
+    )
     bench.worker.hint(("lb-1", "lb-2"))
     bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
     await eventually(lambda: len(bench.device.failures) == 1)
@@ -290,7 +293,9 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
     await eventually(lambda: bench.worker._retries.waiting("*", now))
     assert len(bench.device.failures) == 1
 
-    bench.worker._retries = Retries(0.01, 0.01, random.Random(1))
+    bench.worker._retries = Retries(
+        Backoff(initial_seconds=0.01, max_seconds=0.01, jitter=(0.75, 1.25)), random.Random(1)
+    )
     bench.worker.look_again()
     await all_applied(bench)
     assert bench.device.takeovers == [3, 3, 3, 3]

@@ -6,7 +6,7 @@ import pytest
 import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
-from evenkeel.bus.work import MAX_DELIVERIES, Calls, Outcome, Workers, retry_seconds, work
+from evenkeel.bus.work import MAX_DELIVERIES, RETRY, Calls, Outcome, Workers, work
 from evenkeel.core.errors import BusUnavailable, MessageRejected
 from evenkeel.core.messages import AnyMessage, AnyReply, Done, Keepalive
 
@@ -37,7 +37,7 @@ async def test_nobody_is_answered_who_did_not_ask() -> None:
 async def test_failures_are_retried_with_growing_pauses_then_set_aside() -> None:
     outcomes = [await _work(_fail, deliveries=deliveries) for deliveries in range(1, MAX_DELIVERIES + 1)]
     pauses = [outcome.retry_seconds for outcome in outcomes[:-1]]
-    assert pauses == sorted(retry_seconds(deliveries) for deliveries in range(1, MAX_DELIVERIES))
+    assert pauses == sorted(RETRY.nominal_seconds(deliveries) for deliveries in range(1, MAX_DELIVERIES))
     assert outcomes[-1].aside
 
 

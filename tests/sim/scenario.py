@@ -5,6 +5,7 @@ import uuid
 
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.statuses import RescheduleMode
 
 AGENT_IDS = uuid.UUID("b7b2a0de-3c6f-4a59-9f63-8f6d1f0f2c11")
@@ -139,7 +140,6 @@ class Scenario:
             status_interval_seconds=4.0,
             resync_interval_seconds=self.resync_seconds,
             write_budget_seconds=0.5,
-            retry_min_seconds=0.5,
-            retry_max_seconds=self.retry_max_seconds,
+            retry=Backoff(initial_seconds=0.5, max_seconds=self.retry_max_seconds, jitter=(0.75, 1.25)),
             duplicate_patience_seconds=15.0,
         )

@@ -14,6 +14,7 @@ from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.control import Environment, VipPlan
 from evenkeel.core.device import DeviceFacts, DeviceState, PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
@@ -147,8 +148,7 @@ class World:
             call_timeout_seconds=10.0,
             status_interval_seconds=0.5,
             write_budget_seconds=0.2,
-            retry_min_seconds=0.05,
-            retry_max_seconds=0.5,
+            retry=Backoff(initial_seconds=0.05, max_seconds=0.5, jitter=(0.75, 1.25)),
             duplicate_patience_seconds=self.duplicate_patience_seconds,
         )
         agent = self.agents[host] = Agent(

@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.values import Value
 
 ASK_SECONDS = 60.0
 """Between two questions for what is expected, while nothing is amiss: what came and went between two looks is found
 by these only."""
-REPEAT_MIN_SECONDS = 4.0
-REPEAT_MAX_SECONDS = 60.0
+REPEAT = Backoff(initial_seconds=4.0, max_seconds=60.0)
 """What stays amiss is told again, because the hint that follows from it may be lost."""
 AGAIN_SECONDS = 10.0
 """What happened once is told once more after so long, for the same reason: nothing shows whether its owner looked."""
@@ -43,7 +43,8 @@ class Repeats:
     """When each thing that stays amiss is to be told again."""
 
     def __init__(self) -> None:
-        self._waits: dict[str, tuple[float, float]] = {}
+        self._waits: dict[str, tuple[float, int]] = {}
+        """When each is to be told again, and how often it was told."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._waits)
@@ -53,8 +54,8 @@ class Repeats:
         self._waits = {id_: wait for id_, wait in self._waits.items() if id_ in ids}
         found = tuple(sorted(id_ for id_ in ids if id_ not in self._waits or now >= self._waits[id_][0]))
         for id_ in found:
-            seconds = min(REPEAT_MAX_SECONDS, self._waits[id_][1] * 2 if id_ in self._waits else REPEAT_MIN_SECONDS)
-            self._waits[id_] = (now + seconds, seconds)
+            times = self._waits[id_][1] + 1 if id_ in self._waits else 1
+            self._waits[id_] = (now + REPEAT.nominal_seconds(times), times)
         return found
 
     def next_due(self) -> float:
@@ -152,7 +153,7 @@ class Inventory:
             return False
         if now >= self._ask_at or self._suspects - self._absent or self._absent & self._held.keys():
             return True
-        return now >= max(self._told_absent.next_due(), self._asked_at + REPEAT_MIN_SECONDS)
+        return now >= max(self._told_absent.next_due(), self._asked_at + REPEAT.initial_seconds)
 
     def expects(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
         """The answer: what should be on the devices, and what of that is shown as absent. None: nobody could say."""

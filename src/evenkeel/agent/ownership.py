@@ -54,7 +54,7 @@ class Ownership:
         self._ask_again = ask_again
         self._on_device_trouble = on_device_trouble
         self._turns = Turns(settings.passes_at_once, clock)
-        self._restarts = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
+        self._restarts = Retries(settings.retry, rng)
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
         self._releases: set[asyncio.Task[None]] = set()
         self._releasing: set[str] = set()

@@ -4,28 +4,28 @@ import math
 import random
 from collections.abc import Collection
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.values import Value
 
 
 class _Wait(Value):
     until: float
-    seconds: float
+    failures: int
 
 
 class Retries:
-    """When each failed thing may be tried again: the wait doubles from ``minimum`` to ``maximum`` seconds."""
+    """When each failed thing may be tried again."""
 
-    def __init__(self, minimum: float, maximum: float, rng: random.Random) -> None:
-        self._minimum = minimum
-        self._maximum = maximum
+    def __init__(self, backoff: Backoff, rng: random.Random) -> None:
+        self._backoff = backoff
         self._rng = rng
         self._waits: dict[str, _Wait] = {}
 
     def failed(self, key: str, now: float) -> float:
         """Note a failure; returns the moment of the next try."""
         before = self._waits.get(key)
-        seconds = min(self._maximum, before.seconds * 2 if before else self._minimum)
-        wait = _Wait(until=now + seconds * self._rng.uniform(0.75, 1.25), seconds=seconds)
+        failures = before.failures + 1 if before else 1
+        wait = _Wait(until=now + self._backoff.delay_seconds(failures, self._rng.uniform), failures=failures)
         self._waits[key] = wait
         return wait.until
 
@@ -37,7 +37,7 @@ class Retries:
         """Keys that may be tried now. They are not named again until they fail again."""
         due = [key for key, wait in self._waits.items() if wait.until <= now]
         for key in due:
-            self._waits[key] = _Wait(until=math.inf, seconds=self._waits[key].seconds)
+            self._waits[key] = _Wait(until=math.inf, failures=self._waits[key].failures)
         return due
 
     def keep(self, keys: Collection[str]) -> None:

@@ -91,7 +91,7 @@ class Agent:
                 return
             except BusUnavailable as error:
                 log.warning("message bus out of reach; trying again", error=str(error))
-                await self._clock.sleep(self._settings.retry_min_seconds)
+                await self._clock.sleep(self._settings.retry.initial_seconds)
 
     async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
         """Run ``work`` to its end, or drop it when asked to stop. True: it ended."""
@@ -188,7 +188,7 @@ class Agent:
                 break
             except BusUnavailable as error:
                 log.info("presence not announced yet", reason=str(error))
-                await self._clock.sleep(self._settings.retry_min_seconds)
+                await self._clock.sleep(self._settings.retry.initial_seconds)
         try:
             await asyncio.Event().wait()
         finally:
@@ -234,7 +234,7 @@ class Agent:
                 )
             except (BusUnavailable, CallRefused) as error:
                 log.warning("assignments not known", error=str(error))
-                await self._clock.sleep(self._settings.retry_min_seconds)
+                await self._clock.sleep(self._settings.retry.initial_seconds)
                 self._ask.set()
                 continue
             self._memory.hear(assignments.history, asked_at=asked_at)

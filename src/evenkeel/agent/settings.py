@@ -1,5 +1,6 @@
 """Settings of an agent. Times in seconds."""
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.values import Value
 
 
@@ -23,8 +24,8 @@ class AgentSettings(Value):
     """Between two complete passes over a shard that nobody changed."""
     write_budget_seconds: float = 1.0
     """A batch of device writes is started only if the lease stands for at least this long."""
-    retry_min_seconds: float = 1.0
-    retry_max_seconds: float = 60.0
+    retry: Backoff = Backoff(initial_seconds=1.0, max_seconds=60.0, jitter=(0.75, 1.25))
+    """Between two tries of a load balancer, or of a shard's worker, that failed."""
     passes_at_once: int = 8
     """Shards reconciled at the same time; more would only wait for the devices' connections."""
     sync_spacing_seconds: float = 0.2

@@ -90,7 +90,7 @@ class ShardWorker:
         """What this worker has put on the devices and nothing has put in doubt since."""
         self._doubted: set[str] = set()
         """Put in doubt since the pass that is under way was taken: it may have read the devices before that."""
-        self._retries = Retries(settings.retry_min_seconds, settings.retry_max_seconds, rng)
+        self._retries = Retries(settings.retry, rng)
         self._wake = asyncio.Event()
         self._wake.set()
         self._stopping = False

@@ -15,14 +15,15 @@ import structlog
 
 from evenkeel.bus.codec import Envelope, decode, decode_reply, encode
 from evenkeel.bus.parts import Parts, cut
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import BusUnavailable, MessageRejected, MessageTooLarge
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES, Part, Refused
 from evenkeel.core.ports import Handler
 from evenkeel.core.values import Value
 
 MAX_DELIVERIES = 10
-FIRST_RETRY_SECONDS = 0.1
-LAST_RETRY_SECONDS = 5.0
+RETRY = Backoff(initial_seconds=0.1, max_seconds=5.0)
+"""Between two deliveries of a message whose handler failed."""
 HANDLER_SECONDS = 600.0
 """A handler that takes longer is cancelled, and its message counts as failed."""
 
@@ -40,11 +41,6 @@ class Outcome(Value):
     """Deliver again after this pause, without acknowledging."""
     aside: str = ""
     """Set it aside for this reason."""
-
-
-def retry_seconds(deliveries: int) -> float:
-    """The pause after the n-th failed delivery."""
-    return min(FIRST_RETRY_SECONDS * 2.0 ** (deliveries - 1), LAST_RETRY_SECONDS)
 
 
 async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int) -> Outcome:
@@ -65,7 +61,7 @@ async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max
             return set_aside("refused by its handler", queue=queue, deliveries=deliveries, size_bytes=len(raw))
         if deliveries >= MAX_DELIVERIES:
             return set_aside("its handler failed too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
-        pause = retry_seconds(deliveries)
+        pause = RETRY.nominal_seconds(deliveries)
         log.warning(
             "message handler failed; delivering again",
             queue=queue,

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import Connection, text
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.store.engine import server as database_server
 from evenkeel.store.engine.database import open_database
@@ -40,7 +41,7 @@ class Hindered:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_server, "MAX_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(database_server, "RETRY", Backoff(initial_seconds=0.001, max_seconds=0.001))
 
 
 async def test_an_operation_may_lose_as_often_as_there_is_time(server_url: str) -> None:

@@ -22,6 +22,7 @@ from evenkeel.api.errors import Refusal
 from evenkeel.api.identity.caller import MAX_HEADER_BYTES, Caller, Headers, Unauthenticated, address_of
 from evenkeel.api.identity.passwords import KEY_BYTES, SALT_BYTES, Hash, User, matches
 from evenkeel.api.identity.user_file import UserFile
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.ports import Clock
 from evenkeel.serving.logins import Checks, TooManyTries
 
@@ -31,7 +32,8 @@ CHALLENGE = 'Basic realm="evenkeel", charset="UTF-8"'
 LOOK_SECONDS = 1.0
 """Between looks whether the file has changed."""
 MAX_REMEMBERED = 10_000
-FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 0.25, 5.0
+WRONG = Backoff(initial_seconds=0.25, max_seconds=5.0)
+"""How much later a wrong password is answered, by how often the name was tried in vain."""
 MAX_DELAYED = 1000
 FORGIVEN_AFTER_SECONDS = 300.0
 
@@ -51,8 +53,7 @@ class Strikes:
         self._counts[name] = (count, now)
         if len(self._counts) > MAX_REMEMBERED:
             self._counts.popitem(last=False)
-        delay: float = min(FIRST_DELAY_SECONDS * 2 ** (count - 1), LONGEST_DELAY_SECONDS)
-        return delay
+        return WRONG.nominal_seconds(count)
 
     def forgive(self, name: str) -> None:
         """It was the right password."""

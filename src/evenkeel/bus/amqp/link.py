@@ -20,12 +20,13 @@ from yarl import URL
 
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.refusals import Complaints, refusals
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import BusUnavailable
 
 CONNECT_SECONDS = 3.0
 SETUP_SECONDS = 10.0
 CLOSE_SECONDS = 3.0
-LAST_PAUSE_SECONDS = 2.0
+RECONNECT = Backoff(initial_seconds=0.2, max_seconds=2.0, jitter=(0.0, 1.0), min_seconds=0.05)
 STABLE_SECONDS = 1.0
 """A connection that is lost sooner counts as a failure, so that flapping ends in pauses too."""
 
@@ -108,7 +109,7 @@ class Link(Generic[S]):
                     began = loop.time()
                 failures = 0 if loop.time() - began > STABLE_SECONDS else failures + 1
             if failures >= len(self._nodes):
-                await asyncio.sleep(random.uniform(0.05, min(LAST_PAUSE_SECONDS, 0.1 * 2.0 ** min(failures, 10))))
+                await asyncio.sleep(RECONNECT.delay_seconds(failures, random.uniform))
 
     async def _serve(self, node: Node) -> None:
         """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it never stood."""

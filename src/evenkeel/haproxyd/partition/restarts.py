@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
@@ -10,7 +11,8 @@ class Restarts:
     """Pauses that double with each death, and begin anew after it ran steadily."""
 
     def __init__(self, settings: DaemonSettings, now: Callable[[], float] = time.monotonic) -> None:
-        self._settings = settings
+        self._backoff = Backoff(initial_seconds=settings.restart_min_seconds, max_seconds=settings.restart_max_seconds)
+        self._steady_after_seconds = settings.steady_after_seconds
         self._now = now
         self._deaths = 0
         self._serving_since: float | None = None
@@ -18,8 +20,7 @@ class Restarts:
     @property
     def pause_seconds(self) -> float:
         """Before the next try."""
-        doubled = self._settings.restart_min_seconds * 2 ** min(max(self._deaths - 1, 0), 32)
-        return float(min(doubled, self._settings.restart_max_seconds))
+        return self._backoff.nominal_seconds(self._deaths)
 
     def served(self) -> None:
         """It serves."""
@@ -33,7 +34,7 @@ class Restarts:
     def died(self) -> float:
         """It ended; how long to wait."""
         since, self._serving_since = self._serving_since, None
-        if since is not None and self._now() - since >= self._settings.steady_after_seconds:
+        if since is not None and self._now() - since >= self._steady_after_seconds:
             self._deaths = 0
         self._deaths += 1
         return self.pause_seconds

@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.util import greenlet_spawn
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Invalid, StoreUnavailable
 from evenkeel.store.engine.base import Database, Op, T
 
@@ -27,7 +28,7 @@ GIVE_UP_SECONDS = 30.0
 MAX_REPLACED = 3
 """So many connections may be lost in one operation: the server was restarted, or this process stood still in the
 middle of a transaction (``IDLE_SECONDS``). A server that always hangs up is out of reach."""
-FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.02, 1.0
+RETRY = Backoff(initial_seconds=0.02, max_seconds=1.0, jitter=(0.0, 1.0))
 """At most, before an operation that was rolled back runs again; each pause may be twice as long as the one before."""
 CONNECT_SECONDS = 5.0
 STATEMENT_SECONDS = 30.0
@@ -85,7 +86,7 @@ class ServerDatabase(Database):
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         replaced = 0
         asked_to_stop = _cancellations()
-        pause = FIRST_PAUSE_SECONDS
+        failures = 0
         while True:
             try:
                 result = await (self._once_bare(engine, op) if bare else self._once(engine, op))
@@ -111,8 +112,8 @@ class ServerDatabase(Database):
                 raise StoreUnavailable("the connection was lost during commit") from error.__cause__
             except SQLAlchemyError as error:
                 raise StoreUnavailable("the database refused the operation") from error
-            await asyncio.sleep(random.uniform(0.0, pause))
-            pause = min(2 * pause, MAX_PAUSE_SECONDS)
+            failures += 1
+            await asyncio.sleep(RETRY.delay_seconds(failures, random.uniform))
 
     async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
         async with engine.connect() as connection:

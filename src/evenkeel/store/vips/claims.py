@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.network import DueClaim, VipClaim
 from evenkeel.store.engine.clock import db_now
@@ -90,9 +91,10 @@ def _due(limit: int) -> Any:
 def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[DueClaim, ...]:
     """Those that nobody else took since they were read."""
     taken = []
+    backoff = Backoff(initial_seconds=retry_seconds, max_seconds=RETRY_SECONDS_MAX)
     for row in due:
         attempts = row.attempts + 1
-        pause_seconds = min(retry_seconds * 2 ** min(row.attempts, 16), RETRY_SECONDS_MAX)
+        pause_seconds = backoff.nominal_seconds(row.attempts + 1)
         unchanged = (*_is_due(), _claim.c.attempts == row.attempts)
         statement = update(_claim).where(_claim.c.load_balancer_id == row.load_balancer_id, *unchanged)
         values = {"attempts": attempts, "due_at": db_now() + pause_seconds}

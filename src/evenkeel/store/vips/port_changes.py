@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import BigInteger, Boolean, Connection, bindparam, delete, insert, literal, or_, select, update
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.options import Part
@@ -76,8 +77,9 @@ def _is_due() -> Any:
 def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[str, ...]:
     """Those that nobody else took since they were read."""
     taken = []
+    backoff = Backoff(initial_seconds=retry_seconds, max_seconds=RETRY_SECONDS_MAX)
     for row in due:
-        pause_seconds = min(retry_seconds * 2 ** min(row.attempts, 16), RETRY_SECONDS_MAX)
+        pause_seconds = backoff.nominal_seconds(row.attempts + 1)
         statement = (
             update(_change)
             .where(_change.c.load_balancer_id == row.load_balancer_id, _change.c.attempts == row.attempts, _is_due())

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy import open_group
 from evenkeel.devices.haproxy.observe import watching
@@ -90,8 +91,7 @@ async def test_it_goes_on_waiting_while_nothing_of_ours_happens(daemon: FakeDaem
 async def test_a_daemon_that_is_back_has_something_to_tell(
     daemon: FakeDaemon, group: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "PAUSE_MIN_SECONDS", 0.01)
-    monkeypatch.setattr(watching, "PAUSE_MAX_SECONDS", 0.01)
+    monkeypatch.setattr(watching, "RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
     script(daemon, "busy", "busy", wire.Events(newest=10))
     await group.observe()
     async with asyncio.timeout(60):
@@ -102,7 +102,7 @@ async def test_a_daemon_that_is_back_has_something_to_tell(
 async def test_before_the_first_observation_there_is_something_to_see(
     daemon: FakeDaemon, group: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "PAUSE_MIN_SECONDS", 0.01)
+    monkeypatch.setattr(watching, "RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
     script(daemon, wire.Events(newest=10))
     async with asyncio.timeout(60):
         await group.changed()

@@ -21,6 +21,7 @@ import aiohttp
 import structlog
 from yarl import URL
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, LoginLost, document, failure
 from evenkeel.devices.bigip.options import BigIpOptions
@@ -33,10 +34,10 @@ log = structlog.get_logger(__name__)
 CONNECTIONS_MAX = 4
 """A BIG-IP serves ten at once, to everybody."""
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-BACKOFF_MIN_SECONDS, BACKOFF_MAX_SECONDS = 0.05, 1.5
+RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
 CONNECTION_ATTEMPTS_MAX = 3
 LOGOUT_SECONDS = 2.0
-LOGIN_AGAIN_MIN_SECONDS, LOGIN_AGAIN_MAX_SECONDS = 2.0, 30.0
+LOGIN_RETRY = Backoff(initial_seconds=2.0, max_seconds=30.0)
 """Between two tries with credentials that the device refused."""
 ECHO = "/mgmt/shared/echo-query"
 """Answered by the REST server itself, also while the configuration is busy with a long commit."""
@@ -67,7 +68,8 @@ class IControl:
         self._now = now
         self._heard_at_seconds = now()
         self._refused_until_seconds = 0.0
-        self._refusal_seconds = 0.0
+        self._refusals = 0
+        """Of logins, in a row."""
         self._spare = asyncio.Semaphore(1)
         self._http: aiohttp.ClientSession | None = None
         self._turns = asyncio.Semaphore(CONNECTIONS_MAX)
@@ -196,7 +198,7 @@ class IControl:
         """``work``, repeated with growing pauses while ``again(error, attempts so far)`` and the deadline allow."""
         deadline = time.monotonic() + self._options.retry_seconds
         for attempt in itertools.count(1):
-            pause = min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2**attempt) * random.uniform(0.5, 1.0)
+            pause = RETRY.delay_seconds(attempt, random.uniform)
             try:
                 return await work()
             except DeviceUnavailable as error:
@@ -226,11 +228,12 @@ class IControl:
             "POST", LOGIN, query={}, body=body, headers={}, timeout_seconds=self._options.request_timeout_seconds
         )
         if status == 401:
-            pause = min(LOGIN_AGAIN_MAX_SECONDS, max(LOGIN_AGAIN_MIN_SECONDS, self._refusal_seconds * 2))
-            self._refusal_seconds, self._refused_until_seconds = pause, self._now() + pause
+            self._refusals += 1
+            pause = LOGIN_RETRY.nominal_seconds(self._refusals)
+            self._refused_until_seconds = self._now() + pause
             log.error("the device refuses the credentials", device=self.host, next_try_seconds=pause)
             raise refusal
-        self._refusal_seconds = 0.0
+        self._refusals = 0
         if status != 200:
             error = failure(self.host, status, content)
             # No refusal of a login is about a load balancer.

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.haproxy.device import HaproxyDevice
 from evenkeel.devices.haproxy.naming import Names
@@ -11,7 +12,7 @@ from evenkeel.haproxyd import wire
 
 WAIT_SECONDS = 25
 """One question for events waits so long at the daemon, then another one is asked."""
-PAUSE_MIN_SECONDS, PAUSE_MAX_SECONDS = 1.0, 15.0
+RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
 """Between questions to a daemon that cannot be asked."""
 
 
@@ -26,14 +27,14 @@ async def changed(devices: Sequence[HaproxyDevice], names: Names) -> None:
 
 async def _told(device: HaproxyDevice, names: Names) -> None:
     """A daemon that could not be asked for a while, or at the last observation, may have something to tell as well."""
-    after, pause = device.seen_event, PAUSE_MIN_SECONDS
+    after, tries = device.seen_event, 1
     while True:
         try:
             if after is None:
-                await asyncio.sleep(pause)
+                await asyncio.sleep(RETRY.nominal_seconds(tries))
             news = await device.daemon.events(after or 0, 0 if after is None else WAIT_SECONDS)
         except (DeviceUnavailable, DeviceRejected):
-            after, pause = None, min(PAUSE_MAX_SECONDS, pause * 2)
+            after, tries = None, tries + 1
             continue
         if after is None or _concerns(news, after, names):
             return

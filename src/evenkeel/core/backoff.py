@@ -1,0 +1,43 @@
+"""Exponential back-off: how long to wait before the next try. Pure; randomness is given by the caller."""
+
+from collections.abc import Callable
+
+from evenkeel.core.values import Value
+
+Uniform = Callable[[float, float], float]
+"""A random number between two, as :meth:`random.Random.uniform` gives it."""
+
+
+class Backoff(Value):
+    """Delays that grow with each failure in a row, from ``initial_seconds`` to ``max_seconds``.
+
+    ``jitter``: the share of the delay that is really waited, as (lowest, highest) factor; it is applied last, so a
+    highest factor above 1 may exceed ``max_seconds``. ``min_seconds``: no wait is shorter, whatever the jitter.
+    Raises :class:`ValueError` for delays that would shrink.
+    """
+
+    initial_seconds: float
+    max_seconds: float
+    factor: float = 2.0
+    jitter: tuple[float, float] = (1.0, 1.0)
+    min_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.initial_seconds < 0:
+            raise ValueError(f"initial_seconds: {self.initial_seconds}: 0 or more is allowed")
+        if self.factor < 1:
+            raise ValueError(f"factor: {self.factor}: 1 or more is allowed")
+        if not 0 <= self.jitter[0] <= self.jitter[1]:
+            raise ValueError(f"jitter: {self.jitter}: two ascending factors are allowed")
+
+    def nominal_seconds(self, failures: int) -> float:
+        """The delay after that many failures in a row (the first is 1), without jitter."""
+        try:
+            grown = self.initial_seconds * self.factor ** max(failures - 1, 0)
+        except OverflowError:
+            return self.max_seconds
+        return min(grown, self.max_seconds)
+
+    def delay_seconds(self, failures: int, uniform: Uniform) -> float:
+        """The delay after that many failures in a row (the first is 1), with jitter."""
+        return max(self.min_seconds, self.nominal_seconds(failures) * uniform(*self.jitter))
