@@ -184,8 +184,8 @@ CASES: dict[str, Case] = {
 
 
 async def monitor_and_pool(store: SqlStore, it: LoadBalancerTree) -> None:
-    await store.delete_child(HealthMonitor, it.health_monitors[0].id, alone=True, project_id=None)
-    await store.delete_child(Pool, it.pools[0].id, alone=True, project_id=None)
+    await store.delete_child(HealthMonitor, it.health_monitors[0].id, restrict=True, project_id=None)
+    await store.delete_child(Pool, it.pools[0].id, restrict=True, project_id=None)
 
 
 async def count(store: SqlStore, case: Case, size: int) -> int:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import structlog
 from oslo_config import cfg
-from sqlalchemy.engine import make_url
 
 from evenkeel.api.app import create_app
 from evenkeel.bus.access import ControllerAccess, refusal_of
@@ -37,6 +36,7 @@ from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.ports import Bus, Store
+from evenkeel.store.engine.database import without_password
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 
@@ -217,7 +217,7 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
         except StoreUnavailable as error:
             log.warning(
                 "database out of reach; trying again",
-                database=make_url(conf.database.connection).render_as_string(hide_password=True),
+                database=without_password(conf.database.connection),
                 error=str(error),
                 cause=_first_line(error.__cause__),
             )

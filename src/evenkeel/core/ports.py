@@ -395,12 +395,12 @@ class TenantStore(Protocol):
         child_id: str,
         *,
         parent_id: str | None = None,
-        alone: bool = False,
+        restrict: bool = False,
         project_id: str | None,
     ) -> Change:
         """Mark a child (and what is below it) deleted. A pool that an L7 policy sends to: :class:`Conflict`.
 
-        ``alone``: a listener with L7 policies and a pool with a health monitor are a :class:`Conflict`, and L7
+        ``restrict``: a listener with L7 policies and a pool with a health monitor are a :class:`Conflict`, and L7
         policies that send to the pool reject from then on."""
         ...
 

@@ -13,8 +13,8 @@ from evenkeel.core.model import HealthMonitor, LoadBalancer, LoadBalancerTree, P
 from evenkeel.core.pool_rooted import SharedMonitor
 from evenkeel.core.service import definition_of
 from evenkeel.core.statuses import ProvisioningStatus
-from evenkeel.store.lbaas_v1 import shared_monitors
 from evenkeel.store.sql_store import SqlStore
+from evenkeel.store.writing import shared_monitor_lock
 from tests.store.builders import PROJECT, bare, confirm, create, monitor, new_id, next_moment, placed, pool, tree
 from tests.store.conftest import statements_of
 
@@ -286,7 +286,7 @@ async def test_its_type_is_fixed(store: SqlStore) -> None:
 
 async def test_as_many_pools_as_are_allowed_share_one(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pool_rooted.POOLS_OF_MONITOR_MAX == shared_monitors.POOLS_OF_MONITOR_MAX
-    monkeypatch.setattr(shared_monitors, "POOLS_OF_MONITOR_MAX", 1)
+    monkeypatch.setattr(shared_monitor_lock, "POOLS_OF_MONITOR_MAX", 1)
     made = await store.add_shared_monitor(shared())
     await associate(store, (await with_pool(store)).pools[0].id, made.id)
 

@@ -21,24 +21,24 @@ async def stored(store: SqlStore) -> LoadBalancerTree:
 
 async def test_a_pool_with_a_monitor_stays(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="is in use by Health Monitor") as caught:
-        await store.delete_child(Pool, stored.pools[0].id, alone=True, project_id=PROJECT)
+        await store.delete_child(Pool, stored.pools[0].id, restrict=True, project_id=PROJECT)
     assert caught.value.code == "in_use"
     assert await store.tree(stored.load_balancer.id, project_id=None) == stored
 
 
 async def test_a_listener_with_policies_stays(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="is in use by L7Policy"):
-        await store.delete_child(Listener, stored.listeners[0].id, alone=True, project_id=PROJECT)
+        await store.delete_child(Listener, stored.listeners[0].id, restrict=True, project_id=PROJECT)
     for row in stored.l7policies:
-        await store.delete_child(L7Policy, row.id, alone=True, project_id=PROJECT)
-    await store.delete_child(Listener, stored.listeners[0].id, alone=True, project_id=PROJECT)
+        await store.delete_child(L7Policy, row.id, restrict=True, project_id=PROJECT)
+    await store.delete_child(Listener, stored.listeners[0].id, restrict=True, project_id=PROJECT)
 
 
 async def test_policies_of_a_pool_that_goes_reject(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.delete_child(HealthMonitor, stored.health_monitors[0].id, alone=True, project_id=PROJECT)
+    await store.delete_child(HealthMonitor, stored.health_monitors[0].id, restrict=True, project_id=PROJECT)
     await confirm(store, stored.load_balancer.id)
 
-    change = await store.delete_child(Pool, stored.pools[0].id, alone=True, project_id=PROJECT)
+    change = await store.delete_child(Pool, stored.pools[0].id, restrict=True, project_id=PROJECT)
 
     now = await store.tree(stored.load_balancer.id, project_id=None)
     assert {(row.action, row.redirect_pool_id) for row in now.l7policies} == {("REJECT", None)}

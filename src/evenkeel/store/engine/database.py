@@ -30,7 +30,7 @@ from evenkeel.store.engine.mariadb import MariadbDatabase
 from evenkeel.store.engine.ordered_thread import OrderedThread
 from evenkeel.store.engine.server import PostgresqlDatabase
 
-__all__ = ["Database", "Op", "open_database"]
+__all__ = ["Database", "Op", "open_database", "without_password"]
 
 log = structlog.get_logger(__name__)
 
@@ -59,6 +59,11 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
     if backend in ("mysql", "mariadb"):
         return MariadbDatabase(parsed, pool_size)
     raise ValueError(f"database connection: {backend!r} is not supported; use sqlite, postgresql or mysql")
+
+
+def without_password(url: str) -> str:
+    """A database's URL as logs may show it."""
+    return make_url(url).render_as_string(hide_password=True)
 
 
 class SqliteDatabase(Database):

@@ -8,7 +8,15 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from sqlalchemy import Boolean, Column, ColumnElement, Dialect, String, Text, bindparam
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Dialect,
+    String,
+    Text,
+    bindparam,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -18,14 +26,14 @@ MARIADB = ("mysql", "mariadb")
 """SQLAlchemy's names of its dialects."""
 
 
-def among(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
+def in_list(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
     """The column's value, a text, is one of these."""
-    return _Among(column, bindparam(None, list(values), type_=_Texts(), unique=True))
+    return _InList(column, bindparam(None, list(values), type_=_Texts(), unique=True))
 
 
-def among_given(column: Column[Any], name: str) -> ColumnElement[bool]:
-    """As :func:`among`, for the list that is given as parameter ``name`` when the statement runs."""
-    return _Among(column, bindparam(name, type_=_Texts()))
+def in_bound_list(column: Column[Any], name: str) -> ColumnElement[bool]:
+    """As :func:`in_list`, for the list that is given as parameter ``name`` when the statement runs."""
+    return _InList(column, bindparam(name, type_=_Texts()))
 
 
 class _Texts(TypeDecorator[list[str]]):
@@ -45,30 +53,38 @@ class _Texts(TypeDecorator[list[str]]):
         return given if dialect.name == "postgresql" else msgspec.json.encode(given).decode()
 
 
-class _Among(FunctionElement[bool]):
+class _InList(FunctionElement[bool]):
     type = Boolean()
     inherit_cache = True
-    name = "among"
+    name = "in_list"
 
     def self_group(self, against: Any = None) -> Any:
         """As it is: SQLAlchemy would add ``= 1`` for SQLite, which then uses no index for it."""
         return self
 
 
-@compiles(_Among, "postgresql")
-def _postgresql(element: _Among, compiler: Any, **kw: Any) -> str:
+@compiles(_InList, "postgresql")
+def _postgresql(element: _InList, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
     return f"({compiler.process(column, **kw)} = ANY ({compiler.process(values, **kw)}))"
 
 
-@compiles(_Among, "sqlite")
-def _sqlite(element: _Among, compiler: Any, **kw: Any) -> str:
+@compiles(_InList, "sqlite")
+def _sqlite(element: _InList, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
     return f"({compiler.process(column, **kw)} IN (SELECT value FROM json_each({compiler.process(values, **kw)})))"
 
 
-@compiles(_Among, "mysql")
-@compiles(_Among, "mariadb")
-def _mariadb(element: _Among, compiler: Any, **kw: Any) -> str:
+@compiles(_InList, "mysql")
+@compiles(_InList, "mariadb")
+def _mariadb(element: _InList, compiler: Any, **kw: Any) -> str:
     column, values = element.clauses
     return f"({compiler.process(column, **kw)} IN {compiler.process(values, **kw)})"
+
+
+def storable(text: str) -> str:
+    """For comparing with what is stored: the text, or one that nothing is called.
+
+    PostgreSQL refuses to be asked for what it could never hold.
+    """
+    return "" if "\x00" in text else text

@@ -10,14 +10,13 @@ from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.model import HealthMonitor, ListenerStatistics, Pool
 from evenkeel.core.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
 from evenkeel.core.statuses import ProvisioningStatus
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list, storable
 from evenkeel.store.lbaas_v1.shared_monitors import SharedMonitors
 from evenkeel.store.lbaas_v1.vips import PoolVips
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.listing import filter_conditions, list_page
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, LOAD_BALANCER, POOL, Kind, health_monitor_of
-from evenkeel.store.writing.revision_lock import storable
 
 _root = schema.load_balancer
 _monitor = schema.health_monitor
@@ -57,7 +56,7 @@ class PoolRootedPart(PoolVips, SharedMonitors):
         own, of_vip = _divided(query, ("vip_id",))
         conditions: list[ColumnElement[bool]] = []
         if vip_ids := of_vip.filters.get("vip_id"):
-            sent_to = select(_listener.c.default_pool_id).where(among(_listener.c.id, vip_ids))
+            sent_to = select(_listener.c.default_pool_id).where(in_list(_listener.c.id, vip_ids))
             conditions.append(schema.pool.c.id.in_(sent_to))
         if agent_id is not None:
             wanted = storable(agent_id)
@@ -124,7 +123,7 @@ def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[st
     if not ids:
         return {}
     columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)
-    rows = connection.execute(select(*columns).where(among(kind.table.c.id, set(ids))))
+    rows = connection.execute(select(*columns).where(in_list(kind.table.c.id, set(ids))))
     made = (kind.build(row) if kind is LOAD_BALANCER else build(kind, row) for row in rows)
     return {value.id: value for value in made}
 
@@ -134,7 +133,7 @@ def _monitors_of(connection: Connection, pools: Sequence[Pool]) -> dict[str, Hea
     ids = [row.id for row in pools if row.health_monitor_id is not None]
     if not ids:
         return {}
-    statement = select(*HEALTH_MONITOR.columns).where(among(_monitor.c.pool_id, ids), _monitor.c.deleted == false())
+    statement = select(*HEALTH_MONITOR.columns).where(in_list(_monitor.c.pool_id, ids), _monitor.c.deleted == false())
     return {row.pool_id: row for row in map(health_monitor_of, connection.execute(statement))}
 
 
@@ -143,7 +142,7 @@ def _uses(connection: Connection, monitor_ids: Sequence[str]) -> dict[str, list[
         return {}
     statement = (
         select(_monitor.c.shared_monitor_id, _monitor.c.pool_id, _monitor.c.provisioning_status)
-        .where(among(_monitor.c.shared_monitor_id, monitor_ids), _monitor.c.deleted == false())
+        .where(in_list(_monitor.c.shared_monitor_id, monitor_ids), _monitor.c.deleted == false())
         .order_by(_monitor.c.created_at, _monitor.c.id)
     )
     found: dict[str, list[MonitorUse]] = {}

@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Row, Update, bindparam, delete, false, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Update, bindparam, delete, false, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import HealthMonitor
-from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX, SharedMonitor
+from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.returning import returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
@@ -32,8 +31,13 @@ from evenkeel.store.writing.revision_lock import (
     change_of,
     pending,
     raised,
-    storable,
     touch_pool,
+)
+from evenkeel.store.writing.shared_monitor_lock import (
+    check_pool_count,
+    copy_in_pool,
+    is_association_of,
+    lock_shared_monitor,
 )
 from evenkeel.store.writing.steps import as_new, check_changes, insert_all, mark_deleted
 
@@ -71,7 +75,7 @@ class SharedMonitors(TenantWrites):
         deadline = self._options.pending_deadline_seconds
 
         def op(connection: Connection) -> tuple[Change, ...]:
-            hold_monitor(connection, monitor_id, project_id, dict(changes))
+            lock_shared_monitor(connection, monitor_id, project_id, dict(changes))
             return _change_all(connection, monitor_id, dict(changes), deadline)
 
         return await self._db.write(op)
@@ -80,8 +84,8 @@ class SharedMonitors(TenantWrites):
         """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.delete_shared_monitor`."""
 
         def op(connection: Connection) -> None:
-            hold_monitor(connection, monitor_id, project_id)
-            used = connection.scalar(select(_monitor.c.pool_id).where(*_uses_of(monitor_id)).limit(1))
+            lock_shared_monitor(connection, monitor_id, project_id)
+            used = connection.scalar(select(_monitor.c.pool_id).where(*is_association_of(monitor_id)).limit(1))
             if used is not None:
                 raise Conflict(f"Health Monitor {monitor_id} is still in use by pool {used}.", code="monitor_in_use")
             connection.execute(delete(_shared).where(_shared.c.id == monitor_id))
@@ -92,7 +96,7 @@ class SharedMonitors(TenantWrites):
         """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.associate_monitor`."""
 
         def op(connection: Connection) -> Change:
-            held = hold_monitor(connection, monitor_id, project_id)
+            held = lock_shared_monitor(connection, monitor_id, project_id)
             locked = self._pool_locked(connection, pool_id, project_id)
             _check_room(connection, pool_id, monitor_id)
             row = _put_in(connection, held, new_id, pool_id, locked)
@@ -116,7 +120,7 @@ class SharedMonitors(TenantWrites):
         check_changes(changes, CHANGES[POOL])
 
         def op(connection: Connection) -> Change:
-            held = None if monitor_id is None else hold_monitor(connection, monitor_id, project_id)
+            held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)
             locked = self._pool_locked(connection, pool_id, project_id)
             _take_out(connection, pool_id, locked)
             if held is not None:
@@ -134,25 +138,6 @@ class SharedMonitors(TenantWrites):
 
 _NAMES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")
 _LOOK = select(db_now().label("now"), has_quota(bindparam("its_project_id")))
-
-
-def hold_monitor(
-    connection: Connection, monitor_id: str, project_id: str | None, changes: dict[str, Any] | None = None
-) -> Row[Any]:
-    """Take the lock of a monitor that stands alone, and change it; its row then. Raises :class:`NotFound`."""
-    is_it = [_shared.c.id == storable(monitor_id)]
-    if project_id is not None:
-        is_it.append(_shared.c.project_id == storable(project_id))
-    values = (changes or {}) | {"revision": _shared.c.revision + 1}
-    statement = update(_shared).where(*is_it).values(values | ({"updated_at": db_now()} if changes else {}))
-    row: Row[Any] | None = returning(statement, *_shared.c, by=is_it[0]).first(connection)
-    if row is None:
-        raise NotFound(HEALTH_MONITOR.title, monitor_id)
-    return row
-
-
-def _uses_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
-    return (_monitor.c.shared_monitor_id == monitor_id, _monitor.c.deleted == false())
 
 
 def _check_room(connection: Connection, pool_id: str, monitor_id: str) -> None:
@@ -182,33 +167,10 @@ def _put_in(connection: Connection, held: Row[Any], new_id: str, pool_id: str, l
     """Raises :class:`NotFound` for another project's, :class:`Conflict` if as many pools have it as may."""
     if held.project_id != locked.project_id:
         raise NotFound(HEALTH_MONITOR.title, held.id)
-    _check_bound(connection, held.id)
-    row = as_new(_in_pool(held, new_id, pool_id), locked)
+    check_pool_count(connection, held.id)
+    row = as_new(copy_in_pool(held, new_id, pool_id), locked)
     insert_all(connection, _monitor, [row_of(row)])
     return row
-
-
-def as_shared(connection: Connection, row: HealthMonitor, project_id: str) -> HealthMonitor:
-    """The monitor of a new pool; one that names a shared one as that is now, whose lock is taken. Raises
-    :class:`NotFound`, :class:`Conflict`."""
-    if row.shared_monitor_id is None:
-        return row
-    held = hold_monitor(connection, row.shared_monitor_id, project_id)
-    _check_bound(connection, held.id)
-    return _in_pool(held, row.id, row.pool_id)
-
-
-def _check_bound(connection: Connection, monitor_id: str) -> None:
-    used = connection.scalar(select(func.count()).select_from(_monitor).where(*_uses_of(monitor_id))) or 0
-    if used >= POOLS_OF_MONITOR_MAX:
-        raise Conflict(f"Health Monitor {monitor_id} is associated with {used} pools; that is as many as may share it.")
-
-
-def _in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
-    copied = {name: held._mapping[name] for name in MONITOR_ATTRIBUTES}
-    return HealthMonitor(
-        id=new_id, pool_id=pool_id, load_balancer_id="", project_id="", shared_monitor_id=held.id, **copied
-    )
 
 
 # -- changing all of them at once: a constant number of statements
@@ -217,8 +179,8 @@ def _in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
 def _change_all(
     connection: Connection, monitor_id: str, changes: dict[str, Any], deadline_seconds: float
 ) -> tuple[Change, ...]:
-    roots = select(_monitor.c.load_balancer_id).where(*_uses_of(monitor_id))
-    pools = select(_monitor.c.pool_id).where(*_uses_of(monitor_id))
+    roots = select(_monitor.c.load_balancer_id).where(*is_association_of(monitor_id))
+    pools = select(_monitor.c.pool_id).where(*is_association_of(monitor_id))
     # in the order of their ids, as reports lock them
     owners = select(_root.c.id).where(_root.c.id.in_(roots), _root.c.deleted == false()).order_by(_root.c.id)
     locked = list(connection.scalars(owners.with_for_update(key_share=True)))
@@ -228,7 +190,9 @@ def _change_all(
         update(_root).where(_root.c.id.in_(roots), _root.c.deleted == false()).ordered_values(*raised().items()),
         {"deadline_seconds": deadline_seconds, "new_change": new_change()},
     )
-    connection.execute(_touched(HEALTH_MONITOR, *_uses_of(monitor_id)).values(changes | {"updated_at": db_now()}))
+    connection.execute(
+        _touched(HEALTH_MONITOR, *is_association_of(monitor_id)).values(changes | {"updated_at": db_now()})
+    )
     connection.execute(_touched(POOL, schema.pool.c.id.in_(pools)))
     policy = schema.l7policy
     senders = select(policy.c.listener_id).where(policy.c.redirect_pool_id.in_(pools), policy.c.deleted == false())
@@ -255,7 +219,7 @@ def _changes_of(connection: Connection, monitor_id: str) -> tuple[Change, ...]:
         .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
         .outerjoin(shard, shard.c.id == _root.c.shard_id)
         .outerjoin(agent, agent.c.id == shard.c.acting_agent_id)
-        .where(*_uses_of(monitor_id), _root.c.deleted == false())
+        .where(*is_association_of(monitor_id), _root.c.deleted == false())
         .order_by(_root.c.id)
         .distinct()
     )

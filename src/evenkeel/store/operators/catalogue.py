@@ -26,11 +26,11 @@ from evenkeel.core.catalogue import (
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Conflict, Invalid, NotFound
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import storable
 from evenkeel.store.options import Part
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
-from evenkeel.store.writing.revision_lock import storable
 
 
 def _kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:

@@ -7,12 +7,12 @@ from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.quota import TITLES, Limits, ProjectQuotas, Quotas
+from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.options import Part
-from evenkeel.store.ownership.sql import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
-from evenkeel.store.writing.revision_lock import storable
 
 _quota = schema.quota
 _LIMITS = tuple(_quota.c[name] for name in TITLES)

@@ -29,8 +29,9 @@ from evenkeel.core.messages import CapacityFigure, Register, ReportState
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.values import Wire
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import among
-from evenkeel.store.ownership.sql import Raced, json_text, live
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import json_text
+from evenkeel.store.ownership.sql import Raced, live
 from evenkeel.store.records import schema
 
 REPORT_SLACK_SECONDS = 5.0
@@ -140,7 +141,7 @@ def confirm(connection: Connection, load_balancer_ids: Sequence[str]) -> None:
     """Their devices have them now: the next measurement that begins after this includes them."""
     connection.execute(
         update(_reservation)
-        .where(among(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
+        .where(in_list(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
         .values(confirmed_at=db_now())
     )
 

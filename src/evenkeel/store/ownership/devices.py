@@ -16,7 +16,8 @@ from sqlalchemy import Connection, and_, exists, or_, select, update
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import Register
-from evenkeel.store.ownership.sql import json_text, live
+from evenkeel.store.engine.statements import json_text
+from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 

@@ -7,7 +7,7 @@ it is higher than the one that was kept; so its new row goes on counting there.
 from sqlalchemy import Connection, delete, select
 
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.ownership.sql import insert_if_absent
+from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 
 KEPT_MAX = 10_000

@@ -21,8 +21,8 @@ from evenkeel.core.control import History
 from evenkeel.core.messages import Seen
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.options import Part
-from evenkeel.store.ownership.sql import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.writing.changes import contradicts
 from evenkeel.store.writing.events import record_event

@@ -15,8 +15,9 @@ from evenkeel.core.epochs import next_epoch, plausible
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import ServedShard
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.sessions import session_lost
-from evenkeel.store.ownership.sql import Raced, insert_if_absent, shard_title, tell_agents
+from evenkeel.store.ownership.sql import Raced, shard_title, tell_agents
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 

@@ -29,11 +29,12 @@ from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import Register, Seen, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.statements import insert_if_absent, json_text
 from evenkeel.store.ownership.capacity import note_first_figures
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership.former_agents import keep_count, take_count
 from evenkeel.store.ownership.histories import history_id, lost_since
-from evenkeel.store.ownership.sql import FREED, insert_if_absent, json_text, live
+from evenkeel.store.ownership.sql import FREED, live
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 

@@ -7,9 +7,10 @@ from sqlalchemy import Connection, func, literal, select
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.messages import Services
 from evenkeel.core.service import definition_of
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import batches
 from evenkeel.store.options import Part
-from evenkeel.store.ownership.sql import batches, is_of
+from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
 
@@ -72,7 +73,7 @@ def _those_of(connection: Connection, shard_id: str, ids: Sequence[str]) -> set[
     found: set[str] = set()
     for batch in batches(ids):
         found.update(
-            connection.scalars(select(_root.c.id).where(among(_root.c.id, batch), _root.c.shard_id == shard_id))
+            connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch), _root.c.shard_id == shard_id))
         )
     return found
 
@@ -93,5 +94,5 @@ def _page(connection: Connection, ids: Sequence[str], size: int, missing: tuple[
 
 def _crowded(connection: Connection, load_balancer_ids: Sequence[str]) -> bool:
     """They have more members than are read for one page; counts no further."""
-    some = select(literal(1)).where(among(_member.c.load_balancer_id, load_balancer_ids)).limit(MEMBERS_PER_PAGE + 1)
+    some = select(literal(1)).where(in_list(_member.c.load_balancer_id, load_balancer_ids)).limit(MEMBERS_PER_PAGE + 1)
     return (connection.scalar(select(func.count()).select_from(some.subquery())) or 0) > MEMBERS_PER_PAGE

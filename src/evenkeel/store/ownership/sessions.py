@@ -8,10 +8,11 @@ from evenkeel.core.messages import Register, ReportState, Seen, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.returning import returning
+from evenkeel.store.engine.statements import json_text
 from evenkeel.store.ownership.capacity import note_figures
 from evenkeel.store.ownership.histories import HistoriesPart
 from evenkeel.store.ownership.register import Opened, register, renew
-from evenkeel.store.ownership.sql import FREED, Raced, json_text
+from evenkeel.store.ownership.sql import FREED, Raced
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 

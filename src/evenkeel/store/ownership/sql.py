@@ -4,19 +4,15 @@ Locks are always taken in this order, so that two operations wait for each other
 load balancers, what is below them, agents, device groups; within a table by id.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
-    Insert,
     Select,
-    Table,
     and_,
     bindparam,
     case,
@@ -28,24 +24,12 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import mysql, postgresql, sqlite
-from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import MARIADB, among
+from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import event_row, record_events
-
-T = TypeVar("T")
-
-MAX_IDS_PER_STATEMENT = 1_000
-"""What one statement is asked to look for at most."""
-
-
-DUPLICATE_KEY = 1062
-"""MariaDB's number for a unique constraint that would break."""
-
 
 EPOCHS_USED_UP = "epochs_used_up"
 """Kind of an event."""
@@ -160,7 +144,7 @@ def hosts_locked(connection: Connection, agent_ids: Iterable[str | None]) -> dic
     """
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     agent = schema.agent
-    statement = select(agent.c.id, agent.c.host).where(among(agent.c.id, ids)).order_by(agent.c.id).with_for_update()
+    statement = select(agent.c.id, agent.c.host).where(in_list(agent.c.id, ids)).order_by(agent.c.id).with_for_update()
     return {row.id: row.host for row in connection.execute(statement)}
 
 
@@ -191,7 +175,7 @@ def record_used_up(connection: Connection, shards: Iterable[Any]) -> None:
     """Say of these shards that no epoch is left for another owner: once each, however often it is tried."""
     event, rows = schema.event, list(shards)
     said = select(event.c.shard_id).where(
-        event.c.kind == EPOCHS_USED_UP, among(event.c.shard_id, [shard.id for shard in rows])
+        event.c.kind == EPOCHS_USED_UP, in_list(event.c.shard_id, [shard.id for shard in rows])
     )
     known = set(connection.scalars(said))
     text = "no epoch is left above {epoch}: it cannot change hands any more, an operator has to set it back"
@@ -208,55 +192,3 @@ def record_used_up(connection: Connection, shards: Iterable[Any]) -> None:
             if shard.id not in known
         ],
     )
-
-
-def _insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT that knows ``ON CONFLICT``, which both databases spell alike."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
-
-
-def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows; where the primary key exists, set these columns of it instead."""
-    if connection.dialect.name in MARIADB:
-        insert = mysql.insert(table)
-        statement: Insert = insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
-    else:
-        other = _insert_of(connection, table)
-        statement = other.on_conflict_do_update(
-            index_elements=list(table.primary_key.columns), set_={name: other.excluded[name] for name in names}
-        )
-    connection.execute(statement, [dict(row) for row in rows])
-
-
-def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row unless it would break a unique constraint; False if it would. Never fails the transaction.
-
-    A concurrent insert of the same row is waited for, and visible to the next statement.
-    """
-    if connection.dialect.name in MARIADB:
-        return _insert_unless_duplicate(connection, table, values)
-    statement = _insert_of(connection, table).values(**values).on_conflict_do_nothing()
-    return connection.execute(statement).rowcount == 1
-
-
-def _insert_unless_duplicate(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """MariaDB undoes the statement that fails and keeps the transaction; INSERT IGNORE would hide other faults."""
-    try:
-        connection.execute(table.insert().values(**values))
-    except IntegrityError as error:
-        if error.orig is not None and error.orig.args[0] == DUPLICATE_KEY:
-            return False
-        raise
-    return True
-
-
-def json_text(value: object) -> str:
-    """A value as a column keeps it."""
-    return msgspec.json.encode(value).decode()
-
-
-def batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:
-    """``items`` in order, at most ``size`` at a time."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch

@@ -25,10 +25,10 @@ from sqlalchemy import (
 
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Invalid
+from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.rows import JSON_FIELDS, TEXT_LISTS, Kind
 from evenkeel.store.records.tag_filter import list_condition, tag_conditions
-from evenkeel.store.writing.revision_lock import storable
 
 _MOMENTS = frozenset({"created_at", "updated_at"})
 """Times, which people see and name by whole seconds."""

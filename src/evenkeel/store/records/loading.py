@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, CursorResult, Select, literal_column, select
 
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
-from evenkeel.store.engine.in_list import among_given
+from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.records.rows import (
     HEALTH_MONITOR,
     L7POLICY,
@@ -67,7 +67,7 @@ def load_trees(
     return {id_: _tree(roots[id_], below[id_]) for id_ in wanted if id_ in roots}
 
 
-_ROOTS = select(*LOAD_BALANCER.columns).where(among_given(LOAD_BALANCER.table.c.id, "wanted"))
+_ROOTS = select(*LOAD_BALANCER.columns).where(in_bound_list(LOAD_BALANCER.table.c.id, "wanted"))
 
 
 def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str], brief: bool) -> CursorResult[Any]:
@@ -77,7 +77,7 @@ def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str], 
 @cache
 def _children_of(kind: Kind, brief: bool) -> Select[Any]:
     table = kind.table
-    owned = among_given(table.c.load_balancer_id, "wanted")
+    owned = in_bound_list(table.c.load_balancer_id, "wanted")
     return select(*_shown(kind, brief)).where(owned).order_by(table.c.created_at, table.c.id)
 
 
@@ -112,7 +112,7 @@ def _policies_with_rules(brief: bool) -> Select[Any]:
     return (
         select(*_shown(L7POLICY, brief), *of_rules)
         .select_from(policies.outerjoin(rules, rules.c.l7policy_id == policies.c.id))
-        .where(among_given(policies.c.load_balancer_id, "wanted"))
+        .where(in_bound_list(policies.c.load_balancer_id, "wanted"))
         .order_by(policies.c.position, policies.c.created_at, policies.c.id, rules.c.created_at, rules.c.id)
     )
 

@@ -32,10 +32,11 @@ from sqlalchemy import (
 from evenkeel.core.device import REPAIRS_MAX
 from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.capacity import confirm, is_limited
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW, HistoriesPart, contradiction, history_id
-from evenkeel.store.ownership.sql import batches, reports
+from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
 from evenkeel.store.reports.outcomes import Settlement, Standing, settle
 from evenkeel.store.vips.leaving import free_vips
@@ -110,7 +111,7 @@ def _repaired_events(connection: Connection, environment: str, report: ReportApp
     repairs = report.repaired[:REPAIRS_MAX]
     ids = {repair.load_balancer_id for repair in repairs}
     known = set(
-        connection.scalars(select(_root.c.id).where(among(_root.c.id, ids), _root.c.shard_id == report.shard_id))
+        connection.scalars(select(_root.c.id).where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id))
     )
     return [
         event_row(
@@ -138,7 +139,7 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
 
 def _standings(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> list[Standing]:
     ids = [outcome.load_balancer_id for outcome in outcomes]
-    statement = standing_of().where(among(_root.c.id, ids), _root.c.shard_id == report.shard_id)
+    statement = standing_of().where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
     return [standing(row) for row in connection.execute(statement)]
 
 
@@ -245,7 +246,7 @@ def _unsettled_children(connection: Connection, load_balancer_ids: list[str]) ->
         return set()
     parts = [
         select(literal(table.name).label("kind"), table.c.deleted)
-        .where(among(table.c.load_balancer_id, load_balancer_ids), table.c.provisioning_status != ACTIVE)
+        .where(in_list(table.c.load_balancer_id, load_balancer_ids), table.c.provisioning_status != ACTIVE)
         .distinct()
         for table in CHILD_TABLES
     ]

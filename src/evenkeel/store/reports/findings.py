@@ -12,13 +12,14 @@ from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select,
 from evenkeel.core.control import LookAgain, ShardOwner
 from evenkeel.core.messages import ReportReceipt, ReportStatus
 from evenkeel.core.statuses import OperatingStatus
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import batches
 from evenkeel.store.options import Part
-from evenkeel.store.ownership.sql import batches, shard_title
+from evenkeel.store.ownership.sql import shard_title
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
 from evenkeel.store.reports.observed import locked_group, observed_group
-from evenkeel.store.scheduling.reach import set_operating
+from evenkeel.store.reports.operating import set_operating
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
@@ -121,7 +122,7 @@ def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[A
         .join(_shard, _shard.c.id == _root.c.shard_id)
         .outerjoin(_agent, _agent.c.id == _shard.c.acting_agent_id)
         .where(
-            among(_root.c.id, ids),
+            in_list(_root.c.id, ids),
             _shard.c.environment == group.environment,
             _shard.c.group_number == group.group_number,
             *_is_expected(),
@@ -166,7 +167,7 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
         return []
     connection.execute(
         update(_root)
-        .where(among(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
+        .where(in_list(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
         .values(operating_status=OperatingStatus.OFFLINE.value, operating_reason="")
     )
     return _events(group, rows, "load_balancer_present", "on a device again")

@@ -11,9 +11,10 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, Update, bindpar
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
 from evenkeel.core.model import ListenerStatistics
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import batches, upsert
 from evenkeel.store.options import Part
-from evenkeel.store.ownership.sql import batches, reports, upsert
+from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
 
 _group = schema.device_group
@@ -130,7 +131,7 @@ def _store_statistics(connection: Connection, group: Any, batch: Sequence[Observ
     # FOR KEY SHARE: the listeners cannot go before their statistics are stored
     known = connection.execute(
         select(listener.c.id, listener.c.load_balancer_id)
-        .where(among(listener.c.id, latest), _of_group(listener))
+        .where(in_list(listener.c.id, latest), _of_group(listener))
         .order_by(listener.c.id)
         .with_for_update(read=True, key_share=True),
         _bound(group),

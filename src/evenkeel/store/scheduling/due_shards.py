@@ -31,7 +31,7 @@ from evenkeel.core.reach import Reach, ReachKind, judge
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import among, among_given
+from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.options import Part
 from evenkeel.store.ownership.sql import fresh, handover_overdue, live, settled, sight_since
 from evenkeel.store.records import schema
@@ -266,16 +266,16 @@ def _time_of(connection: Connection, agents: Sequence[AgentStock]) -> float:
 def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
     acting, home, handover_to = _shard.c.acting_agent_id, _shard.c.home_agent_id, _shard.c.handover_to
     free = handover_to.is_(None)
-    unserved = or_(acting.is_(None), among_given(acting, "b_dead"))
-    overdue = and_(handover_overdue(), among_given(acting, "b_movable"))
+    unserved = or_(acting.is_(None), in_bound_list(acting, "b_dead"))
+    overdue = and_(handover_overdue(), in_bound_list(acting, "b_movable"))
     terms = [
-        and_(unserved, among_given(home, "b_takeable")),
-        and_(free, among_given(acting, "b_leaving")),
-        and_(handover_to.is_not(None), or_(among_given(handover_to, "b_unfit"), overdue)),
+        and_(unserved, in_bound_list(home, "b_takeable")),
+        and_(free, in_bound_list(acting, "b_leaving")),
+        and_(handover_to.is_not(None), or_(in_bound_list(handover_to, "b_unfit"), overdue)),
     ]
     if homes:
         known = select(_agent.c.id)
-        terms.append(and_(free, among_given(home, "b_wanting"), home != acting))
+        terms.append(and_(free, in_bound_list(home, "b_wanting"), home != acting))
         terms.append(and_(unserved, home.not_in(known)))
         terms.append(acting.not_in(known))
     return or_(*terms)
@@ -371,7 +371,9 @@ def _came_home(connection: Connection, agents: Sequence[AgentStock]) -> list[str
         return []
     away = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id != _shard.c.home_agent_id)
     still = set(
-        connection.scalars(select(_shard.c.home_agent_id).where(among(_shard.c.home_agent_id, asked), away).distinct())
+        connection.scalars(
+            select(_shard.c.home_agent_id).where(in_list(_shard.c.home_agent_id, asked), away).distinct()
+        )
     )
     return [agent_id for agent_id in asked if agent_id not in still]
 

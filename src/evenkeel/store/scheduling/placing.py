@@ -22,7 +22,8 @@ from evenkeel.core.epochs import plausible
 from evenkeel.core.errors import Invalid
 from evenkeel.core.placement import Assign
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.options import Part
 from evenkeel.store.ownership.capacity import reserve
 from evenkeel.store.ownership.sql import (
@@ -32,7 +33,6 @@ from evenkeel.store.ownership.sql import (
     eligible,
     handover_overdue,
     hosts_locked,
-    insert_if_absent,
     owner_of,
     record_used_up,
     shard_title,
@@ -173,7 +173,7 @@ def _assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardO
     """A number of statements that does not grow with the steps. All shards are locked before any agent."""
     by_shard = {step.shard_id: step for step in steps}
     locked = connection.execute(
-        select(_shard).where(among(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
+        select(_shard).where(in_list(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
     ).all()
     seen = [(by_shard[shard.id], shard) for shard in locked if shard.epoch == by_shard[shard.id].seen_epoch]
     if used_up := [shard for _, shard in seen if not plausible(shard.epoch + 1)]:
@@ -219,7 +219,7 @@ def _taking(step: Assign, shard: Any) -> dict[str, Any]:
 def _takers(connection: Connection, agent_ids: Iterable[str]) -> dict[str, Any]:
     """Those of the agents that act now, and whether they may have other shards than their own."""
     columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, eligible().label("eligible"))
-    return {row.id: row for row in connection.execute(select(*columns).where(among(_agent.c.id, agent_ids), acts()))}
+    return {row.id: row for row in connection.execute(select(*columns).where(in_list(_agent.c.id, agent_ids), acts()))}
 
 
 def _may_take(taker: Any, step: Assign, shard: Any) -> bool:
@@ -243,7 +243,7 @@ def _unserved(connection: Connection, shard_ids: Iterable[str]) -> _Unserved:
     rows = connection.execute(
         select(_shard.c.id, _environment.c.halted_at)
         .join(_environment, _environment.c.name == _shard.c.environment)
-        .where(among(_shard.c.id, shard_ids), unserved)
+        .where(in_list(_shard.c.id, shard_ids), unserved)
     ).all()
     return _Unserved(
         anybody={row.id for row in rows if row.halted_at is None},

@@ -7,25 +7,24 @@ both.
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, Table, case, func, or_, select, update
+from sqlalchemy import Connection, case, func, or_, select, update
 
 from evenkeel.core.control import GroupReach, ShardOwner
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.reach import Reach, ReachKind, judge
 from evenkeel.core.statuses import OperatingStatus
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import batches, json_text
 from evenkeel.store.options import Part
-from evenkeel.store.ownership.sql import Raced, batches, json_text, live, owner_of
+from evenkeel.store.ownership.sql import Raced, live, owner_of
 from evenkeel.store.records import schema
+from evenkeel.store.reports.operating import set_operating
 from evenkeel.store.scheduling.due_shards import reach_of, read_agents
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard
 
 ONLINE, OFFLINE, DEGRADED = OperatingStatus.ONLINE, OperatingStatus.OFFLINE, OperatingStatus.DEGRADED
-BELOW: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
-_KEPT = (OFFLINE.value, OperatingStatus.NO_MONITOR.value)
-"""What a child may say of itself while nothing of its load balancer can be reached."""
 
 
 class ReachPart(Part):
@@ -86,7 +85,7 @@ def _tell_load_balancers(connection: Connection, environment: str, number: int, 
         if found.kind is ReachKind.NONE:
             _all_offline(connection, some, reason)
         elif found.kind is ReachKind.UNWATCHED:
-            degraded = update(_root).where(among(_root.c.shard_id, some), _root.c.operating_status == ONLINE.value)
+            degraded = update(_root).where(in_list(_root.c.shard_id, some), _root.c.operating_status == ONLINE.value)
             connection.execute(degraded.values(operating_status=DEGRADED.value, operating_reason=reason))
 
 
@@ -94,7 +93,7 @@ def _take_back(connection: Connection, shard_ids: Sequence[str], said: str) -> N
     status = _root.c.operating_status
     connection.execute(
         update(_root)
-        .where(among(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
+        .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
         .values(operating_status=case((status == DEGRADED.value, ONLINE.value), else_=status), operating_reason="")
     )
 
@@ -103,29 +102,12 @@ def _all_offline(connection: Connection, shard_ids: Sequence[str], reason: str) 
     differs = or_(_root.c.operating_status != OFFLINE.value, _root.c.operating_reason != reason)
     ids = connection.scalars(
         select(_root.c.id)
-        .where(among(_root.c.shard_id, shard_ids), differs)
+        .where(in_list(_root.c.shard_id, shard_ids), differs)
         .order_by(_root.c.id)
         .with_for_update(key_share=True)
     ).all()
     for some in batches(ids):
         set_operating(connection, some, OFFLINE, reason)
-
-
-def set_operating(
-    connection: Connection, load_balancer_ids: Sequence[str], status: OperatingStatus, reason: str
-) -> None:
-    """Set the status of load balancers, and the same of everything below them that says it works. Four statements."""
-    connection.execute(
-        update(_root)
-        .where(among(_root.c.id, load_balancer_ids))
-        .values(operating_status=status.value, operating_reason=reason)
-    )
-    for table in BELOW:
-        connection.execute(
-            update(table)
-            .where(among(table.c.load_balancer_id, load_balancer_ids), table.c.operating_status.not_in(_KEPT))
-            .values(operating_status=status.value)
-        )
 
 
 def _events(environment: str, place: str, known: Reach, found: Reach) -> Iterable[EventRow]:

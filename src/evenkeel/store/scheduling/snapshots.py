@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
 
 from evenkeel.core.placement import FULL_SCORE, GroupSnapshot, GroupView, ShardView
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.options import Part
 from evenkeel.store.ownership.capacity import group_capacity
 from evenkeel.store.ownership.sql import (
@@ -217,7 +217,7 @@ def _end_dead_handovers(connection: Connection, environment: str, group_number: 
     if rows:
         connection.execute(
             update(_shard)
-            .where(among(_shard.c.id, [row.id for row in rows]))
+            .where(in_list(_shard.c.id, [row.id for row in rows]))
             .values(handover_to=None, handover_at=None)
         )
         tell_agents(connection, [row.acting_agent_id for row in rows])

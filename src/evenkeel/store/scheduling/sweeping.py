@@ -8,9 +8,9 @@ from sqlalchemy import Connection, delete, or_, select
 from evenkeel.core.control import Event
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import Part
-from evenkeel.store.ownership.sql import MAX_IDS_PER_STATEMENT
 from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import PENDING_STATUSES, standing, standing_of, write_settlements
 from evenkeel.store.reports.outcomes import MAX_REASON_CHARACTERS, Settlement, Standing
@@ -68,7 +68,7 @@ def _overdue(connection: Connection, limit: int, deadline_seconds: float) -> lis
 def _mark_overdue(connection: Connection, limit: int, deadline_seconds: float, reason: str) -> int:
     ids = _overdue(connection, limit, deadline_seconds)
     # said again under the lock: a report or another sweeper may have come first
-    rows = connection.execute(standing_of().where(among(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
+    rows = connection.execute(standing_of().where(in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
     write_settlements(connection, [_too_late(standing(row), reason) for row in rows])
     events = [
         event_row(

@@ -16,7 +16,7 @@ from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound, RequestError
 from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
 from evenkeel.store.engine.database import Op
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
@@ -195,7 +195,7 @@ def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked)
         return {}
     table = schema.pool
     statement = select(table.c.id, table.c.protocol).where(
-        among(table.c.id, pool_ids), table.c.load_balancer_id == locked.id, table.c.deleted == false()
+        in_list(table.c.id, pool_ids), table.c.load_balancer_id == locked.id, table.c.deleted == false()
     )
     return {found.id: found.protocol for found in connection.execute(statement)}
 

@@ -18,7 +18,6 @@ from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.engine.variants import joined
-from evenkeel.store.lbaas_v1.shared_monitors import as_shared
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.capacity import UNLIMITED
 from evenkeel.store.records import schema
@@ -32,6 +31,7 @@ from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.conflicts import check_tree, constraint_text, duplicate_id, gone_reference
 from evenkeel.store.writing.quota_check import check_quota, has_quota, made
 from evenkeel.store.writing.revision_lock import Locked
+from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
 from evenkeel.store.writing.steps import as_new, insert_all
 
 VIP_ATTEMPTS = 32
@@ -101,7 +101,7 @@ def _create(
     rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
     check_limits(root.id, options.load_balancer_limits, {}, made(rows))
     # before anything that others could wait for: shared monitors are locked first
-    monitors = [as_shared(connection, row, root.project_id) for row in tree.health_monitors]
+    monitors = [resolve_shared_monitor(connection, row, root.project_id) for row in tree.health_monitors]
     tree = replace(tree, health_monitors=tuple(monitors))
     wanted = made((*rows, *tree.health_monitors))
     plans = () if plan is None else (plan, *plan.additional)

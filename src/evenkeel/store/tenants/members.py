@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.control import Change
 from evenkeel.core.model import Member
 from evenkeel.core.statuses import ProvisioningStatus
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.tenants.updates import CHANGES
@@ -110,9 +110,9 @@ def _apply(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
     if plan.removed:
         ids = [member.id for member in plan.removed]
         if locked.placed:
-            mark_deleted(connection, MEMBER, locked, among(_table.c.id, ids))
+            mark_deleted(connection, MEMBER, locked, in_list(_table.c.id, ids))
         else:
-            connection.execute(_table.delete().where(among(_table.c.id, ids)))
+            connection.execute(_table.delete().where(in_list(_table.c.id, ids)))
     if plan.changed:
         connection.execute(_UPDATE, [_parameters(member) for member in plan.changed])
     insert_all(connection, _table, [row_of(member) for member in plan.added])

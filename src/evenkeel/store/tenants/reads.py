@@ -8,13 +8,14 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, func,
 from evenkeel.core.control import ListQuery, Page, ServedBy
 from evenkeel.core.errors import NotFound
 from evenkeel.core.model import ListenerStatistics, LoadBalancerTree, one_family
+from evenkeel.store.engine.in_list import storable
 from evenkeel.store.options import Part
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import KINDS, L7POLICY, L7RULE, LOAD_BALANCER, POOL, Kind, vips_of
-from evenkeel.store.writing.revision_lock import Target, read_any, storable
+from evenkeel.store.writing.revision_lock import Target, read_any
 
 _counts = schema.listener_statistics
 

@@ -1,4 +1,4 @@
-"""What stands in the way of deleting a child alone, as LBaaS v2 does it: there, what is below goes first."""
+"""Deletes that are refused while something is below, as LBaaS v2 does it (in Octavia what is below goes too)."""
 
 from sqlalchemy import Connection, false, select, update
 

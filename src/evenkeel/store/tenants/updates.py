@@ -165,10 +165,10 @@ class TenantUpdates(TenantWrites):
         child_id: str,
         *,
         parent_id: str | None = None,
-        alone: bool = False,
+        restrict: bool = False,
         project_id: str | None,
     ) -> Change:
-        """Mark a child (and what is below it) deleted; ``alone``: see
+        """Mark a child (and what is below it) deleted; ``restrict``: see
         :meth:`evenkeel.core.ports.TenantStore.delete_child`. Repeating it is harmless.
 
         A listener leaves its pool behind. Rows of a load balancer that was never placed go at once.
@@ -180,7 +180,7 @@ class TenantUpdates(TenantWrites):
             row = read_any(connection, target)
             if locked is None:
                 return as_it_is(connection, target.kind, row)
-            if alone:
+            if restrict:
                 check_restricted(connection, target.kind, child_id, locked)
             elif target.kind is POOL:
                 check_unused(connection, child_id)

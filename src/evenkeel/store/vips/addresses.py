@@ -15,8 +15,8 @@ import structlog
 from sqlalchemy import Connection, bindparam, delete, exists, select
 
 from evenkeel.core.model import Vip
-from evenkeel.store.engine.in_list import among, among_given
-from evenkeel.store.ownership.sql import insert_if_absent
+from evenkeel.store.engine.in_list import in_bound_list, in_list
+from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
 from evenkeel.store.writing.steps import insert_all
@@ -28,7 +28,7 @@ _held = schema.vip_address
 
 HELD = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
 """Addresses that are held on a network."""
-HELD_OF_SOME = HELD.where(among_given(_held.c.address, "some"))
+HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
 """Those of some that are."""
 
 
@@ -49,7 +49,7 @@ def take(connection: Connection, load_balancer_id: str, vips: Iterable[Vip]) -> 
 
 def give_back(connection: Connection, load_balancer_ids: Iterable[str]) -> None:
     """All that the load balancers hold: their devices have let go of them."""
-    connection.execute(delete(_held).where(among(_held.c.load_balancer_id, load_balancer_ids)))
+    connection.execute(delete(_held).where(in_list(_held.c.load_balancer_id, load_balancer_ids)))
 
 
 _UNWRITTEN = select(

@@ -16,7 +16,7 @@ from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.network import DueClaim, VipClaim
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import among
+from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.options import Part
 from evenkeel.store.records import schema
 
@@ -111,7 +111,7 @@ def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[DueCl
 
 def let_go(connection: Connection, load_balancer_ids: Iterable[str]) -> None:
     """These load balancers go on without their VIPs: what they hold is due."""
-    connection.execute(update(_claim).where(among(_claim.c.held_by, load_balancer_ids)).values(held_by=None))
+    connection.execute(update(_claim).where(in_list(_claim.c.held_by, load_balancer_ids)).values(held_by=None))
 
 
 def hold(connection: Connection, claim: VipClaim, port_id: str, *, by: str | None = None) -> None:

@@ -22,7 +22,7 @@ from evenkeel.core.limits import LoadBalancerLimits, check_limits, growing
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.quota import TITLES, Quotas, exceeded
 from evenkeel.store.engine.returning import returning
-from evenkeel.store.ownership.sql import insert_if_absent
+from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 
 _quota = schema.quota

@@ -31,6 +31,7 @@ from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import storable
 from evenkeel.store.engine.returning import UpdateReturning, returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind
@@ -178,14 +179,6 @@ def _parameters(target: Target) -> dict[str, Any]:
     if target.parent_id is not None:
         parameters["target_parent_id"] = storable(target.parent_id)
     return parameters
-
-
-def storable(text: str) -> str:
-    """For comparing with what is stored: the text, or one that nothing is called.
-
-    PostgreSQL refuses to be asked for what it could never hold.
-    """
-    return "" if "\x00" in text else text
 
 
 def refuse(connection: Connection, target: Target, mutable: Mutable | None = None) -> NoReturn:

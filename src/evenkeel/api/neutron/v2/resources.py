@@ -96,7 +96,7 @@ def delete(resource: Resource, parent: str = "") -> Handler:
             object_id(call, resource.title),
             parent_id=parent_of(call, parent),
             project_id=call.caller.scope,
-            alone=True,
+            restrict=True,
         )
         await services.accepted(change)
         return NO_CONTENT

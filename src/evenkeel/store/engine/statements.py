@@ -1,0 +1,74 @@
+"""Statements that databases spell differently, and statements for many rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy import Connection, Insert, Table
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.store.engine.in_list import MARIADB
+
+T = TypeVar("T")
+
+
+MAX_IDS_PER_STATEMENT = 1_000
+"""What one statement is asked to look for at most."""
+
+
+DUPLICATE_KEY = 1062
+"""MariaDB's number for a unique constraint that would break."""
+
+
+def _insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that knows ``ON CONFLICT``, which both databases spell alike."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; where the primary key exists, set these columns of it instead."""
+    if connection.dialect.name in MARIADB:
+        insert = mysql.insert(table)
+        statement: Insert = insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
+    else:
+        other = _insert_of(connection, table)
+        statement = other.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns), set_={name: other.excluded[name] for name in names}
+        )
+    connection.execute(statement, [dict(row) for row in rows])
+
+
+def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """Insert a row unless it would break a unique constraint; False if it would. Never fails the transaction.
+
+    A concurrent insert of the same row is waited for, and visible to the next statement.
+    """
+    if connection.dialect.name in MARIADB:
+        return _insert_unless_duplicate(connection, table, values)
+    statement = _insert_of(connection, table).values(**values).on_conflict_do_nothing()
+    return connection.execute(statement).rowcount == 1
+
+
+def _insert_unless_duplicate(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """MariaDB undoes the statement that fails and keeps the transaction; INSERT IGNORE would hide other faults."""
+    try:
+        connection.execute(table.insert().values(**values))
+    except IntegrityError as error:
+        if error.orig is not None and error.orig.args[0] == DUPLICATE_KEY:
+            return False
+        raise
+    return True
+
+
+def json_text(value: object) -> str:
+    """A value as a column keeps it."""
+    return msgspec.json.encode(value).decode()
+
+
+def batches(items: Iterable[T], size: int = MAX_IDS_PER_STATEMENT) -> Iterable[Sequence[T]]:
+    """``items`` in order, at most ``size`` at a time."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

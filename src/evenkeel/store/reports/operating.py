@@ -1,0 +1,32 @@
+"""Setting the operating status of a whole load balancer."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, Table, update
+
+from evenkeel.core.statuses import OperatingStatus
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.records import schema
+
+_root = schema.load_balancer
+
+BELOW: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
+_KEPT = (OperatingStatus.OFFLINE.value, OperatingStatus.NO_MONITOR.value)
+"""What a child may say of itself while nothing of its load balancer can be reached."""
+
+
+def set_operating(
+    connection: Connection, load_balancer_ids: Sequence[str], status: OperatingStatus, reason: str
+) -> None:
+    """Set the status of load balancers, and the same of everything below them that says it works. Four statements."""
+    connection.execute(
+        update(_root)
+        .where(in_list(_root.c.id, load_balancer_ids))
+        .values(operating_status=status.value, operating_reason=reason)
+    )
+    for table in BELOW:
+        connection.execute(
+            update(table)
+            .where(in_list(table.c.load_balancer_id, load_balancer_ids), table.c.operating_status.not_in(_KEPT))
+            .values(operating_status=status.value)
+        )

@@ -1,0 +1,62 @@
+"""The lock of a shared health monitor of LBaaS v1, and its copy in the health monitor of a pool."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, false, func, select, update
+
+from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.model import HealthMonitor
+from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.returning import returning
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import HEALTH_MONITOR
+
+_shared = schema.shared_monitor
+_monitor = schema.health_monitor
+
+
+def lock_shared_monitor(
+    connection: Connection, monitor_id: str, project_id: str | None, changes: dict[str, Any] | None = None
+) -> Row[Any]:
+    """Take the lock of a monitor that stands alone, and change it; its row then. Raises :class:`NotFound`."""
+    is_it = [_shared.c.id == storable(monitor_id)]
+    if project_id is not None:
+        is_it.append(_shared.c.project_id == storable(project_id))
+    values = (changes or {}) | {"revision": _shared.c.revision + 1}
+    statement = update(_shared).where(*is_it).values(values | ({"updated_at": db_now()} if changes else {}))
+    row: Row[Any] | None = returning(statement, *_shared.c, by=is_it[0]).first(connection)
+    if row is None:
+        raise NotFound(HEALTH_MONITOR.title, monitor_id)
+    return row
+
+
+def is_association_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Conditions on ``health_monitor``: the live rows that take their attributes from the shared monitor."""
+    return (_monitor.c.shared_monitor_id == monitor_id, _monitor.c.deleted == false())
+
+
+def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_id: str) -> HealthMonitor:
+    """The monitor of a new pool; one that names a shared one as that is now, whose lock is taken. Raises
+    :class:`NotFound`, :class:`Conflict`."""
+    if row.shared_monitor_id is None:
+        return row
+    held = lock_shared_monitor(connection, row.shared_monitor_id, project_id)
+    check_pool_count(connection, held.id)
+    return copy_in_pool(held, row.id, row.pool_id)
+
+
+def check_pool_count(connection: Connection, monitor_id: str) -> None:
+    """Raises :class:`Conflict` if as many pools have the monitor as may share one."""
+    used = connection.scalar(select(func.count()).select_from(_monitor).where(*is_association_of(monitor_id))) or 0
+    if used >= POOLS_OF_MONITOR_MAX:
+        raise Conflict(f"Health Monitor {monitor_id} is associated with {used} pools; that is as many as may share it.")
+
+
+def copy_in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
+    """The health monitor of a pool, with the attributes of the locked shared monitor."""
+    copied = {name: held._mapping[name] for name in MONITOR_ATTRIBUTES}
+    return HealthMonitor(
+        id=new_id, pool_id=pool_id, load_balancer_id="", project_id="", shared_monitor_id=held.id, **copied
+    )
