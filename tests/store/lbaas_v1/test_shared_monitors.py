@@ -285,7 +285,7 @@ async def test_its_type_is_fixed(store: SqlStore) -> None:
 
 
 async def test_as_many_pools_as_are_allowed_share_one(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert pool_rooted.POOLS_OF_MONITOR_MAX == shared_monitors.POOLS_OF_MONITOR_MAX
+    assert pool_rooted.POOLS_OF_MONITOR_MAX == shared_monitor_lock.POOLS_OF_MONITOR_MAX
     monkeypatch.setattr(shared_monitor_lock, "POOLS_OF_MONITOR_MAX", 1)
     made = await store.add_shared_monitor(shared())
     await associate(store, (await with_pool(store)).pools[0].id, made.id)

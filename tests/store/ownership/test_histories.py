@@ -10,9 +10,9 @@ from sqlalchemy import update
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.messages import Applied, ReportApplied, Seen, ServedShard, SessionState
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.ownership import former_agents, lost_shards
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW
 from evenkeel.store.records import schema
-from evenkeel.store.sql_store import former_agents, lost_shards
 from tests.store.ownership_world import TTL_SECONDS, World, registration, statements, world_fixture
 
 __all__ = ["world_fixture"]
