@@ -35,6 +35,8 @@ from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
 from evenkeel.store.operators.reads import OperatorPart
+from evenkeel.store.ownership import services as ownership_services
+from evenkeel.store.ownership import shards as ownership_shards
 from evenkeel.store.ownership.histories import HistoriesPart
 from evenkeel.store.ownership.shards import ShardsPart
 from evenkeel.store.records import schema
@@ -43,8 +45,6 @@ from evenkeel.store.reports import outcomes as ownership_outcomes
 from evenkeel.store.scheduling import placing as ownership_placing
 from evenkeel.store.scheduling.reach import ReachPart
 from evenkeel.store.scheduling.sweeping import SweepingPart
-from evenkeel.store.sql_store import services as ownership_services
-from evenkeel.store.sql_store import shards as ownership_shards
 from evenkeel.store.tenants.load_balancers import TenantRoots
 from tests.sim.device import SimDevice
 from tests.sim.run import BIGIP, LOSSES, run_seed
