@@ -37,9 +37,9 @@ def agent(
     dead_host: bool = False,
     settled: bool = True,
     asked: bool = False,
-    sight: int | None = None,
-    sight_since: float = 5.0,
-    sight_at: float = 20.0,
+    reaches: int | None = None,
+    reachable_since: float = 5.0,
+    reported_at: float = 20.0,
     shards: int = 0,
     homed: int = 0,
 ) -> AgentView:
@@ -50,9 +50,9 @@ def agent(
         forced_down=dead_host,
         settled=settled,
         failback_asked=asked,
-        sight=sight,
-        sight_since=sight_since,
-        sight_at=sight_at,
+        reachable_devices=reaches,
+        reachable_since=reachable_since,
+        reported_at=reported_at,
         shards=shards,
         homed=homed,
     )
@@ -151,7 +151,7 @@ def test_a_drained_agent_keeps_its_shards_if_nobody_else_can_take_them() -> None
 
 
 def test_an_agent_that_reaches_fewer_devices_than_another_gives_its_shards_up() -> None:
-    blind, seeing = agent("h", sight=0), agent("a", sight=2)
+    blind, seeing = agent("h", reaches=0), agent("a", reaches=2)
     group = GroupSnapshot(shards=(shard(acting="h"),), agents=(blind, seeing))
     assert [move.agent_id for move in plan_leaving(group, first, at_once=3)] == ["a"]
     assert takers(GroupSnapshot(shards=(shard(),), agents=(blind, seeing))) == ["a"]
@@ -159,26 +159,29 @@ def test_an_agent_that_reaches_fewer_devices_than_another_gives_its_shards_up() 
 
 
 def test_nothing_moves_when_no_agent_reaches_the_devices() -> None:
-    group = GroupSnapshot(shards=(shard(acting="h"),), agents=(agent("h", sight=0), agent("a", sight=0)))
+    group = GroupSnapshot(shards=(shard(acting="h"),), agents=(agent("h", reaches=0), agent("a", reaches=0)))
     assert plan_leaving(group, first, at_once=3) == []
-    assert fit_agents([agent("new"), agent("old", sight=2)]) == [agent("new"), agent("old", sight=2)]
+    assert fit_agents([agent("new"), agent("old", reaches=2)]) == [agent("new"), agent("old", reaches=2)]
 
 
 def test_what_another_said_before_this_one_lost_sight_does_not_count() -> None:
-    lost_sight = agent("h", sight=0, sight_since=20.5, sight_at=21.0)
-    assert fit_agents([lost_sight, agent("a", sight=2)]) == [lost_sight, agent("a", sight=2)]
+    lost_sight = agent("h", reaches=0, reachable_since=20.5, reported_at=21.0)
+    assert fit_agents([lost_sight, agent("a", reaches=2)]) == [lost_sight, agent("a", reaches=2)]
 
 
 def test_what_another_may_have_seen_before_this_one_lost_sight_does_not_count() -> None:
-    lost_sight, late = agent("h", sight=1, sight_since=20.0, sight_at=28.0), agent("a", sight=2, sight_at=23.0)
+    lost_sight, late = (
+        agent("h", reaches=1, reachable_since=20.0, reported_at=28.0),
+        agent("a", reaches=2, reported_at=23.0),
+    )
     assert fit_agents([lost_sight, late]) == [lost_sight, late]
 
 
 def test_an_agent_that_has_not_looked_since_another_found_a_device_again_keeps_its_shards() -> None:
-    not_looked = agent("h", sight=1, sight_since=10.0, sight_at=20.0)
-    found_it = agent("a", sight=2, sight_since=21.0, sight_at=29.0)
+    not_looked = agent("h", reaches=1, reachable_since=10.0, reported_at=20.0)
+    found_it = agent("a", reaches=2, reachable_since=21.0, reported_at=29.0)
     assert fit_agents([not_looked, found_it]) == [not_looked, found_it]
-    still_blind = agent("h", sight=1, sight_since=10.0, sight_at=30.0)
+    still_blind = agent("h", reaches=1, reachable_since=10.0, reported_at=30.0)
     assert fit_agents([still_blind, found_it]) == [found_it]
 
 
@@ -252,9 +255,9 @@ agents_st = st.lists(
         fresh=st.booleans(),
         settled=st.booleans(),
         failback_asked=st.booleans(),
-        sight=st.none() | st.integers(0, 2),
-        sight_since=st.integers(0, 3),
-        sight_at=st.integers(0, 20),
+        reachable_devices=st.none() | st.integers(0, 2),
+        reachable_since=st.integers(0, 3),
+        reported_at=st.integers(0, 20),
         shards=st.integers(0, 20),
         homed=st.integers(0, 20),
     ),

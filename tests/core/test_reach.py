@@ -9,9 +9,15 @@ NOW = 1000.0
 NONE = Reach(kind=ReachKind.NONE, away=("a", "b"))
 
 
-def agent(sight: int | None = 2, *away: str, **changes: Any) -> AgentView:
-    values: dict[str, Any] = {"id": "x", "live": True, "live_until": NOW + 5, "sight": sight, "sight_since": NOW - 60}
-    return AgentView(away=away, **values | changes)
+def agent(reaches: int | None = 2, *away: str, **changes: Any) -> AgentView:
+    values: dict[str, Any] = {
+        "id": "x",
+        "live": True,
+        "live_until": NOW + 5,
+        "reachable_devices": reaches,
+        "reachable_since": NOW - 60,
+    }
+    return AgentView(unreachable_devices=away, **values | changes)
 
 
 def test_a_group_whose_agents_reach_everything_is_reached() -> None:
@@ -33,7 +39,7 @@ def test_a_group_is_out_of_reach_when_every_agent_that_is_up_says_so_for_a_momen
     assert judge(Reach(), [cut, agent(0, "a", "b", live=False)], NOW) == NONE
     assert judge(Reach(), [cut, agent(forced_down=True)], NOW) == NONE
     assert judge(Reach(), [cut, agent()], NOW) == Reach()
-    assert judge(Reach(), [agent(0, "a", "b", sight_since=NOW - 0.5)], NOW) == Reach()
+    assert judge(Reach(), [agent(0, "a", "b", reachable_since=NOW - 0.5)], NOW) == Reach()
 
 
 def test_an_agent_that_has_not_said_yet_may_reach_them() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from evenkeel.core.agent_state import AgentState, agent_state, why_away
 from evenkeel.core.control import Stock
-from evenkeel.core.standing import AgentState, agent_state, why_away
 from evenkeel.core.statuses import FailbackMode
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually

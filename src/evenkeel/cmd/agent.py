@@ -8,7 +8,7 @@ from pathlib import Path
 import structlog
 from oslo_config import cfg
 
-from evenkeel.agent.service import AgentRefused, AgentService
+from evenkeel.agent.service import Agent, AgentRefused
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
@@ -57,7 +57,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         max_message_bytes=conf.max_message_bytes,
         access=AgentAccess(user=settings.agent_id) if conf.rabbit_agents_authenticated else None,
     )
-    agent = AgentService(
+    agent = Agent(
         bus=bus,
         device=device,
         clock=SystemClock(),
@@ -79,7 +79,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         await device.close()
 
 
-async def connected(bus: Bus, agent: AgentService) -> bool:
+async def connected(bus: Bus, agent: Agent) -> bool:
     """Wait for the message bus. False: asked to stop meanwhile."""
     starting = asyncio.create_task(start_bus(bus))
 

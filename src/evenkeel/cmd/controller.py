@@ -16,7 +16,7 @@ from evenkeel.bus.factory import AMQP, open_bus
 from evenkeel.cmd import identity_options, limit_options, network_options, options, quota_options
 from evenkeel.cmd.address_options import ADDRESSES, address_rules
 from evenkeel.cmd.admission import Admission, check_exposure, open_admission
-from evenkeel.cmd.api_thread import ThreadedChangeSink, run_beside
+from evenkeel.cmd.beside import SinkBeside, run_beside
 from evenkeel.cmd.capabilities import load_capabilities
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.cmd.runtime import (
@@ -141,7 +141,7 @@ async def serve(
         network=network.network if network.gives_back else None,
     )
     await controller.start()
-    driver = ThreadedChangeSink(controller.driver)
+    driver = SinkBeside(controller.driver)
 
     async def serve_api(stop: asyncio.Event) -> None:
         tenants = store.beside()

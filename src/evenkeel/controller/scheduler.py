@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import structlog
 
-from evenkeel.controller.database_clock import DatabaseClockMonitor
+from evenkeel.controller.clockwatch import ClockWatch
 from evenkeel.controller.hints import Hints
-from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.waiting import Pause
 from evenkeel.core.control import LookAgain, ShardOwner, Stock
 from evenkeel.core.placement import (
     FULL_SCORE,
@@ -48,9 +48,9 @@ class Scheduler:
         self._settings = settings
         self._rng = rng
         self._clock = clock
-        self._database_clock = DatabaseClockMonitor(clock, hold_seconds=settings.session_ttl_seconds)
+        self._database_clock = ClockWatch(clock, hold_seconds=settings.session_ttl_seconds)
         self._homes_at = 0.0
-        self._pause = InterruptibleSleep()
+        self._pause = Pause()
 
     def _tie(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
@@ -84,9 +84,10 @@ class Scheduler:
         )
         group = choose_group(groups, self._tie)
         home = choose_home(group.agents, self._tie) if group else None
-        if group is None or home is None:
+        if group is None or (home is None and not group.keeps_tenant):
             return why_unplaced(environment, groups), all(group.in_zone for group in groups)
-        owner = await self._store.place(load_balancer_id, environment, project_id, group.number, home.id)
+        home_id = None if home is None else home.id
+        owner = await self._store.place(load_balancer_id, environment, project_id, group.number, home_id)
         if owner is not None:
             self._tell(owner, load_balancer_id)
         return "", False

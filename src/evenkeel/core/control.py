@@ -5,6 +5,7 @@ from typing import Any
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.network import VipClaim
+from evenkeel.core.placement import Obstacle
 from evenkeel.core.reach import Reach
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
@@ -76,8 +77,12 @@ class Agent(Value):
     """Shards it is home to and nobody acts for."""
     fit: bool = False
     """It may be given shards now."""
-    heirs: int = 0
+    successors: int = 0
     """How many other agents of its group may be given shards now."""
+    waiting_obstacle: Obstacle | None = None
+    """Why shards that it is not to serve do not go to others: see :class:`evenkeel.core.placement.Outlook`."""
+    away_obstacle: Obstacle | None = None
+    """Why shards that it is home to and others act for do not come home."""
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     """How shards of its device group may move."""
     failback: FailbackMode = FailbackMode.AUTO

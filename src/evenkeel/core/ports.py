@@ -636,12 +636,12 @@ class OwnershipStore(Protocol):
         ...
 
     async def place(
-        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str
+        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str | None
     ) -> ShardOwner | None:
-        """Bind the load balancer to the tenant's shard on that group, which is made with that home, acting agent
-        and epoch 1
-        if there is none. Returns the acting agent. None if the load balancer was placed or removed meanwhile, or the
-        group is full by its agents' capacity policy: what the load balancer will need is reserved until measured."""
+        """Bind the load balancer to the tenant's shard on that group, which is made with that home, acting agent and
+        epoch 1 if there is none; without a home none is made. Returns the acting agent. None if the load balancer was
+        placed or removed meanwhile, or the group is full by its agents' capacity policy: what the load balancer will
+        need is reserved until measured."""
         ...
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[str], reason: str) -> None:

@@ -1,7 +1,7 @@
 """Which devices of a group are out of reach of everybody, and what that says of the group. Pure.
 
 One agent that is cut off says nothing of a device that another one reaches. An agent that has not said yet what it
-sees, or that went without having lost sight of its devices, is no reason to call them dead: while it is restarted, what
+reaches, or that went without having lost its devices, is no reason to call them dead: while it is restarted, what
 is known stays, whatever one that is cut off says meanwhile.
 """
 
@@ -12,7 +12,7 @@ from evenkeel.core.placement import AgentView
 from evenkeel.core.values import Value
 
 GRACE_SECONDS = 1.0
-"""An agent may lose sight of its devices for a moment; all of them for so long is a fact."""
+"""An agent may fail to reach its devices for a moment; all of them for so long is a fact."""
 UNWATCHED_SECONDS = 30.0
 """Agents are restarted together now and then; what they left goes on without them."""
 
@@ -48,17 +48,17 @@ def judge(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
     acting = [agent for agent in agents if agent.acts]
     if not acting:
         return _unwatched(known, agents, now)
-    said = [agent for agent in acting if agent.sight is not None]
+    said = [agent for agent in acting if agent.reachable_devices is not None]
     if not said:
         return known
-    away = set.intersection(*(set(agent.away) for agent in said))
+    away = set.intersection(*(set(agent.unreachable_devices) for agent in said))
     doubt = any(_may_reach(agent, now) for agent in agents)
     if doubt:  # which devices are gone, the one that is silent would have to say too
         away &= set(known.away)
     found = tuple(sorted(away))
-    if any(agent.sight for agent in said):
+    if any(agent.reachable_devices for agent in said):
         return Reach(away=found)
-    if doubt or now - max(agent.sight_since for agent in said) < GRACE_SECONDS:
+    if doubt or now - max(agent.reachable_since for agent in said) < GRACE_SECONDS:
         return known
     return Reach(kind=ReachKind.NONE, away=found)
 
@@ -66,8 +66,8 @@ def judge(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
 def _may_reach(agent: AgentView, now: float) -> bool:
     """It lives and has not said what it sees; or it went a moment ago, perhaps to be restarted, and saw devices."""
     if agent.acts:
-        return agent.sight is None
-    return not agent.forced_down and agent.sight != 0 and now - agent.live_until <= UNWATCHED_SECONDS
+        return agent.reachable_devices is None
+    return not agent.forced_down and agent.reachable_devices != 0 and now - agent.live_until <= UNWATCHED_SECONDS
 
 
 def _unwatched(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:

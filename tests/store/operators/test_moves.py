@@ -34,7 +34,7 @@ async def test_an_agent_tells_where_its_shards_are(store: SqlStore) -> None:
     one, other = await store.agent(AGENT), await store.agent(OTHER)
 
     assert (one.acting_shards, one.handing_over, one.home_shards) == (2, 1, 4)
-    assert (one.away_shards, one.unserved_shards, one.fit, one.heirs) == (1, 1, True, 1)
+    assert (one.away_shards, one.unserved_shards, one.fit, one.successors) == (1, 1, True, 1)
     assert (other.acting_shards, other.home_shards, other.handing_over) == (1, 0, 0)
     assert (await store.agents()) == (one, other)
 
@@ -49,7 +49,7 @@ async def test_an_agent_tells_who_could_take_over_and_by_which_rules(store: SqlS
 
     seen = {agent.id: agent for agent in await store.agents()}
 
-    assert {id_: (agent.fit, agent.heirs) for id_, agent in seen.items()} == {
+    assert {id_: (agent.fit, agent.successors) for id_, agent in seen.items()} == {
         AGENT: (True, 0),
         OTHER: (False, 1),
         "drained": (False, 1),

@@ -144,7 +144,7 @@ async def test_controllers_that_place_at_once_make_one_shard_and_bind_once(world
 
 
 def timeless(agent: AgentView) -> AgentView:
-    return replace(agent, live_since=0.0, live_until=0.0, sight_at=0.0)
+    return replace(agent, live_since=0.0, live_until=0.0, reported_at=0.0)
 
 
 async def groups_for(world: World, project_id: str) -> tuple[GroupView, ...]:
@@ -170,7 +170,7 @@ async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> N
     assert (second.number, second.holds_tenant, second.capacity_score) == (2, False, 0.5)
     (third,) = second.agents
     assert timeless(third) == AgentView(id="a3", live=True, fresh=True, settled=False)
-    assert third.sight_at > 0.0
+    assert third.reported_at > 0.0
 
 
 async def test_groups_cost_two_statements(world: World) -> None:

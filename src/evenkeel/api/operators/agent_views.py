@@ -1,9 +1,9 @@
 """An agent as operators see it."""
 
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.core.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.control import Agent
 from evenkeel.core.messages import DeviceState
-from evenkeel.core.standing import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.values import Value
 
 

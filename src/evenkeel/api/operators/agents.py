@@ -11,8 +11,8 @@ from evenkeel.api.operators import views
 from evenkeel.api.operators.agent_views import agent_view
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import AgentChangeBody, ForceDownBody, RebindBody
+from evenkeel.core.agent_state import AgentState
 from evenkeel.core.control import Agent
-from evenkeel.core.standing import AgentState
 
 FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive", "admin_state_up", "state")
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.core.agent_state import AgentState, agent_state
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
 from evenkeel.core.model import LoadBalancer, Subnet
 from evenkeel.core.reach import ReachKind
-from evenkeel.core.standing import AgentState, agent_state
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.core.values import Value
 

@@ -5,7 +5,7 @@ from aiohttp import web
 
 from evenkeel.core.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.credentials import TooManyAttempts, WrongCredentials
+from evenkeel.haproxyd.api.credentials import TooManyTries, WrongCredentials
 from evenkeel.haproxyd.api.strict_decoding import BodyRefused
 from evenkeel.haproxyd.partition.change_queue import Busy
 from evenkeel.haproxyd.partition.guard import EpochTooFar, NotGuarded, OtherOwner
@@ -68,7 +68,7 @@ def _foreseen(error: BaseException) -> wire.Refusal | None:
             return wire.Refusal(code="not_found", reason=str(error))
         case WrongCredentials():
             return wire.Refusal(code="unauthorized", reason="name and password of an agent are needed (HTTP basic)")
-        case TooManyAttempts():
+        case TooManyTries():
             return wire.Refusal(code="busy", reason="too many passwords are being verified; try again")
         case Busy():
             return wire.Refusal(code="busy", reason=str(error))

@@ -3,17 +3,19 @@
 Saying it writes one flag; the scheduler does what follows from it.
 """
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, and_, case, exists, func, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, select, update
 
 from evenkeel.core.control import Agent
 from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.placement import AgentView, fit_agents
+from evenkeel.core.placement import GroupSnapshot, Outlook, ShardView
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.store.engine.clock import db_now
 from evenkeel.store.options import Part
-from evenkeel.store.ownership.sql import live, sight_since
+from evenkeel.store.ownership.agent_views import view_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
 from evenkeel.store.writing.events import record_event
@@ -21,14 +23,16 @@ from evenkeel.store.writing.events import record_event
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 _environment, _group = schema.environment, schema.device_group
 
+Place = tuple[str, int]
+"""Environment and number of a device group."""
+
 
 class AgentsPart(Part):
     """The agents of :class:`evenkeel.core.ports.OperatorStore`."""
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
-        """All agents with their load, by environment, group and host. Four queries."""
-        conditions = [] if environment is None else [_agent.c.environment == environment]
-        return await self._db.read(lambda connection: read_agents(connection, *conditions))
+        """All agents with their load, by environment, group and host. Three queries."""
+        return await self._db.read(lambda connection: read_agents(connection, environment))
 
     async def agent(self, agent_id: str) -> Agent:
         """Raises :class:`NotFound`."""
@@ -90,119 +94,148 @@ def read_agent(connection: Connection, agent_id: str) -> Agent:
 
     Raises :class:`NotFound`.
     """
-    this = _agent.alias()
-    in_group = exists().where(
-        this.c.id == agent_id,
-        this.c.environment == _agent.c.environment,
-        this.c.group_number == _agent.c.group_number,
-    )
-    for agent in read_agents(connection, in_group):
+    place = connection.execute(
+        select(_agent.c.environment, _agent.c.group_number).where(_agent.c.id == agent_id)
+    ).first()
+    for agent in read_agents(connection, *place) if place is not None else ():
         if agent.id == agent_id:
             return agent
     raise NotFound("Agent", agent_id)
 
 
-def read_agents(connection: Connection, *conditions: ColumnElement[bool]) -> tuple[Agent, ...]:
-    """Agents with their load. The conditions must not divide a device group."""
-    group = and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number)
-    statement = (
-        select(
-            *AGENT_COLUMNS,
-            live().label("alive"),
-            sight_since().label("sight_since"),
-            _environment.c.failback,
-            _environment.c.halted_at,
-            _environment.c.halted_reason,
-            _group.c.reschedule,
-        )
-        .select_from(
-            _agent.outerjoin(_environment, _environment.c.name == _agent.c.environment).outerjoin(_group, group)
-        )
-        .where(*conditions)
-        .order_by(_agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.id)
-    )
-    rows = connection.execute(statement).fetchall()
-    acting = _acting(connection, *conditions)
-    homed = _homed(connection, *conditions)
-    bound = _bound(connection, *conditions)
-    fit = _fit_by_group(rows)
+def read_agents(
+    connection: Connection, environment: str | None = None, group_number: int | None = None
+) -> tuple[Agent, ...]:
+    """Agents with their load, of one environment or of one device group of it; by environment, group and host. Three
+    queries."""
+    rows = _agent_rows(connection, environment, group_number)
+    shards = _alike_shards(connection, environment, group_number)
+    bound = _bound(connection, environment, group_number)
+    outlooks = _outlooks(rows, shards)
+    loads = _loads(shards)
     return tuple(
-        _agent_of(
-            row,
-            fit[row.environment, row.group_number],
-            acting.get(row.id, {}) | homed.get(row.id, {}) | bound.get(row.id, {}),
-        )
+        _agent_of(row, outlooks[row.environment, row.group_number], loads.get(row.id, {}), bound.get(row.id, 0))
         for row in rows
     )
 
 
-def _fit_by_group(rows: Iterable[Any]) -> dict[tuple[str, int], frozenset[str]]:
-    """The agents of each group that may be given shards, as placement sees it."""
-    groups: dict[tuple[str, int], list[AgentView]] = {}
-    for row in rows:
-        view = AgentView(
-            id=row.id,
-            live=bool(row.alive),
-            admin_state_up=row.admin_state_up,
-            forced_down=row.forced_down,
-            sight=row.reachable_devices,
-            sight_since=row.sight_since,
-            sight_at=row.reported_at or 0.0,
+def _agent_rows(connection: Connection, environment: str | None, group_number: int | None) -> Sequence[Any]:
+    group = and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number)
+    return connection.execute(
+        select(
+            *AGENT_COLUMNS,
+            _agent.c.session_ttl_seconds,
+            _agent.c.away_devices,
+            _agent.c.sight_since,
+            _environment.c.failback,
+            _environment.c.halted_at,
+            _environment.c.halted_reason,
+            _group.c.reschedule,
+            db_now().label("now"),
         )
-        groups.setdefault((row.environment, row.group_number), []).append(view)
-    return {place: frozenset(agent.id for agent in fit_agents(views)) for place, views in groups.items()}
+        .select_from(
+            _agent.outerjoin(_environment, _environment.c.name == _agent.c.environment).outerjoin(_group, group)
+        )
+        .where(*_within(_agent, environment, group_number))
+        .order_by(_agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.id)
+    ).fetchall()
 
 
-def _agent_of(row: Any, fit: frozenset[str], load: dict[str, int]) -> Agent:
+def _within(table: Table, environment: str | None, group_number: int | None) -> list[ColumnElement[bool]]:
+    wanted = {"environment": environment, "group_number": group_number}
+    return [table.c[name] == value for name, value in wanted.items() if value is not None]
+
+
+def _alike_shards(connection: Connection, environment: str | None, group_number: int | None) -> Sequence[Any]:
+    """Shards that are alike in what the rule looks at, and how many there are of each kind."""
+    kind = (
+        _shard.c.environment,
+        _shard.c.group_number,
+        _shard.c.home_agent_id,
+        _shard.c.acting_agent_id,
+        _shard.c.handover_to,
+    )
+    within = _within(_shard, environment, group_number)
+    return connection.execute(select(*kind, func.count().label("shards")).where(*within).group_by(*kind)).fetchall()
+
+
+def _outlooks(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, Outlook]:
+    """What the rule makes of each device group, and of its shards. An agent of no environment or group has no shards
+    that settings could apply to."""
+    alike: dict[Place, list[ShardView]] = {}
+    for shard in shards:
+        alike.setdefault((shard.environment, shard.group_number), []).append(_shard_view(shard))
+    members: dict[Place, list[Any]] = {}
+    for row in rows:
+        members.setdefault((row.environment, row.group_number), []).append(row)
+    return {
+        place: Outlook(
+            GroupSnapshot(
+                shards=tuple(alike.get(place, ())),
+                agents=tuple(view_of(row) for row in group),
+                reschedule=_reschedule(group[0]),
+                failback=_failback(group[0]),
+                halted=group[0].halted_at is not None,
+            )
+        )
+        for place, group in members.items()
+    }
+
+
+def _shard_view(shard: Any) -> ShardView:
+    return ShardView(
+        id="", home=shard.home_agent_id, acting=shard.acting_agent_id, epoch=0, handover_to=shard.handover_to
+    )
+
+
+def _reschedule(row: Any) -> RescheduleMode:
+    return RescheduleMode(row.reschedule or RescheduleMode.CONTROL)
+
+
+def _failback(row: Any) -> FailbackMode:
+    return FailbackMode(row.failback or FailbackMode.AUTO)
+
+
+def _agent_of(row: Any, outlook: Outlook, load: Mapping[str, int], load_balancers: int) -> Agent:
     return agent_of(
         row[: len(AGENT_COLUMNS)],
-        alive=bool(row.alive),
-        fit=row.id in fit,
-        heirs=len(fit - {row.id}),
-        # an agent of no environment or group has no shards that rules could apply to
-        reschedule=RescheduleMode(row.reschedule or RescheduleMode.CONTROL),
-        failback=FailbackMode(row.failback or FailbackMode.AUTO),
+        alive=view_of(row).live,
+        fit=outlook.is_fit(row.id),
+        successors=outlook.successors(row.id),
+        waiting_obstacle=outlook.waiting(row.id),
+        away_obstacle=outlook.away(row.id),
+        reschedule=_reschedule(row),
+        failback=_failback(row),
         halted_reason="" if row.halted_at is None else row.halted_reason or "it was opened",
+        load_balancers=load_balancers,
         **load,
     )
 
 
-Loads = dict[str, dict[str, int]]
-"""Counts by attribute, by agent."""
+def _loads(shards: Iterable[Any]) -> dict[str, Counter[str]]:
+    """Counts of shards by attribute, by agent."""
+    loads: dict[str, Counter[str]] = defaultdict(Counter)
+    for shard in shards:
+        home, acting = loads[shard.home_agent_id], shard.acting_agent_id
+        home["home_shards"] += shard.shards
+        if acting is None:
+            home["unserved_shards"] += shard.shards
+            continue
+        loads[acting]["acting_shards"] += shard.shards
+        if shard.handover_to is not None:
+            loads[acting]["handing_over"] += shard.shards
+        if acting != shard.home_agent_id:
+            home["away_shards"] += shard.shards
+    return loads
 
 
-def _acting(connection: Connection, *conditions: ColumnElement[bool]) -> Loads:
-    acting = _shard.c.acting_agent_id
-    counts = (func.count().label("acting_shards"), func.count(_shard.c.handover_to).label("handing_over"))
-    statement = select(acting.label("id"), *counts).join(_agent, _agent.c.id == acting)
-    return _loads(connection, statement.where(*conditions).group_by(acting))
-
-
-def _homed(connection: Connection, *conditions: ColumnElement[bool]) -> Loads:
-    home, acting = _shard.c.home_agent_id, _shard.c.acting_agent_id
-    counts = (
-        func.count().label("home_shards"),
-        func.count(case((acting != home, 1))).label("away_shards"),
-        func.count(case((acting.is_(None), 1))).label("unserved_shards"),
-    )
-    statement = select(home.label("id"), *counts).join(_agent, _agent.c.id == home)
-    return _loads(connection, statement.where(*conditions).group_by(home))
-
-
-def _bound(connection: Connection, *conditions: ColumnElement[bool]) -> Loads:
+def _bound(connection: Connection, environment: str | None, group_number: int | None) -> dict[str, int]:
     """Load balancers by home agent."""
     home = _shard.c.home_agent_id
     statement = (
-        select(home.label("id"), func.count().label("load_balancers"))
-        .select_from(_root.join(_shard, _shard.c.id == _root.c.shard_id).join(_agent, _agent.c.id == home))
-        .where(*conditions)
+        select(home, func.count())
+        .select_from(_root.join(_shard, _shard.c.id == _root.c.shard_id))
+        .where(*_within(_shard, environment, group_number))
         .group_by(home)
     )
-    return _loads(connection, statement)
-
-
-def _loads(connection: Connection, statement: Select[Any]) -> Loads:
-    return {
-        row.id: {name: value for name, value in row._mapping.items() if name != "id"}
-        for row in connection.execute(statement)
-    }
+    return {row[0]: row[1] for row in connection.execute(statement)}

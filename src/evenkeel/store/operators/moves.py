@@ -39,17 +39,17 @@ def _lock(connection: Connection, agent_id: str) -> Agent:
     return read_agent(connection, agent_id)
 
 
-def _heir(connection: Connection, agent: Agent, heir_id: str, field: str) -> Agent:
+def _successor(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
     """The agent that ``field`` names. Raises :class:`Conflict` unless it is another one of the group."""
-    group = (_agent.c.environment == agent.environment, _agent.c.group_number == agent.group_number)
-    others = [each for each in read_agents(connection, *group) if each.id != agent.id]
+    group = read_agents(connection, agent.environment, agent.group_number)
+    others = [each for each in group if each.id != agent.id]
     for other in others:
-        if other.id == heir_id:
+        if other.id == successor_id:
             return other
     named = ", ".join(f"{other.id} ({other.host})" for other in others[:MAX_AGENTS_NAMED])
     raise Conflict(
-        f"Invalid input for field/attribute {field}. Value: '{heir_id[:64]}'. Value should be another agent of device"
-        f" group {agent.environment}/{agent.group_number}: {named or 'there is none'}."
+        f"Invalid input for field/attribute {field}. Value: '{successor_id[:64]}'. Value should be another agent of"
+        f" device group {agent.environment}/{agent.group_number}: {named or 'there is none'}."
     )
 
 
@@ -58,25 +58,26 @@ def _heir(connection: Connection, agent: Agent, heir_id: str, field: str) -> Age
 
 def _rebind(connection: Connection, agent_id: str, to_agent_id: str) -> int:
     agent = _lock(connection, agent_id)
-    heir = _heir(connection, agent, to_agent_id, "to")
-    moved = _move_home(connection, agent, heir.id)
+    successor = _successor(connection, agent, to_agent_id, "to")
+    moved = _move_home(connection, agent, successor.id)
     if moved:
         record_event(
             connection,
             kind="agent_rebound",
-            text=f"{_shards(moved)} of agent {agent_id} on {agent.host} got agent {heir.id} on {heir.host} as home.",
+            text=f"{_shards(moved)} of agent {agent_id} on {agent.host} got agent {successor.id} on {successor.host} as"
+            " home.",
             environment=agent.environment,
             agent_id=agent_id,
         )
     return moved
 
 
-def _move_home(connection: Connection, agent: Agent, heir_id: str) -> int:
+def _move_home(connection: Connection, agent: Agent, successor_id: str) -> int:
     """Another agent becomes the home of all its shards; how many."""
     changed = connection.execute(
         update(_shard)
         .where(_shard.c.home_agent_id == agent.id, _shard.c.environment == agent.environment)
-        .values(home_agent_id=heir_id)
+        .values(home_agent_id=successor_id)
     )
     return changed.rowcount
 
@@ -92,13 +93,13 @@ def _delete_agent(connection: Connection, agent_id: str, rebind_to: str | None) 
     agent = _lock(connection, agent_id)
     if agent.alive:
         raise _alive(agent_id)
-    heir_id = _any_heir(connection, agent)
+    successor_id = _any_successor(connection, agent)
     if rebind_to is not None:
-        heir_id = _heir(connection, agent, rebind_to, "rebind_to").id
+        successor_id = _successor(connection, agent, rebind_to, "rebind_to").id
     elif agent.load_balancers:
         raise _bound(agent)
-    # its empty shards stay even without an heir: their epochs must go on growing, for the devices remember them
-    moved = _move_home(connection, agent, heir_id) if heir_id is not None else 0
+    # its empty shards stay even without a successor: their epochs must go on growing, for the devices remember them
+    moved = _move_home(connection, agent, successor_id) if successor_id is not None else 0
     _free(connection, agent)
     keep_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then nothing of this happened
@@ -107,7 +108,7 @@ def _delete_agent(connection: Connection, agent_id: str, rebind_to: str | None) 
     )
     if not deleted.rowcount:
         raise _alive(agent_id)
-    rebound = f" Its {_shards(moved)} got agent {heir_id} as home." if moved else ""
+    rebound = f" Its {_shards(moved)} got agent {successor_id} as home." if moved else ""
     record_event(
         connection,
         kind="agent_deleted",
@@ -129,9 +130,9 @@ def _bound(agent: Agent) -> Conflict:
     )
 
 
-def _any_heir(connection: Connection, agent: Agent) -> str | None:
+def _any_successor(connection: Connection, agent: Agent) -> str | None:
     """Some other agent of its group, a live one if there is one."""
-    heir: str | None = connection.scalar(
+    successor: str | None = connection.scalar(
         select(_agent.c.id)
         .where(
             _agent.c.environment == agent.environment,
@@ -141,7 +142,7 @@ def _any_heir(connection: Connection, agent: Agent) -> str | None:
         .order_by(live().desc(), _agent.c.id)
         .limit(1)
     )
-    return heir
+    return successor
 
 
 def _free(connection: Connection, agent: Agent) -> None:

@@ -15,7 +15,6 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    case,
     exists,
     false,
     func,
@@ -26,6 +25,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core.control import ShardOwner
+from evenkeel.core.placement import HANDOVER_PATIENCE_SECONDS, SESSIONS_AHEAD_MAX
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
@@ -33,10 +33,6 @@ from evenkeel.store.writing.events import event_row, record_events
 
 EPOCHS_USED_UP = "epochs_used_up"
 """Kind of an event."""
-
-
-FRESH_SESSIONS = 1.5
-"""Lives of a session for which an agent is new."""
 
 
 class Raced(Exception):
@@ -47,13 +43,12 @@ class Raced(Exception):
 def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """The agent's session has not expired, by the database's clock as the statement runs.
 
-    One that seems to last for far longer than sessions do was kept alive before that clock was set back: the next
-    keepalive puts it right, and a dead agent sends none.
+    The SQL of :func:`evenkeel.core.placement.is_live`, for statements that are to fail when it is not so.
     """
     return and_(
         agent.c.session_id.is_not(None),
         agent.c.session_expires_at > db_now(),
-        agent.c.session_expires_at <= db_now() + 2 * agent.c.session_ttl_seconds,
+        agent.c.session_expires_at <= db_now() + SESSIONS_AHEAD_MAX * agent.c.session_ttl_seconds,
     )
 
 
@@ -75,35 +70,14 @@ def reports(agent_id: str, session_id: str) -> ColumnElement[bool]:
 
 @cache
 def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """What it acts for is served: live, and its host was not declared dead."""
+    """What it acts for is served: the SQL of :attr:`evenkeel.core.placement.AgentView.acts`."""
     return and_(live(agent), not_(agent.c.forced_down))
 
 
 @cache
 def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """It acts, and the operator lets it have shards."""
+    """It may be given shards: the SQL of :attr:`evenkeel.core.placement.AgentView.eligible`."""
     return and_(acts(agent), agent.c.admin_state_up)
-
-
-@cache
-def sight_since(agent: FromClause = schema.agent) -> ColumnElement[float]:
-    """Since when it has seen the devices it sees now; 0 if it has not said.
-
-    And 0 if that is in the future: it was long ago, before the database's clock was set back.
-    """
-    return case((agent.c.sight_since <= db_now(), agent.c.sight_since), else_=0.0)
-
-
-@cache
-def settled(settle_seconds: float, agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Eligible, live for long enough to get its shards back, and seeing for as long the devices it sees now."""
-    since = db_now() - float(settle_seconds)
-    return and_(eligible(agent), agent.c.session_started_at <= since, sight_since(agent) <= since)
-
-
-def fresh(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Its session is so young that others that were cut off together with it may not be back yet."""
-    return func.coalesce(agent.c.session_started_at > db_now() - FRESH_SESSIONS * agent.c.session_ttl_seconds, false())
 
 
 @cache
@@ -118,19 +92,13 @@ def acting_ids() -> Select[tuple[str]]:
     return select(schema.agent.c.id).where(acts())
 
 
-HANDOVER_PATIENCE_SECONDS = 20.0
-"""How long an agent may take to release a shard; longer than its own patience with a pass under way."""
-
-
 FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}
 """What a shard's row says when nobody acts for it."""
 
 
 def handover_overdue() -> ColumnElement[bool]:
-    """The acting agent has had its time to release the shard: it is taken from it, and its device refuses the rest.
-
-    One asked for in the future was asked for before the database's clock was set back.
-    """
+    """The acting agent has had its time to release the shard: the SQL of
+    :func:`evenkeel.core.placement.handover_overdue`."""
     asked_at = schema.shard.c.handover_at
     patience = HANDOVER_PATIENCE_SECONDS
     long_ago = or_(asked_at < db_now() - patience, asked_at > db_now() + patience)

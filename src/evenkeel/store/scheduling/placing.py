@@ -53,7 +53,7 @@ class PlacingPart(Part):
     """What the scheduler commits."""
 
     async def place(
-        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str
+        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str | None
     ) -> ShardOwner | None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.place`. None too if nobody acts for the shard now."""
         deadline_seconds = self._options.pending_deadline_seconds
@@ -62,7 +62,7 @@ class PlacingPart(Part):
             shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
             _bind(connection, load_balancer_id, shard, deadline_seconds)
             if made:
-                host: str | None = hosts_locked(connection, [home_agent_id]).get(home_agent_id)
+                host = hosts_locked(connection, [home_agent_id]).get(shard.home_agent_id)
                 if host is None:  # deleted meanwhile
                     raise Raced
                 tell_agents(connection, [home_agent_id])
@@ -101,7 +101,7 @@ class PlacingPart(Part):
 
 
 def _shard_for(
-    connection: Connection, environment: str, project_id: str, group_number: int, home_agent_id: str
+    connection: Connection, environment: str, project_id: str, group_number: int, home_agent_id: str | None
 ) -> tuple[Any, bool]:
     """The tenant's shard on the group, and whether it was made now. Raises :class:`Raced` if the home has gone."""
     statement = select(_shard).where(
@@ -159,8 +159,8 @@ def _seen(connection: Connection, shard_id: str, seen_epoch: int) -> Any:
     ).first()
 
 
-def _fit(agent_id: str) -> Any:
-    """The agent may have shards of this shard's group now."""
+def _may_receive(agent_id: str) -> Any:
+    """The SQL of :func:`evenkeel.core.placement.may_receive`, for an agent of the shard's group."""
     return exists().where(
         _agent.c.id == agent_id,
         _agent.c.environment == _shard.c.environment,
@@ -281,7 +281,7 @@ def _start_handover(
             _shard.c.epoch == seen_epoch,
             _shard.c.acting_agent_id == shard.acting_agent_id,
             _shard.c.handover_to.is_(None),
-            _fit(agent_id),
+            _may_receive(agent_id),
         )
         .values(handover_to=agent_id, handover_at=db_now(), home_agent_id=agent_id if rebind else shard.home_agent_id)
     )

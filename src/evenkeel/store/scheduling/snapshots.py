@@ -7,21 +7,30 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
 
-from evenkeel.core.placement import FULL_SCORE, GroupSnapshot, GroupView, ShardView
+from evenkeel.core.placement import (
+    FULL_SCORE,
+    GroupSnapshot,
+    GroupView,
+    ShardView,
+    ended_handovers,
+    handover_overdue,
+)
+from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.options import Part
+from evenkeel.store.ownership.agent_views import by_group, read_agents
 from evenkeel.store.ownership.capacity import group_capacity
 from evenkeel.store.ownership.sql import (
     acting_ids,
     eligible,
     eligible_ids,
-    handover_overdue,
     tell_agents,
 )
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, by_group, movers_of, read_agents, read_rules
+from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for, read_rules
 
 MAX_SHARDS_PER_SNAPSHOT = 1_000
 """Decisions on older snapshots fail more often; what is left over is in the next one."""
@@ -62,7 +71,7 @@ class SchedulingPart(Part):
             return _snapshot(connection, environment, group_number, settle_seconds)
 
         snapshot = await self._db.read(look)
-        if not _has_dead_handover(snapshot):
+        if not ended_handovers(snapshot):
             return snapshot
         await self._db.write(lambda connection: _end_dead_handovers(connection, environment, group_number))
         return await self._db.read(look)
@@ -129,20 +138,20 @@ def _groups(
         .where(_group.c.environment == environment)
         .order_by(_group.c.number)
     ).all()
-    # where the tenant stays, nobody's load decides anything
-    stays = any(row.holds_tenant and row.capacity_score < FULL_SCORE and row.zone is None for row in rows)
-    agents = by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
-    return tuple(
+    groups = [
         GroupView(
             number=row.number,
             capacity_score=row.capacity_score,
-            agents=tuple(agents.get((environment, row.number), ())),
             holds_tenant=bool(row.holds_tenant),
             in_zone=row.zone in (None, row.number),
             at_limit=group_capacity(row.capacity).at_limit if row.capacity_score >= FULL_SCORE else (),
         )
         for row in rows
-    )
+    ]
+    # where the tenant stays, nobody's load decides anything
+    stays = any(group.keeps_tenant for group in groups)
+    agents = by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
+    return tuple(replace(group, agents=tuple(agents.get((environment, group.number), ()))) for group in groups)
 
 
 # -- shards
@@ -150,17 +159,11 @@ def _groups(
 
 def _snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
     agents = read_agents(connection, settle_seconds, environment=environment, group_number=group_number, loads=True)
-    rules, _ = read_rules(connection, environment)
-    rule = rules.get((environment, group_number))
-    if rule is None:
+    rules, _ = read_rules(connection, agents, environment)
+    found = rules.get((environment, group_number))
+    if found is None:
         return GroupSnapshot()
-    return GroupSnapshot(
-        shards=_shard_views(connection, environment, group_number, movers_of(agents, rules)),
-        agents=tuple(agent.view for agent in agents),
-        reschedule=rule.reschedule,
-        failback=rule.failback,
-        halted=rule.halted,
-    )
+    return replace(found.group, shards=_shard_views(connection, environment, group_number, found.group))
 
 
 def _group_shards() -> Select[Any]:
@@ -168,7 +171,7 @@ def _group_shards() -> Select[Any]:
     unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_ids()))
     under_way = _shard.c.handover_to.is_not(None)
     return (
-        select(_shard, handover_overdue().label("overdue"))
+        select(_shard, db_now().label("now"))
         .where(
             _shard.c.environment == bindparam("b_environment"),
             _shard.c.group_number == bindparam("b_group"),
@@ -183,9 +186,10 @@ _GROUP_SHARDS = _group_shards()
 
 
 def _shard_views(
-    connection: Connection, environment: str, group_number: int, movers: dict[str, list[str]]
+    connection: Connection, environment: str, group_number: int, group: GroupSnapshot
 ) -> tuple[ShardView, ...]:
-    rows = connection.execute(_GROUP_SHARDS, {"b_environment": environment, "b_group": group_number, **movers})
+    place = {"b_environment": environment, "b_group": group_number}
+    rows = connection.execute(_GROUP_SHARDS, place | looked_for([group]))
     return tuple(
         ShardView(
             id=row.id,
@@ -193,15 +197,10 @@ def _shard_views(
             acting=row.acting_agent_id,
             epoch=row.epoch,
             handover_to=row.handover_to,
-            overdue=bool(row.overdue),
+            overdue=handover_overdue(row.handover_to, row.handover_at, now=row.now),
         )
         for row in rows
     )
-
-
-def _has_dead_handover(snapshot: GroupSnapshot) -> bool:
-    eligible_agents = {agent.id for agent in snapshot.agents if agent.eligible}
-    return any(s.handover_to is not None and s.handover_to not in eligible_agents for s in snapshot.shards)
 
 
 def _end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:

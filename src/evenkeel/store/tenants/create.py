@@ -140,12 +140,13 @@ _HELD = select(joined(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
 def _around() -> Select[Any]:
+    """The shard is of a group that :func:`evenkeel.core.placement.choose_group` may choose: of those that keep the
+    tenant, the emptiest."""
     environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
-    roomy = and_(
+    keeps_tenant = and_(
         group.c.environment == shard.c.environment,
         group.c.number == shard.c.group_number,
         group.c.capacity_score < FULL_SCORE,
-        group.c.capacity == UNLIMITED,  # what has a policy is placed by the scheduler, which reserves
     )
     project_id, zone = bindparam("project_id", type_=String()), bindparam("zone_group_number", type_=Integer())
     tenants = and_(
@@ -154,10 +155,11 @@ def _around() -> Select[Any]:
         or_(zone.is_(None), shard.c.group_number == zone),
     )
     has_room = group.c.number.is_not(None)
-    shard_id = case((has_room, shard.c.id)).label("id")
+    # what has a policy is placed by the scheduler, which reserves
+    shard_id = case((group.c.capacity == UNLIMITED, shard.c.id)).label("id")
     quota = has_quota(project_id)
     # joined one by one: a nested join would make SQLite go through all shards
-    sources = environment.outerjoin(shard, tenants).outerjoin(group, roomy)
+    sources = environment.outerjoin(shard, tenants).outerjoin(group, keeps_tenant)
     return (
         select(db_now().label("now"), shard_id, shard.c.group_number, agent.c.host, _HELD.label("held"), quota)
         .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))

@@ -1,0 +1,88 @@
+"""An agent's state in one word, and why shards of it are not where they should be, for every view alike.
+
+The reasons are the rule's own obstacles (:class:`evenkeel.core.placement.Outlook`); here they only become texts.
+"""
+
+from enum import StrEnum
+
+from evenkeel.core.control import Agent
+from evenkeel.core.placement import Obstacle
+
+
+class AgentState(StrEnum):
+    """An agent's state as operators see it."""
+
+    UP = "up"  # alive, and may be given shards
+    DRAINING = "draining"  # alive, and its shards are to go to others
+    DRAINED = "drained"  # alive, serves nothing and is given nothing
+    SILENT = "silent"  # its session ran out without being ended
+    STOPPED = "stopped"  # it ended its session
+    FORCED_DOWN = "forced_down"  # an operator declared its host dead
+
+
+def agent_state(agent: Agent) -> AgentState:
+    """The one word. What an operator said comes before what is seen, a lost session before a drain."""
+    if agent.forced_down:
+        return AgentState.FORCED_DOWN
+    if not agent.alive:
+        return AgentState.STOPPED if agent.session_id is None else AgentState.SILENT
+    if agent.admin_state_up:
+        return AgentState.UP
+    return AgentState.DRAINING if agent.acting_shards else AgentState.DRAINED
+
+
+def waiting_shards(agent: Agent) -> int:
+    """How many of its shards are to be served by another agent, and are not yet."""
+    if agent_state(agent) is AgentState.UP:
+        return 0
+    return agent.acting_shards + agent.unserved_shards
+
+
+def why_waiting(agent: Agent) -> str:
+    """Why they cannot move, for people; empty if nothing waits, or they will move."""
+    if not waiting_shards(agent):
+        return ""
+    match agent.waiting_obstacle:
+        case Obstacle.HALTED:
+            return _halted(agent)
+        case Obstacle.BOUND:
+            return f"load balancers of device driver {agent.device_driver} are bound to their host (mode never)"
+        case Obstacle.BOUND_UNTIL_FORCED_DOWN:
+            return (
+                f"load balancers of device driver {agent.device_driver} are bound to their host until that is declared"
+                " dead (mode relocate)"
+            )
+        case Obstacle.NO_SUCCESSOR:
+            return (
+                f"no other agent of device group {agent.environment}/{agent.group_number} can take them: each is down,"
+                " drained, or reaches fewer devices than another"
+            )
+        case _:
+            return ""
+
+
+def why_away(agent: Agent) -> str:
+    """Why shards that it is home to, and that others serve, do not come home; empty if none is away, or they will."""
+    if not agent.away_shards:
+        return ""
+    match agent.away_obstacle:
+        case Obstacle.HOME_NOT_UP:
+            return f"the agent is {agent_state(agent).value}"
+        case Obstacle.HALTED:
+            return _halted(agent)
+        case Obstacle.BOUND | Obstacle.BOUND_UNTIL_FORCED_DOWN:
+            return (
+                f"load balancers of device driver {agent.device_driver} stay where they are (mode {agent.reschedule})"
+            )
+        case Obstacle.FAILBACK_NEVER:
+            return f"failback of environment {agent.environment} is never"
+        case Obstacle.FAILBACK_NOT_ASKED:
+            return f"failback of environment {agent.environment} is manual and was not asked for"
+        case Obstacle.HOME_REACHES_FEWER:
+            return "it reaches fewer devices than another agent of its device group"
+        case _:
+            return ""
+
+
+def _halted(agent: Agent) -> str:
+    return f"the circuit breaker of environment {agent.environment} is open: {agent.halted_reason}"

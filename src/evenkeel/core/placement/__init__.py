@@ -1,0 +1,74 @@
+"""The one rule of who serves what. Pure: snapshots go in, steps come out, and the store commits each step with
+compare-and-set.
+
+Two levels: a tenant goes to a device group and stays there, because its configuration is on those devices
+(:mod:`.groups`); a shard goes to an agent of that group (:mod:`.shards`). What is stored becomes what the rule looks at
+in :mod:`.records`. Everybody else derives from the rule: :mod:`.candidates` says which shards are worth reading,
+:mod:`.guards` what must still be so when a step is committed, :mod:`.outlook` why there is no step, for operators.
+
+``tie`` chooses among equals and is injected, so that tests and the simulation decide what "random" means.
+"""
+
+from evenkeel.core.placement.agents import fit_agents
+from evenkeel.core.placement.candidates import Candidates, candidates
+from evenkeel.core.placement.groups import choose_group, choose_home
+from evenkeel.core.placement.guards import may_assign, may_receive, may_start_handover
+from evenkeel.core.placement.outlook import Outlook
+from evenkeel.core.placement.records import (
+    HANDOVER_PATIENCE_SECONDS,
+    SESSIONS_AHEAD_MAX,
+    AgentRecord,
+    agent_view,
+    handover_overdue,
+    is_live,
+)
+from evenkeel.core.placement.shards import (
+    Obstacle,
+    assign_unserved,
+    ended_handovers,
+    plan_failover,
+    plan_handback,
+    plan_leaving,
+)
+from evenkeel.core.placement.views import (
+    FULL_SCORE,
+    AgentView,
+    Assign,
+    GroupSnapshot,
+    GroupView,
+    Handover,
+    ShardView,
+    Tie,
+)
+
+__all__ = [
+    "FULL_SCORE",
+    "HANDOVER_PATIENCE_SECONDS",
+    "SESSIONS_AHEAD_MAX",
+    "AgentRecord",
+    "AgentView",
+    "Assign",
+    "Candidates",
+    "GroupSnapshot",
+    "GroupView",
+    "Handover",
+    "Obstacle",
+    "Outlook",
+    "ShardView",
+    "Tie",
+    "agent_view",
+    "assign_unserved",
+    "candidates",
+    "choose_group",
+    "choose_home",
+    "ended_handovers",
+    "fit_agents",
+    "handover_overdue",
+    "is_live",
+    "may_assign",
+    "may_receive",
+    "may_start_handover",
+    "plan_failover",
+    "plan_handback",
+    "plan_leaving",
+]

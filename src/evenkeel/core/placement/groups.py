@@ -1,0 +1,29 @@
+"""The first level: from a tenant's new load balancer to a device group, and from a new shard to its home agent."""
+
+from collections.abc import Iterable
+
+from evenkeel.core.placement.agents import fit_agents
+from evenkeel.core.placement.views import AgentView, GroupView, Tie
+
+
+def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView | None:
+    """The group for a tenant's new load balancer: where the tenant is already, else the emptiest; None: none can.
+
+    A tenant may be on several groups (the first filled up); it then goes to the emptiest of those. It stays where it
+    is also while no agent is up there: agents are restarted now and then, and its configuration is on those devices.
+    """
+    groups = list(groups)
+    preferred = [group for group in groups if group.keeps_tenant] or [group for group in groups if group.eligible]
+    if not preferred:
+        return None
+    lowest = min(group.capacity_score for group in preferred)
+    return tie([group for group in preferred if group.capacity_score == lowest])
+
+
+def choose_home(agents: Iterable[AgentView], tie: Tie[AgentView]) -> AgentView | None:
+    """The home of a new shard: the fit agent that is home to the fewest; ties by what it serves now, then ``tie``."""
+    fit = fit_agents(agents)
+    if not fit:
+        return None
+    least = min((agent.homed, agent.shards) for agent in fit)
+    return tie([agent for agent in fit if (agent.homed, agent.shards) == least])

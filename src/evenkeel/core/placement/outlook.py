@@ -1,0 +1,73 @@
+"""Why the rule leaves shards where they should not be, for operators.
+
+What passes by itself is not told: an agent that has just come back will be trusted in a moment. So the rule is asked
+what it would do if everything stayed as it is for long enough.
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from evenkeel.core.placement.shards import Obstacle, Rule, min_id
+from evenkeel.core.placement.views import AgentView, GroupSnapshot, ShardView
+
+_ORDER = {obstacle: position for position, obstacle in enumerate(Obstacle)}
+
+
+class Outlook:
+    """One device group. Of shards that are alike in home, acting agent and handover, one is enough."""
+
+    def __init__(self, group: GroupSnapshot) -> None:
+        self._rule = Rule(in_time(group), min_id)
+        self._acted: dict[str | None, list[ShardView]] = {}
+        self._homed: dict[str, list[ShardView]] = {}
+        for shard in group.shards:
+            self._acted.setdefault(shard.acting, []).append(shard)
+            self._homed.setdefault(shard.home, []).append(shard)
+
+    def is_fit(self, agent_id: str) -> bool:
+        """It may be given shards."""
+        return agent_id in self._rule.loads.fit
+
+    def successors(self, agent_id: str) -> int:
+        """How many other agents may be given shards."""
+        return len(self._rule.loads.fit.keys() - {agent_id})
+
+    def waiting(self, agent_id: str) -> Obstacle | None:
+        """Why shards that an agent is not to serve do not go to others; None: nothing waits, or the rule has a step.
+
+        Those are the shards it acts for, and those it is home to and nobody acts for, unless it is eligible.
+        """
+        agent = self._rule.agents.get(agent_id)
+        if agent is None or agent.eligible:
+            return None
+        return min(self._waiting(agent), key=_ORDER.__getitem__, default=None)
+
+    def _waiting(self, agent: AgentView) -> Iterator[Obstacle]:
+        unserved = [shard for shard in self._homed.get(agent.id, ()) if shard.acting is None]
+        for shard in (*self._acted.get(agent.id, ()), *unserved):
+            # one that is being handed over has no obstacle: neither decision is about it
+            decided = self._rule.taker(shard) or self._rule.successor(shard)
+            if isinstance(decided, Obstacle):
+                yield decided
+
+    def away(self, agent_id: str) -> Obstacle | None:
+        """Why shards that an agent is home to and others act for do not come home; None: there are none, or they do."""
+        away = (shard for shard in self._homed.get(agent_id, ()) if shard.acting not in (None, agent_id))
+        if all(self._comes_home(shard) for shard in away):
+            return None
+        return self._rule.keeps_from_home(agent_id)
+
+    def _comes_home(self, shard: ShardView) -> bool:
+        """A step of the rule brings it home, as soon as a handover to somebody else has ended."""
+        acting = None if shard.acting is None else self._rule.agents.get(shard.acting)
+        if acting is not None and acting.acts and shard.handover_to == shard.home:
+            return True
+        alone = replace(shard, handover_to=None, overdue=False)
+        rule = self._rule
+        return (rule.taker(alone) or rule.successor(alone) or rule.returns_to(alone)) == shard.home
+
+
+def in_time(group: GroupSnapshot) -> GroupSnapshot:
+    """The group when everybody has been up, or silent, for long enough."""
+    return replace(group, agents=tuple(replace(agent, fresh=False, settled=agent.eligible) for agent in group.agents))

@@ -1,0 +1,92 @@
+"""From what is stored to what the rule looks at: who is live, fresh and settled, by the database's clock alone.
+
+Times of the future were written before that clock was set back: they prolong nothing and prevent nothing.
+"""
+
+import math
+
+from evenkeel.core.placement.views import AgentView
+from evenkeel.core.values import Value
+
+FRESH_SESSIONS = 1.5
+"""Lives of a session for which an agent is fresh."""
+SESSIONS_AHEAD_MAX = 2
+"""A session that lasts for longer than so many lives was kept alive before the clock was set back."""
+HANDOVER_PATIENCE_SECONDS = 20.0
+"""How long an agent may take to release a shard; longer than its own patience with a pass under way."""
+
+
+class AgentRecord(Value):
+    """An agent as stored. Times: seconds by the database's clock."""
+
+    id: str
+    registered: bool
+    """It has a session that was not ended."""
+    session_ttl_seconds: float
+    session_started_at: float | None = None
+    session_expires_at: float | None = None
+    admin_state_up: bool = True
+    forced_down: bool = False
+    failback_asked: bool = False
+    reachable_devices: int | None = None
+    unreachable_devices: tuple[str, ...] = ()
+    reachable_since: float | None = None
+    reported_at: float | None = None
+    acting_shards: int = 0
+    home_shards: int = 0
+
+
+def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentView:
+    """The agent at ``now``. ``settle_seconds``: how long it must have been up to get its shards back."""
+    live = is_live(record, now)
+    reachable_since = _past(record.reachable_since, now)
+    eligible = live and record.admin_state_up and not record.forced_down
+    return AgentView(
+        id=record.id,
+        live=live,
+        admin_state_up=record.admin_state_up,
+        forced_down=record.forced_down,
+        registered=record.registered,
+        fresh=_is_fresh(record, now),
+        live_since=record.session_started_at or 0.0,
+        live_until=record.session_expires_at or 0.0,
+        settled=eligible and _up_since(record, reachable_since) <= now - settle_seconds,
+        failback_asked=record.failback_asked,
+        reachable_devices=record.reachable_devices,
+        unreachable_devices=record.unreachable_devices,
+        reachable_since=reachable_since,
+        reported_at=record.reported_at or 0.0,
+        shards=record.acting_shards,
+        homed=record.home_shards,
+    )
+
+
+def is_live(record: AgentRecord, now: float) -> bool:
+    """Its session has not expired. A session that seems to last for far longer than sessions do has: the next keepalive
+    puts it right, and a dead agent sends none."""
+    expires_at = record.session_expires_at
+    if not record.registered or expires_at is None:
+        return False
+    return now < expires_at <= now + SESSIONS_AHEAD_MAX * record.session_ttl_seconds
+
+
+def _past(at: float | None, now: float) -> float:
+    """0, which is long ago, for what never was and for the future."""
+    return at if at is not None and at <= now else 0.0
+
+
+def _up_since(record: AgentRecord, reachable_since: float) -> float:
+    """Since when it has been live and has reached the devices that it reaches."""
+    return math.inf if record.session_started_at is None else max(record.session_started_at, reachable_since)
+
+
+def _is_fresh(record: AgentRecord, now: float) -> bool:
+    started_at = record.session_started_at
+    return started_at is not None and started_at > now - FRESH_SESSIONS * record.session_ttl_seconds
+
+
+def handover_overdue(handover_to: str | None, asked_at: float | None, *, now: float) -> bool:
+    """The acting agent has had its time to release the shard: it is taken from it, and its device refuses the rest."""
+    if handover_to is None or asked_at is None:
+        return False
+    return abs(now - asked_at) > HANDOVER_PATIENCE_SECONDS

@@ -1,0 +1,191 @@
+"""The second level: from a shard to an agent of its device group.
+
+Each decision on one shard is a function that answers an agent's id (it is to have the shard), an :class:`Obstacle` (it
+ought to go somewhere and cannot), or None (nothing is to be done). The plans make steps of the first kind; operators
+are told the second (:mod:`evenkeel.core.placement.outlook`).
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+
+from evenkeel.core.placement.agents import Loads, back_first
+from evenkeel.core.placement.views import AgentView, Assign, GroupSnapshot, Handover, ShardView, Tie
+from evenkeel.core.statuses import FailbackMode, RescheduleMode
+
+
+class Obstacle(Enum):
+    """Why a shard stays where it should not be. Of several, operators are told the first one in this order."""
+
+    HOME_NOT_UP = "home_not_up"  # its home is down or drained
+    HALTED = "halted"  # the circuit breaker is open
+    BOUND = "bound"  # its load balancers are bound to their host (mode never)
+    BOUND_UNTIL_FORCED_DOWN = "bound_until_forced_down"  # until an operator declares that dead (mode relocate)
+    FAILBACK_NEVER = "failback_never"
+    FAILBACK_NOT_ASKED = "failback_not_asked"  # failback is manual
+    HOME_REACHES_FEWER = "home_reaches_fewer"  # its home reaches fewer devices than another agent
+    NO_SUCCESSOR = "no_successor"  # no other agent can take it
+    MAY_COME_BACK = "may_come_back"  # passes by itself: those that could take it were perhaps cut off with its owner
+    SETTLING = "settling"  # passes by itself: its home has not been up for long enough
+
+
+class Rule:
+    """The decisions on the shards of one device group; ``give`` what they decide, so that the next ones know."""
+
+    def __init__(self, group: GroupSnapshot, tie: Tie[AgentView]) -> None:
+        self.group = group
+        self.agents = {agent.id: agent for agent in group.agents}
+        self.loads = Loads(group.agents, tie)
+
+    def taker(self, shard: ShardView) -> str | Obstacle | None:
+        """Who is to take a shard that nobody serves, or that its owner does not release."""
+        acting = self._acting(shard)
+        home = self.agents.get(shard.home)
+        if acting is not None and acting.acts:
+            movable = shard.overdue and self.fixed() is None
+            return self.loads.choose(shard.handover_to, shard.home, other_than=acting.id) if movable else None
+        silent = acting if acting is not None and acting.silent else None
+        tied = self.tied_to_home(home)
+        if tied is not None:
+            return _home_only(home, silent, tied)
+        if not self.loads.fit:
+            return shard.home if home is not None and home.acts else Obstacle.NO_SUCCESSOR
+        return self.loads.choose(shard.home, silent=silent) or Obstacle.MAY_COME_BACK
+
+    def successor(self, shard: ShardView) -> str | Obstacle | None:
+        """Whom an agent that lives and should not serve is to release the shard to: a drained one, or one that reaches
+        fewer devices than another does."""
+        acting = self._acting(shard)
+        if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
+            return None
+        return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or Obstacle.NO_SUCCESSOR
+
+    def returns_to(self, shard: ShardView) -> str | Obstacle | None:
+        """Its home, if it is served well elsewhere and is to go back."""
+        if shard.handover_to is not None or shard.acting not in self.loads.fit or shard.acting == shard.home:
+            return None
+        return self.keeps_from_home(shard.home) or shard.home
+
+    # -- parts of these decisions
+
+    def _acting(self, shard: ShardView) -> AgentView | None:
+        return None if shard.acting is None else self.agents.get(shard.acting)
+
+    def fixed(self) -> Obstacle | None:
+        """Why no served shard of the group may move; None: they may."""
+        if self.group.halted:
+            return Obstacle.HALTED
+        match self.group.reschedule:
+            case RescheduleMode.CONTROL:
+                return None
+            case RescheduleMode.RELOCATE:
+                return Obstacle.BOUND_UNTIL_FORCED_DOWN
+            case RescheduleMode.NEVER:
+                return Obstacle.BOUND
+
+    def tied_to_home(self, home: AgentView | None) -> Obstacle | None:
+        """Why nobody but its home may take a shard that nobody serves; None: others may."""
+        if self.group.halted:
+            return Obstacle.HALTED
+        bound = self.fixed()
+        if bound is None or home is None:
+            return None
+        return None if bound is Obstacle.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
+
+    def keeps_from_home(self, home_id: str) -> Obstacle | None:
+        """Why shards that are served elsewhere are not to go back to their home; None: they are."""
+        home = self.agents.get(home_id)
+        if home is None or not home.eligible:
+            return Obstacle.HOME_NOT_UP
+        if (fixed := self.fixed()) is not None:
+            return fixed
+        if self.group.failback is FailbackMode.NEVER:
+            return Obstacle.FAILBACK_NEVER
+        if self.group.failback is FailbackMode.MANUAL and not home.failback_asked:
+            return Obstacle.FAILBACK_NOT_ASKED
+        if home_id not in self.loads.fit:
+            return Obstacle.HOME_REACHES_FEWER
+        return None if home.settled else Obstacle.SETTLING
+
+
+def _home_only(home: AgentView | None, silent: AgentView | None, tied: Obstacle) -> str | Obstacle:
+    if home is None or not home.acts:
+        return tied
+    return Obstacle.MAY_COME_BACK if silent is not None and back_first(home, silent) else home.id
+
+
+# -- plans
+
+
+def assign_unserved(group: GroupSnapshot, tie: Tie[AgentView]) -> list[Assign]:
+    """Every shard that nobody serves gets an agent: its home if that is fit, else they spread over the fit ones.
+
+    While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
+    declared dead is replaced in mode ``relocate``, and one whose agent was deleted in every mode.
+    """
+    rule = Rule(group, tie)
+    plan: list[Assign] = []
+    for shard in group.shards:
+        chosen = rule.taker(shard)
+        if not isinstance(chosen, str):
+            continue
+        rule.loads.give(chosen)
+        rebind = group.reschedule is not RescheduleMode.CONTROL and chosen != shard.home
+        to_home = chosen == shard.home and not rule.agents[chosen].eligible
+        step = Assign(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=chosen, rebind=rebind, to_home=to_home)
+        plan.append(step)
+    return plan
+
+
+def plan_leaving(group: GroupSnapshot, tie: Tie[AgentView], *, at_once: int) -> list[Handover]:
+    """Planned handovers away from agents that live and should not serve. At most ``at_once`` under way in the group."""
+    rule = Rule(group, tie)
+    room = _room(group, at_once)
+    plan: list[Handover] = []
+    for shard in group.shards:
+        if len(plan) >= room:
+            break
+        chosen = rule.successor(shard)
+        if isinstance(chosen, str):
+            rule.loads.give(chosen)
+            plan.append(_handover(shard, chosen))
+    return plan
+
+
+def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
+    """Ask for shards to go back to their home once it has settled; at most ``at_once`` under way in the group.
+
+    What is bound to its host is at home already, or was rebuilt elsewhere for good.
+    """
+    rule = Rule(group, min_id)
+    going = [_handover(shard, shard.home) for shard in group.shards if isinstance(rule.returns_to(shard), str)]
+    return going[: max(0, _room(group, at_once))]
+
+
+def plan_failover(group: GroupSnapshot, shard: ShardView, tie: Tie[AgentView]) -> Handover | None:
+    """Where a served shard is to go because an operator says so: home if it is away, else to the fit agent with the
+    fewest shards. None: there is no other, it is moving already, or it may not move."""
+    rule = Rule(group, tie)
+    acting = None if shard.acting is None else rule.agents.get(shard.acting)
+    if rule.fixed() is not None or shard.handover_to is not None or acting is None or not acting.acts:
+        return None
+    chosen = rule.loads.choose(shard.home, other_than=acting.id)
+    return None if chosen is None else _handover(shard, chosen)
+
+
+def ended_handovers(group: GroupSnapshot) -> list[str]:
+    """Ids of shards that were to be released to an agent that cannot take them any more: their owners keep them."""
+    eligible = {agent.id for agent in group.agents if agent.eligible}
+    return [shard.id for shard in group.shards if shard.handover_to is not None and shard.handover_to not in eligible]
+
+
+def min_id(equals: Sequence[AgentView]) -> AgentView:
+    """A tie for where nothing is drawn."""
+    return min(equals, key=lambda agent: agent.id)
+
+
+def _room(group: GroupSnapshot, at_once: int) -> int:
+    return at_once - sum(shard.handover_to is not None for shard in group.shards)
+
+
+def _handover(shard: ShardView, agent_id: str) -> Handover:
+    return Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=agent_id)

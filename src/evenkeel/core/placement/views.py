@@ -1,0 +1,135 @@
+"""What the rule looks at, and the steps that it decides on."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.values import Value
+
+T = TypeVar("T")
+Tie = Callable[[Sequence[T]], T]
+
+FULL_SCORE = 1.0
+"""A device group whose capacity score reaches this takes no new load balancers (F5's capacity policy)."""
+
+
+class AgentView(Value):
+    """What placement needs to know of an agent; made by :func:`evenkeel.core.placement.agent_view`."""
+
+    id: str
+    live: bool
+    """Its session stands."""
+    admin_state_up: bool = True
+    """False: it is being drained."""
+    forced_down: bool = False
+    """Its host was declared dead."""
+    registered: bool = True
+    """It has a session, which was not ended; one that is not live is silent."""
+    fresh: bool = False
+    """Its session is so young that others that were cut off together with it may not be back yet."""
+    live_since: float = 0.0
+    """When its session was opened or revived, by the database's clock."""
+    live_until: float = 0.0
+    """When its session ends or ended, unless it is kept alive."""
+    settled: bool = True
+    """Eligible, and reaching the devices it reaches, for long enough to get its shards back."""
+    failback_asked: bool = False
+    """An operator wants its shards to come home."""
+    reachable_devices: int | None = None
+    """How many devices of the group it reaches; None: it has not said yet."""
+    unreachable_devices: tuple[str, ...] = ()
+    """The names of those that it does not reach, as it said last."""
+    reachable_since: float = 0.0
+    """When ``reachable_devices`` changed last, by the database's clock."""
+    reported_at: float = 0.0
+    """When it said so last."""
+    shards: int = 0
+    """Shards it acts for."""
+    homed: int = 0
+    """Shards whose home it is."""
+
+    @property
+    def eligible(self) -> bool:
+        """May be given shards."""
+        return self.acts and self.admin_state_up
+
+    @property
+    def acts(self) -> bool:
+        """What it acts for is served."""
+        return self.live and not self.forced_down
+
+    @property
+    def silent(self) -> bool:
+        """It may come back at any moment and find its shards."""
+        return self.registered and not self.live and not self.forced_down
+
+
+class GroupView(Value):
+    """What placement needs to know of a device group."""
+
+    number: int
+    capacity_score: float
+    agents: tuple[AgentView, ...] = ()
+    holds_tenant: bool = False
+    in_zone: bool = True
+    """The load balancer's availability zone, if it has one, is here."""
+    at_limit: tuple[str, ...] = ()
+    """The metrics of its capacity policy that are at their limit, for people."""
+
+    @property
+    def has_room(self) -> bool:
+        """Its capacity policy and the load balancer's availability zone allow one more."""
+        return self.in_zone and self.capacity_score < FULL_SCORE
+
+    @property
+    def keeps_tenant(self) -> bool:
+        """The tenant is here and stays, whoever of its agents is up."""
+        return self.holds_tenant and self.has_room
+
+    @property
+    def eligible(self) -> bool:
+        """Can take a load balancer of a tenant that is new to it now."""
+        return self.has_room and any(agent.eligible for agent in self.agents)
+
+
+class ShardView(Value):
+    """What placement needs to know of a shard."""
+
+    id: str
+    home: str
+    acting: str | None
+    epoch: int
+    handover_to: str | None = None
+    overdue: bool = False
+    """Its handover was asked for so long ago that the acting agent may be taken for unable to release it."""
+
+
+class GroupSnapshot(Value):
+    """One device group as the scheduler sees it: shards that may need a decision, and all agents."""
+
+    shards: tuple[ShardView, ...] = ()
+    agents: tuple[AgentView, ...] = ()
+    reschedule: RescheduleMode = RescheduleMode.CONTROL
+    failback: FailbackMode = FailbackMode.AUTO
+    halted: bool = False
+    """The environment's circuit breaker is open."""
+
+
+class Assign(Value):
+    """Give a shard that nobody serves to ``agent_id``, if its epoch is still ``seen_epoch``."""
+
+    shard_id: str
+    seen_epoch: int
+    agent_id: str
+    rebind: bool = False
+    """It becomes the shard's home too: what is bound to a host is rebuilt there."""
+    to_home: bool = False
+    """It is the shard's home and nobody else can take it: even a drained one then serves it."""
+
+
+class Handover(Value):
+    """Ask the acting agent of a live shard to release it to ``agent_id``."""
+
+    shard_id: str
+    seen_epoch: int
+    agent_id: str

@@ -1,0 +1,123 @@
+"""Agents as the rule of :mod:`evenkeel.core.placement` sees them: the only place where their rows become views."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, func, literal, select
+
+from evenkeel.core.placement import AgentRecord, AgentView, agent_view
+from evenkeel.core.values import Value
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.records import schema
+
+_agent = schema.agent
+_shard = schema.shard
+
+names = msgspec.json.Decoder(tuple[str, ...])
+"""Of a column that holds a list of names."""
+
+_COLUMNS = (
+    _agent.c.id,
+    _agent.c.environment,
+    _agent.c.group_number,
+    _agent.c.host,
+    _agent.c.admin_state_up,
+    _agent.c.forced_down,
+    _agent.c.failback_asked,
+    _agent.c.reachable_devices,
+    _agent.c.away_devices,
+    _agent.c.sight_since,
+    _agent.c.reported_at,
+    _agent.c.session_id,
+    _agent.c.silent_since,
+    _agent.c.session_started_at,
+    _agent.c.session_expires_at,
+    _agent.c.session_ttl_seconds,
+)
+
+
+class SeenAgent(Value):
+    """An agent at the moment it was read."""
+
+    view: AgentView
+    environment: str
+    group_number: int
+    host: str
+    silent_since: float | None
+    ttl_seconds: float
+    read_at: float
+    """The database's time then."""
+
+
+def read_agents(
+    connection: Connection,
+    settle_seconds: float,
+    *,
+    environment: str | None = None,
+    group_number: int | None = None,
+    loads: bool = False,
+) -> list[SeenAgent]:
+    """All agents, or those of an environment, or of one of its groups, by id. One statement; ``loads`` costs as much
+    as there are shards."""
+    statement = _statement(loads)
+    if environment is not None:
+        statement = statement.where(_agent.c.environment == environment)
+    if group_number is not None:
+        statement = statement.where(_agent.c.group_number == group_number)
+    return [_seen(row, settle_seconds) for row in connection.execute(statement)]
+
+
+def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentView]]:
+    """The agents of each group."""
+    found: dict[tuple[str, int], list[AgentView]] = {}
+    for agent in agents:
+        found.setdefault((agent.environment, agent.group_number), []).append(agent.view)
+    return found
+
+
+@cache  # building a statement costs more than running it
+def _statement(loads: bool) -> Select[Any]:
+    acting = _count_of(_shard.c.acting_agent_id) if loads else literal(0)
+    homed = _count_of(_shard.c.home_agent_id) if loads else literal(0)
+    counts = (acting.label("acting_shards"), homed.label("home_shards"))
+    return select(*_COLUMNS, *counts, db_now().label("now")).order_by(_agent.c.id)
+
+
+def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
+    """How many shards name the agent; each count reads one index and no shard."""
+    return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
+
+
+def _seen(row: Any, settle_seconds: float) -> SeenAgent:
+    return SeenAgent(
+        view=view_of(row, settle_seconds=settle_seconds, acting_shards=row.acting_shards, home_shards=row.home_shards),
+        environment=row.environment,
+        group_number=row.group_number,
+        host=row.host,
+        silent_since=row.silent_since,
+        ttl_seconds=row.session_ttl_seconds,
+        read_at=row.now,
+    )
+
+
+def view_of(row: Any, *, settle_seconds: float = 0.0, acting_shards: int = 0, home_shards: int = 0) -> AgentView:
+    """The view of a row of the agent table that holds ``now`` too, the database's time when it was read."""
+    record = AgentRecord(
+        id=row.id,
+        registered=row.session_id is not None,
+        session_started_at=row.session_started_at,
+        session_expires_at=row.session_expires_at,
+        session_ttl_seconds=row.session_ttl_seconds,
+        admin_state_up=row.admin_state_up,
+        forced_down=row.forced_down,
+        failback_asked=row.failback_asked,
+        reachable_devices=row.reachable_devices,
+        unreachable_devices=names.decode(row.away_devices),
+        reachable_since=row.sight_since,
+        reported_at=row.reported_at,
+        acting_shards=acting_shards,
+        home_shards=home_shards,
+    )
+    return agent_view(record, now=row.now, settle_seconds=settle_seconds)
