@@ -20,8 +20,8 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.process import start_ticks
 from evenkeel.haproxyd.partition.guard import NotGuarded
-from evenkeel.haproxyd.partition.manager import Partitions
-from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.partition.manager import PartitionManager
+from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.services import session_of
 from tests.waiting import eventually
@@ -222,12 +222,12 @@ class World:
         }
         self.directory = directory
         self.settings = DaemonSettings(**{**values, **settings})
-        self.news: list[EventNews] = []
+        self.news: list[PartitionEvent] = []
         self.partitions = self._new()
         self._members: list[Member] = []
 
-    def _new(self) -> Partitions:
-        return Partitions(self.settings, on_event=self.news.append)
+    def _new(self) -> PartitionManager:
+        return PartitionManager(self.settings, on_event=self.news.append)
 
     async def member(self, name: str) -> Member:
         """One more, which answers."""
@@ -277,15 +277,15 @@ class World:
             await member.stop()
 
 
-async def forsake(partitions: Partitions, name: str) -> None:
-    """Make a keeper stop where it is."""
-    keeper = partitions.get(name)
-    keeper._closing = True
-    keeper._cancel_timer()
-    if keeper._task is not None:
-        keeper._task.cancel()
-        await asyncio.gather(keeper._task, return_exceptions=True)
-    keeper._runner.process.leave()
+async def forsake(partitions: PartitionManager, name: str) -> None:
+    """Make a supervisor stop where it is."""
+    supervisor = partitions.get(name)
+    supervisor._closing = True
+    supervisor._cancel_timer()
+    if supervisor._task is not None:
+        supervisor._task.cancel()
+        await asyncio.gather(supervisor._task, return_exceptions=True)
+    supervisor._runner.process.leave()
 
 
 @contextlib.asynccontextmanager

@@ -19,8 +19,8 @@ from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon, lock
-from evenkeel.haproxyd.partition.manager import Partitions
-from evenkeel.haproxyd.partition.owners import give_up
+from evenkeel.haproxyd.partition.manager import PartitionManager
+from evenkeel.haproxyd.partition.owners import remove_owner
 from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
@@ -102,7 +102,7 @@ async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
     """Traffic of this host ends. Raises :class:`ValueError` if there is no HAProxy to do it with."""
     settings = daemon_settings(conf)
     with lock(settings.state_dir):
-        partitions = Partitions(settings)
+        partitions = PartitionManager(settings)
         await partitions.start()
         if partitions.problem:
             raise ValueError(f"haproxy: {partitions.problem}")
@@ -113,7 +113,7 @@ def disown(settings: DaemonSettings, prefix: str) -> int:
     """The next group that takes one of these partitions over owns them all. Raises :class:`ValueError`."""
     with lock(settings.state_dir):
         try:
-            given_up = give_up(settings, prefix)
+            given_up = remove_owner(settings, prefix)
         except (EvenKeelError, OSError) as error:
             raise ValueError(f"--disown {prefix}: {error}") from error
     for name, owner in given_up.items():

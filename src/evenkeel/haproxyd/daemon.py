@@ -16,7 +16,7 @@ from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import Handlers
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
-from evenkeel.haproxyd.api.refusals import Refused
+from evenkeel.haproxyd.api.refusals import RequestRefused
 from evenkeel.haproxyd.api.server import HttpsServer, create_app
 from evenkeel.haproxyd.api.tls import authority_key_at_hand, server_context
 from evenkeel.haproxyd.disk import run_dir
@@ -25,8 +25,8 @@ from evenkeel.haproxyd.health.events import EventRing
 from evenkeel.haproxyd.health.health_log import HealthLog
 from evenkeel.haproxyd.health.observation import Observer
 from evenkeel.haproxyd.health.ping import PingChecks
-from evenkeel.haproxyd.partition.manager import Partitions
-from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.partition.manager import PartitionManager
+from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
@@ -46,7 +46,7 @@ class HaproxyDaemon:
         context = server_context(http.certificate, http.key)
         self._counters: dict[str, PartitionCounters] = {}
         self._events = EventRing()
-        self.partitions = Partitions(settings, on_event=self._events.add, make_counters=self._make_counters)
+        self.partitions = PartitionManager(settings, on_event=self._events.add, make_counters=self._make_counters)
         self._pings = PingChecks(self.partitions)
         self._observer = Observer(
             self.partitions,
@@ -79,14 +79,14 @@ class HaproxyDaemon:
 
         Answers before that: one tenant's HAProxy that is slow to start keeps no other tenant waiting.
         """
-        self.partitions.off_limits.check()
+        self.partitions.forbidden_addresses.check()
         self._lock = lock(self._settings.state_dir)
         if advice := authority_key_at_hand(self._http.certificate):
             log.warning("the authority's key is within reach", advice=advice)
         await asyncio.to_thread(run_dir.prepare, self._settings)
         await self._health_log.start()
         url = await self._server.start()
-        self.partitions.off_limits.served_at(*self._server.place)
+        self.partitions.forbidden_addresses.served_at(*self._server.place)
         await self.partitions.start()
         self._started = True
         self._pings.start()
@@ -134,9 +134,9 @@ class HaproxyDaemon:
         return self._counters[name]
 
     async def _observe(self) -> wire.Observation:
-        """Raises :class:`Refused` while HAProxys are not adopted yet: they would be taken for dead."""
+        """Raises :class:`RequestRefused` while HAProxys are not adopted yet: they would be taken for dead."""
         if not self._started:
-            raise Refused("busy", "the daemon is looking for its HAProxys; try again later")
+            raise RequestRefused("busy", "the daemon is looking for its HAProxys; try again later")
         return await self._observer.observe()
 
     async def _keep_watch(self) -> None:
@@ -170,7 +170,7 @@ class HaproxyDaemon:
             held, self._lock = self._lock, lock(self._settings.state_dir)
             held.close()
 
-    def _heard(self, news: EventNews) -> None:
+    def _heard(self, news: PartitionEvent) -> None:
         if news.partition in self.partitions.names():
             self._events.add(news)
 

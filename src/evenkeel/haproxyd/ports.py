@@ -60,7 +60,7 @@ class Counters(Protocol):
         ...
 
 
-class EventNews(Value):
+class PartitionEvent(Value):
     """Something became otherwise. Without a server: the partition's HAProxy as a whole."""
 
     partition: str
@@ -79,4 +79,4 @@ class NoCounters:
 
 MakeCounters = Callable[[str, Path], Counters]
 """Of a partition's name, and a folder for its counters."""
-OnEvent = Callable[[EventNews], None]
+OnEvent = Callable[[PartitionEvent], None]

@@ -12,7 +12,7 @@ from pathlib import Path
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.compose import Layout, Wish, compose, fragment
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig, Layout, compose, fragment
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.world import configured_binary
 
@@ -61,8 +61,8 @@ def composed(load_balancers: Sequence[wire.LoadBalancer]) -> Iterator[Path]:
         )
         for file in (file for one in load_balancers for file in one.files):
             (folder / file.name).write_text(file.content)
-        wish = Wish(load_balancers={one.id: one for one in load_balancers})
-        (folder / "haproxy.cfg").write_text(compose("dev_a3f1c2", wish, layout, settings))
+        config = HaproxyConfig(load_balancers={one.id: one for one in load_balancers})
+        (folder / "haproxy.cfg").write_text(compose("dev_a3f1c2", config, layout, settings))
         yield folder / "haproxy.cfg"
 
 

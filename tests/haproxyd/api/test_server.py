@@ -18,7 +18,7 @@ from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
 from evenkeel.haproxyd.api.server import create_app
 from evenkeel.haproxyd.health.events import EventRing
-from evenkeel.haproxyd.ports import EventNews, InvalidChange, PartitionUnknown
+from evenkeel.haproxyd.ports import InvalidChange, PartitionEvent, PartitionUnknown
 from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"
@@ -264,7 +264,7 @@ async def test_waiting_for_events_is_limited_and_ends_with_an_event(world: World
     waiting = [asyncio.create_task(world.ask("GET", path)) for _ in range(2)]
     await eventually(lambda: world.events.asked == 2)
     assert (await world.refused("GET", path))[1].code == "busy"
-    world.events.add(EventNews(partition="p1", text="t"))
+    world.events.add(PartitionEvent(partition="p1", text="t"))
     for status, content in await asyncio.gather(*waiting):
         assert status == 200
         assert msgspec.json.decode(content, type=wire.Events).events[0].text == "t"

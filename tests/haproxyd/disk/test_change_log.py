@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk import change_log
-from evenkeel.haproxyd.disk.change_log import Ledger
+from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.files import StorageBroken
 
 
@@ -17,7 +17,7 @@ def lb(number, revision=1):
 
 @pytest.fixture
 def book(tmp_path):
-    made = Ledger(tmp_path)
+    made = ChangeLog(tmp_path)
     made.prepare()
     return made
 
@@ -34,7 +34,7 @@ def test_what_was_appended_is_read_again_and_the_last_word_counts(book):
 
 @given(steps=st.lists(st.tuples(st.integers(1, 4), st.integers(1, 9) | st.none()), max_size=20), data=st.data())
 def test_whatever_was_folded_in_between_the_same_is_read(tmp_path_factory, steps, data):
-    book, held = Ledger(tmp_path_factory.mktemp("p")), {}
+    book, held = ChangeLog(tmp_path_factory.mktemp("p")), {}
     book.prepare()
     for number, revision in steps:
         one = lb(number, revision or 1)
@@ -44,23 +44,23 @@ def test_whatever_was_folded_in_between_the_same_is_read(tmp_path_factory, steps
         book.append([one] if revision else [], [] if revision else [one.id])
         if data.draw(st.booleans()):
             fold_now(book, held)
-    assert Ledger(book._log.parent).read() == held
+    assert ChangeLog(book._log.parent).read() == held
 
 
 def fold_now(book, held):
     before, change_log.LOG_BYTES_MIN = change_log.LOG_BYTES_MIN, 0
     try:
-        book.fold(held.values())
+        book.compact(held.values())
     finally:
         change_log.LOG_BYTES_MIN = before
 
 
 def test_a_long_log_is_folded_and_a_short_one_is_not(book, tmp_path, monkeypatch):
     book.append([lb(1)], [])
-    book.fold([lb(1)])
+    book.compact([lb(1)])
     assert not (tmp_path / "held.json").exists()
     monkeypatch.setattr(change_log, "LOG_BYTES_MIN", 10)
-    book.fold([lb(1)])
+    book.compact([lb(1)])
     assert (tmp_path / "held.log").stat().st_size == 0 and book.read() == {"lb-1": lb(1)}
 
 

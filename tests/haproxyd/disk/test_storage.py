@@ -24,7 +24,7 @@ def test_what_was_written_is_read_again(storage):
 
 
 def test_nobody_else_may_read_it(storage):
-    storage.ledger.append([LB], [])
+    storage.change_log.append([LB], [])
     write_file(storage.directory / "held.json", b"{}", sync=True)
     paths = [storage.directory, *storage.directory.rglob("*")]
     assert len(paths) > 5

@@ -6,8 +6,8 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
-from evenkeel.haproxyd.haproxy.compose import Layout, Wish, compose, server_ids
-from evenkeel.haproxyd.haproxy.config_bisect import check_config, find_culprits
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig, Layout, compose, server_ids
+from evenkeel.haproxyd.haproxy.config_bisect import bisect_refused, check_config
 from evenkeel.haproxyd.haproxy.config_files import files_of
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
@@ -54,15 +54,15 @@ def place(root: str) -> tuple[Layout, DaemonSettings]:
 
 
 def test_text_is_as_recorded():
-    wish = Wish(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER, OUTDATED))
-    assert compose("tenant_1", wish, *place("/var/lib/x")) == GOLDEN.read_text()
+    config = HaproxyConfig(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER, OUTDATED))
+    assert compose("tenant_1", config, *place("/var/lib/x")) == GOLDEN.read_text()
 
 
 def test_order_and_revision_do_not_matter():
     second = wire.LoadBalancer(id="lb-0", revision=1)
-    one = compose("p", Wish(load_balancers={"lb-1": LB, "lb-0": second}), *place("/x"))
+    one = compose("p", HaproxyConfig(load_balancers={"lb-1": LB, "lb-0": second}), *place("/x"))
     newer = msgspec.structs.replace(LB, revision=9)
-    assert compose("p", Wish(load_balancers={"lb-0": second, "lb-1": newer}), *place("/x")) == one
+    assert compose("p", HaproxyConfig(load_balancers={"lb-0": second, "lb-1": newer}), *place("/x")) == one
 
 
 def test_a_servers_number_does_not_depend_on_the_others():
@@ -74,7 +74,7 @@ def test_a_servers_number_does_not_depend_on_the_others():
 
 def test_workers_of_another_user_are_shut_in_and_may_connect_to_the_next_ones_peer_socket():
     layout, settings = place("/x")
-    text = compose("p", Wish(user=WorkerUser(uid=7, gid=8)), layout, settings)
+    text = compose("p", HaproxyConfig(user=WorkerUser(uid=7, gid=8)), layout, settings)
     assert "    chroot /x/workers/root\n    uid 7\n    gid 8\n" in text
     assert "    bind unix@/x/p mode 600 uid 7 gid 8\n" in text
 
@@ -84,14 +84,14 @@ async def test_haproxy_takes_it(tmp_path):
     for folder in (layout.config_dir, layout.files_dir):
         folder.mkdir()
     binary = await find_binary(configured_binary())
-    for wish in (
-        Wish(),
-        Wish(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER,)),
-        Wish(load_balancers={"lb-1": LB}),
+    for config in (
+        HaproxyConfig(),
+        HaproxyConfig(load_balancers={"lb-1": LB}, peer=PEER, peer_key=KEY, peers=(OTHER,)),
+        HaproxyConfig(load_balancers={"lb-1": LB}),
     ):
-        for name, content in files_of(wish).items():
+        for name, content in files_of(config).items():
             (layout.files_dir / name).write_text(content)
-        layout.config.write_text(compose("tenant_1", wish, layout, settings))
+        layout.config.write_text(compose("tenant_1", config, layout, settings))
         assert await check_config(binary, layout.config_dir, 60) == ""
 
 
@@ -102,7 +102,7 @@ async def test_culprits_are_found_among_many():
         asked.append(len(names))
         return "bad" if {"lb3", "lb77"} & set(names) else ""
 
-    assert await find_culprits([f"lb{n}" for n in range(100)], check) == {"lb3": "bad", "lb77": "bad"}
+    assert await bisect_refused([f"lb{n}" for n in range(100)], check) == {"lb3": "bad", "lb77": "bad"}
     assert len(asked) < 30
 
 
@@ -110,5 +110,5 @@ async def test_those_bad_only_together_are_all_named():
     async def check(names):
         return "clash" if len(names) == 2 else ""
 
-    assert await find_culprits(["a", "b"], check) == {"a": "clash", "b": "clash"}
-    assert await find_culprits(["a"], check) == {}
+    assert await bisect_refused(["a", "b"], check) == {"a": "clash", "b": "clash"}
+    assert await bisect_refused(["a"], check) == {}

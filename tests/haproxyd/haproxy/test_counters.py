@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd.haproxy import counters as module
-from evenkeel.haproxyd.haproxy.counters import FILE, Ledger, PartitionCounters, Saved
+from evenkeel.haproxyd.haproxy.counters import FILE, CounterTotals, PartitionCounters, Saved
 from evenkeel.haproxyd.haproxy.worker_state import FrontendCounts
 from evenkeel.haproxyd.ports import HaproxyDown
 
@@ -135,14 +135,14 @@ async def test_a_broken_file_begins_at_zero_and_a_full_disk_hinders_nobody(
 
 
 def test_forgotten_is_only_what_is_beyond_the_limit() -> None:
-    ledger = Ledger()
+    totals = CounterTotals()
     for number in range(5):
-        ledger.seen("1-1", {str(number): FrontendCounts(connections=1)})
-    ledger.gone("1-1")
-    ledger.forget_beyond(["1"], 5)
-    assert len(ledger.base) == 5
-    ledger.forget_beyond(["1"], 4)
-    assert list(ledger.base) == ["1"]
+        totals.seen("1-1", {str(number): FrontendCounts(connections=1)})
+    totals.gone("1-1")
+    totals.forget_beyond(["1"], 5)
+    assert len(totals.base) == 5
+    totals.forget_beyond(["1"], 4)
+    assert list(totals.base) == ["1"]
 
 
 @given(
@@ -155,15 +155,15 @@ def test_forgotten_is_only_what_is_beyond_the_limit() -> None:
     )
 )
 def test_totals_are_what_was_served_whatever_comes_between_looks(steps: list[tuple[str, int]]) -> None:
-    ledger, served, current, count = Ledger(), 0, 0, 0
+    totals, served, current, count = CounterTotals(), 0, 0, 0
     for what, number in steps:
         if what == "serve":
             served, count = served + number, count + number
-        ledger.seen(f"{current}-0", {"f": FrontendCounts(connections=count, bytes_in=count)})
+        totals.seen(f"{current}-0", {"f": FrontendCounts(connections=count, bytes_in=count)})
         if what == "worker":
             current, count = current + 1, 0
         elif what == "gone" and current:
-            ledger.gone(f"{current - 1}-0")
+            totals.gone(f"{current - 1}-0")
         elif what == "daemon":
-            ledger = Ledger(msgspec.json.decode(msgspec.json.encode(ledger.saved()), type=Saved))
-        assert ledger.total("f").connections == served
+            totals = CounterTotals(msgspec.json.decode(msgspec.json.encode(totals.saved()), type=Saved))
+        assert totals.total("f").connections == served

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.haproxyd.haproxy.master_cli import HaproxyCli, parse_processes, request_of
+from evenkeel.haproxyd.haproxy.master_cli import MasterCli, parse_processes, request_of
 from evenkeel.haproxyd.ports import HaproxyDown
 
 PROCESSES = """#<PID>          <type>          <reloads>       <uptime>        <version>
@@ -57,7 +57,7 @@ async def master(path, answer: bytes):
 
     server = await asyncio.start_unix_server(serve, path)
     try:
-        yield HaproxyCli(path, timeout_seconds=20, answer_bytes_max=1000)
+        yield MasterCli(path, timeout_seconds=20, answer_bytes_max=1000)
     finally:
         server.close()
         await server.wait_closed()
@@ -79,7 +79,7 @@ async def test_an_answer_that_is_none_says_so(tmp_path, answer, reason):
 
 async def test_nobody_there_says_so(tmp_path):
     with pytest.raises(HaproxyDown, match="does not answer"):
-        await HaproxyCli(tmp_path / "m", timeout_seconds=20, answer_bytes_max=1000).command("show info")
+        await MasterCli(tmp_path / "m", timeout_seconds=20, answer_bytes_max=1000).command("show info")
 
 
 async def test_no_answer_in_time_says_so(tmp_path):
@@ -92,7 +92,7 @@ async def test_no_answer_in_time_says_so(tmp_path):
     server = await asyncio.start_unix_server(serve, tmp_path / "m")
     try:
         with pytest.raises(HaproxyDown, match="did not answer in"):
-            await HaproxyCli(tmp_path / "m", timeout_seconds=0.1, answer_bytes_max=1000).command("show info")
+            await MasterCli(tmp_path / "m", timeout_seconds=0.1, answer_bytes_max=1000).command("show info")
     finally:
         never.set()
         server.close()

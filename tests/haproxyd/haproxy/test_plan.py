@@ -5,7 +5,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
-from evenkeel.haproxyd.haproxy.compose import Wish
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.plan import plan
 
 OLD = Binary(path=Path("/x"), version="2.6.12", release=(2, 6))
@@ -35,7 +35,7 @@ def pool(*servers, **fields):
 
 def planned(after, before=LB, binary=OLD, leftovers=frozenset()):
     held = {} if after is None else {"lb": after}
-    return plan(Wish(load_balancers={"lb": before}), Wish(load_balancers=held), binary, leftovers)
+    return plan(HaproxyConfig(load_balancers={"lb": before}), HaproxyConfig(load_balancers=held), binary, leftovers)
 
 
 def texts(after, **how):

@@ -199,10 +199,10 @@ async def test_a_haproxy_that_dies_when_it_holds_nothing_gives_its_user_id_back(
     async with world() as site:
         a = await site.member("a")
         await site.put("p", load_balancer("lb", free_vip(), a))
-        keeper = site.partitions.get("p")
-        storage = PartitionStorage(keeper.directory)
+        supervisor = site.partitions.get("p")
+        storage = PartitionStorage(supervisor.directory)
         assert storage.read_worker_uid() == worker(site, "p").uid
-        master = keeper.master_pid
+        master = supervisor.master_pid
         await site.put("p")
         with contextlib.suppress(ProcessLookupError):
             os.kill(master, signal.SIGKILL)

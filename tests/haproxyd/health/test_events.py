@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd.health.events import ANSWER_EVENTS_MAX, EVENTS_MAX, TEXT_CHARS_MAX, EventRing
-from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.ports import PartitionEvent
 
 
-def news(server: str = "s", **more) -> EventNews:
-    return EventNews(partition="p", backend="b", server=server, **more)
+def news(server: str = "s", **more) -> PartitionEvent:
+    return PartitionEvent(partition="p", backend="b", server=server, **more)
 
 
 async def test_who_waits_is_woken_by_the_next_event() -> None:

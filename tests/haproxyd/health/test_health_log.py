@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.health.health_log import DATAGRAM_BYTES_MAX, HealthLog, parse_health_line
-from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.waiting import eventually
 
@@ -123,7 +123,7 @@ async def test_nobody_but_the_daemon_may_write_where_workers_are_its_own_user(se
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may run workers as another user")
 async def test_workers_of_another_user_that_are_shut_in_may_write_and_others_may_not(settings: DaemonSettings) -> None:
-    heard: list[EventNews] = []
+    heard: list[PartitionEvent] = []
     with loose_umask():
         settings.run_dir.mkdir()
         run_dir.prepare(settings)
@@ -157,7 +157,7 @@ except OSError as error:
 
 
 async def test_every_haproxys_lines_arrive_by_one_socket(tmp_path: Path) -> None:
-    heard: list[EventNews] = []
+    heard: list[PartitionEvent] = []
     path = tmp_path / "run" / "health"
     log = HealthLog(path, heard.append)
     path.parent.mkdir()

@@ -90,7 +90,7 @@ class FakeKeeper:
     def settled(self) -> int | None:
         return self.passes
 
-    def put_right(self, found: Sequence[str]) -> None:
+    def repair_drift(self, found: Sequence[str]) -> None:
         self.found.append(tuple(found))
 
     @property

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.worker_state import SERVERS_STATE
 from evenkeel.haproxyd.health import ping as module
-from evenkeel.haproxyd.health.health_state import Verdict
+from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.ping import IcmpPing, PingChecks, PingImpossible, SendPing
 from evenkeel.haproxyd.ports import HaproxyDown
 from tests.waiting import eventually
@@ -27,7 +27,7 @@ PING = wire.Ping(delay=1, timeout=1, rise=2, fall=3)
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 5), st.integers(1, 5))
 def test_a_verdict_turns_after_that_many_results_in_a_row(results: list[bool], rise: int, fall: int) -> None:
-    verdict = Verdict()
+    verdict = HealthState()
     for number, result in enumerate(results, 1):
         before = verdict
         verdict = verdict.after(result, rise=rise, fall=fall)
@@ -79,7 +79,7 @@ class FakeKeeper:
         self.held = {"lb": wire.LoadBalancer(id="lb", revision=1, backends=(backend, plain))}
 
 
-class Keepers:
+class ObservedPartitions:
     def __init__(self, *keepers: FakeKeeper) -> None:
         self._keepers = {keeper.name: keeper for keeper in keepers}
 
@@ -92,7 +92,7 @@ class Keepers:
 
 @asynccontextmanager
 async def checking(send: SendPing, *keepers: FakeKeeper) -> AsyncIterator[PingChecks]:
-    checks = PingChecks(Keepers(*keepers), send)
+    checks = PingChecks(ObservedPartitions(*keepers), send)
     checks.start()
     try:
         yield checks
@@ -111,7 +111,7 @@ async def test_haproxy_is_told_the_verdict_and_told_again_after_a_reload(quick: 
     async def send(address: str, timeout_seconds: float) -> bool:
         return answers[address]
 
-    checks = PingChecks(Keepers(keeper), send)
+    checks = PingChecks(ObservedPartitions(keeper), send)
     checks.start()
     keeper.hold()
     await eventually(lambda: "set server b/s health up" in keeper.cli.said)
@@ -133,7 +133,7 @@ async def test_a_haproxy_that_is_down_is_told_when_it_is_back(quick: None) -> No
     async def send(address: str, timeout_seconds: float) -> bool:
         return False
 
-    checks = PingChecks(Keepers(keeper), send)
+    checks = PingChecks(ObservedPartitions(keeper), send)
     checks.start()
     await eventually(lambda: checks.is_pinged("p", "b", "s"))
     keeper.cli.answer = "No such server.\n"
@@ -153,7 +153,7 @@ async def test_a_server_that_is_gone_or_in_maintenance_is_pinged_no_more(quick: 
     async def send(address: str, timeout_seconds: float) -> bool:
         return True
 
-    checks = PingChecks(Keepers(keeper), send)
+    checks = PingChecks(ObservedPartitions(keeper), send)
     checks.start()
     await eventually(lambda: checks.is_pinged("p", "b", "s"))
     keeper.hold(admin_up=False)

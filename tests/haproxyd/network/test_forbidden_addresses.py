@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.core.addresses import AddressRules
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.network.forbidden_addresses import KEPT_SECONDS, OffLimits
+from evenkeel.haproxyd.network.forbidden_addresses import KEPT_SECONDS, ForbiddenAddresses
 from evenkeel.haproxyd.settings import DaemonSettings
 
 HERE, API, MANAGED, PEERS, PEER = "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5"
@@ -29,9 +29,9 @@ class Kernel:
         return {address: "an address of this host" for address in wanted if address in self.own}
 
 
-def limits(kernel: Kernel | None = None, **settings: Any) -> OffLimits:
+def limits(kernel: Kernel | None = None, **settings: Any) -> ForbiddenAddresses:
     values = {"name": "host-1", "state_dir": Path("/nowhere"), "run_dir": Path("/nowhere"), "peers_address": PEERS}
-    made = OffLimits(
+    made = ForbiddenAddresses(
         DaemonSettings(**{**values, "management_addresses": (MANAGED,), **settings}),
         own_addresses=kernel or Kernel(HERE, API, MANAGED, PEERS, VIP, "127.0.0.1"),
     )
@@ -100,7 +100,7 @@ def test_where_loopback_is_allowed_the_daemons_own_ports_are_not() -> None:
 
 def test_the_kernel_is_asked_once_in_a_while() -> None:
     kernel, now = Kernel(HERE), [0.0]
-    made = OffLimits(
+    made = ForbiddenAddresses(
         DaemonSettings(name="host-1", state_dir=Path("/nowhere"), run_dir=Path("/nowhere")),
         own_addresses=kernel,
         monotonic=lambda: now[0],
@@ -117,7 +117,7 @@ def test_a_kernel_that_may_not_be_asked_ends_the_start() -> None:
     def forbidden(addresses: Iterable[str]) -> Mapping[str, str]:
         raise OSError(97, "Address family not supported by protocol")
 
-    made = OffLimits(
+    made = ForbiddenAddresses(
         DaemonSettings(name="host-1", state_dir=Path("/nowhere"), run_dir=Path("/nowhere")), own_addresses=forbidden
     )
     with pytest.raises(ValueError, match="AF_NETLINK"):

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.change_log import Ledger
+from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.haproxy import process
-from evenkeel.haproxyd.partition.change_queue import Busy
+from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from evenkeel.haproxyd.ports import InvalidChange
 from tests.haproxyd.world import errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
@@ -24,19 +24,19 @@ BAD_LINE = ("timeout clint 1s",)
 def held_up(monkeypatch, name: str) -> Iterator[tuple[threading.Event, threading.Event]]:
     """One of the ledger's functions waits: set once it was reached, and what to set to let it go on."""
     reached, go_on = threading.Event(), threading.Event()
-    real = getattr(Ledger, name)
+    real = getattr(ChangeLog, name)
 
     def waits(*arguments):
         reached.set()
         assert go_on.wait(60)
         return real(*arguments)
 
-    monkeypatch.setattr(Ledger, name, waits)
+    monkeypatch.setattr(ChangeLog, name, waits)
     try:
         yield reached, go_on
     finally:
         go_on.set()
-        monkeypatch.setattr(Ledger, name, real)
+        monkeypatch.setattr(ChangeLog, name, real)
 
 
 async def test_a_takeover_is_answered_only_after_the_older_owners_change_has_landed(monkeypatch):
@@ -66,7 +66,7 @@ async def test_a_takeover_does_not_wait_for_ever(monkeypatch):
             change = asyncio.create_task(site.patch("p", load_balancer("lb", vip, a, revision=2)))
             await eventually(reached.is_set)
             for _ in range(2):
-                with pytest.raises(Busy, match="an older owner is still under way"):
+                with pytest.raises(PartitionBusy, match="an older owner is still under way"):
                     await site.guard("p", 5)
             go_on.set()
             await change
@@ -78,17 +78,17 @@ async def test_a_haproxy_that_dies_while_a_change_is_written_is_started_again(mo
         a = await site.member("a")
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, a))
-        keeper = site.partitions.get("p")
+        supervisor = site.partitions.get("p")
         with held_up(monkeypatch, "append") as (reached, go_on):
             change = asyncio.create_task(site.patch("p", load_balancer("lb", vip, server(a, weight=7), revision=2)))
             await eventually(reached.is_set)
-            os.kill(keeper.master_pid, signal.SIGKILL)
-            await eventually(lambda: not keeper.runs)
-            await eventually(lambda: keeper._timer is None)
+            os.kill(supervisor.master_pid, signal.SIGKILL)
+            await eventually(lambda: not supervisor.runs)
+            await eventually(lambda: supervisor._timer is None)
             go_on.set()
             assert errors(await change) == {}
-            assert keeper.problem
-        await eventually(lambda: not keeper.problem)
+            assert supervisor.problem
+        await eventually(lambda: not supervisor.problem)
         assert await get(vip) == "a"
 
 
@@ -97,7 +97,7 @@ async def test_a_place_is_free_when_the_answer_says_so(monkeypatch):
         a = await site.member("a")
         vip = free_vip()
         await site.put("one", load_balancer("lb", vip, a), load_balancer("other", free_vip(), a))
-        with held_up(monkeypatch, "fold"):
+        with held_up(monkeypatch, "compact"):
             await site.patch("one", removed=("lb",))
             assert site.partitions._registry.take("two", load_balancer("lb", vip, a)) == ""
 
@@ -201,16 +201,16 @@ async def test_a_storm_of_reloads_waits_for_requests_that_it_would_cut(monkeypat
     async with world(worker_max_reloads=2) as site, slow_request(site) as (slow, body, change):
         for revision in (101, 102):
             await change(revision)
-        keeper = site.partitions.get("p")
+        supervisor = site.partitions.get("p")
         seen = asyncio.Event()
 
-        async def looks(real=keeper._runner.process.cli.processes):
+        async def looks(real=supervisor._runner.process.cli.processes):
             found = await real()
             if found.reloads_leaving >= 2:
                 seen.set()
             return found
 
-        monkeypatch.setattr(keeper._runner.process.cli, "processes", looks)
+        monkeypatch.setattr(supervisor._runner.process.cli, "processes", looks)
         more = [asyncio.create_task(change(revision)) for revision in (103, 104, 105)]
         await seen.wait()
         assert not more[0].done()

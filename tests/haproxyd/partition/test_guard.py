@@ -11,9 +11,9 @@ from evenkeel.core.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
-from evenkeel.haproxyd.partition.guard import UNGUARDED, EpochTooFar, NotGuarded, OtherOwner, PartitionGuard
-from evenkeel.haproxyd.partition.manager import Partitions
-from evenkeel.haproxyd.partition.owners import give_up
+from evenkeel.haproxyd.partition.guard import UNGUARDED, EpochJumpTooLarge, NotGuarded, OtherOwner, PartitionGuard
+from evenkeel.haproxyd.partition.manager import PartitionManager
+from evenkeel.haproxyd.partition.owners import remove_owner
 from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.world import world
@@ -95,7 +95,7 @@ async def test_it_is_not_raised_by_more_than_a_jump(storage: PartitionStorage) -
     guard = opened(storage)
     for seen_epoch in (0, EPOCH_JUMP_MAX):  # the first owner's too: nobody can begin near the end
         for far in (seen_epoch + EPOCH_JUMP_MAX + 1, EPOCH_MAX):
-            with pytest.raises(EpochTooFar, match="are allowed at once") as refusal:
+            with pytest.raises(EpochJumpTooLarge, match="are allowed at once") as refusal:
                 await guard.move(guard_of(far))
             assert refusal.value.seen_epoch == seen_epoch
         await guard.move(guard_of(seen_epoch + EPOCH_JUMP_MAX))
@@ -125,12 +125,12 @@ async def test_another_device_group_is_refused(storage: PartitionStorage) -> Non
 
 
 @pytest.fixture
-async def daemon() -> AsyncIterator[Partitions]:
+async def daemon() -> AsyncIterator[PartitionManager]:
     async with world() as site:
         yield site.partitions
 
 
-async def test_a_change_does_not_make_a_partition(daemon: Partitions) -> None:
+async def test_a_change_does_not_make_a_partition(daemon: PartitionManager) -> None:
     for complete in (False, True):
         with pytest.raises(NotGuarded):
             await daemon.change("dev_p", change_of(1), complete=complete)
@@ -142,7 +142,7 @@ async def test_a_change_does_not_make_a_partition(daemon: Partitions) -> None:
 
 
 @pytest.mark.parametrize("epoch", [-1, EPOCH_MAX + 1, 2**63 - 1])
-async def test_an_impossible_epoch_is_refused_by_name_and_nothing_changes(daemon: Partitions, epoch: int) -> None:
+async def test_an_impossible_epoch_is_refused_by_name_and_nothing_changes(daemon: PartitionManager, epoch: int) -> None:
     with pytest.raises(InvalidChange, match=f"epoch is {epoch}; a whole number from 0 to {EPOCH_MAX}"):
         await daemon.guard("dev_p", guard_of(epoch))
     with pytest.raises(InvalidChange, match="epoch is"):
@@ -150,7 +150,7 @@ async def test_an_impossible_epoch_is_refused_by_name_and_nothing_changes(daemon
     assert daemon.names() == ()
 
 
-async def test_partitions_of_one_prefix_belong_to_one_device_group(daemon: Partitions) -> None:
+async def test_partitions_of_one_prefix_belong_to_one_device_group(daemon: PartitionManager) -> None:
     await daemon.guard("dev_a", guard_of(1, owner="dev/1"))
     for name in ("dev_a", "dev_b"):
         with pytest.raises(OtherOwner):
@@ -158,25 +158,25 @@ async def test_partitions_of_one_prefix_belong_to_one_device_group(daemon: Parti
     assert daemon.names() == ("dev_a",)
     await daemon.guard("prod_a", guard_of(1, owner="prod/1"))
     assert daemon.owners == {"dev": "dev/1", "prod": "prod/1"}
-    again = Partitions(daemon._settings)
+    again = PartitionManager(daemon._settings)
     await again.start()
     assert again.owners == daemon.owners
 
 
-async def test_every_life_is_another_one_of_the_same_installation(daemon: Partitions) -> None:
-    again = Partitions(daemon._settings)
+async def test_every_life_is_another_one_of_the_same_installation(daemon: PartitionManager) -> None:
+    again = PartitionManager(daemon._settings)
     await again.start()
     assert again.identity.installation_id == daemon.identity.installation_id
     assert again.identity.state_id != daemon.identity.state_id
     assert again.identity.intact() and not daemon.identity.intact()
 
 
-async def test_what_is_given_up_may_be_another_groups(daemon: Partitions) -> None:
+async def test_what_is_given_up_may_be_another_groups(daemon: PartitionManager) -> None:
     for name in ("dev_a", "dev_b", "dev_x_a"):
         await daemon.guard(name, guard_of(3, owner="dev/1"))
-    assert give_up(daemon._settings, "dev") == {"dev_a": "dev/1", "dev_b": "dev/1"}
-    assert give_up(daemon._settings, "nobody") == {}
-    again = Partitions(daemon._settings)
+    assert remove_owner(daemon._settings, "dev") == {"dev_a": "dev/1", "dev_b": "dev/1"}
+    assert remove_owner(daemon._settings, "nobody") == {}
+    again = PartitionManager(daemon._settings)
     await again.start()
     await again.guard("dev_a", guard_of(4, "second", owner="dev/2"))
     assert again.owners == {"dev": "dev/2", "dev_x": "dev/1"}

@@ -96,14 +96,14 @@ async def test_a_crash_loop_is_said_and_slows_down():
         mine, neighbour = free_vip(), free_vip()
         await site.put("one", load_balancer("lb1", mine, a))
         await site.put("two", load_balancer("lb2", neighbour, a))
-        keeper = site.partitions.get("one")
+        supervisor = site.partitions.get("one")
         async with Traffic(neighbour) as outside:
             for death in range(1, 4):
-                pid = await eventually(lambda: keeper.worker_pid)
+                pid = await eventually(lambda: supervisor.worker_pid)
                 os.kill(pid, signal.SIGKILL)
-                await eventually(lambda: keeper._restarts._deaths >= death)  # noqa: B023
+                await eventually(lambda: supervisor._restarts._deaths >= death)  # noqa: B023
         assert outside.failures == []
-        assert keeper._restarts.pause_seconds >= 0.04
+        assert supervisor._restarts.pause_seconds >= 0.04
 
 
 def test_pauses_double_up_to_the_longest_and_begin_anew_after_steady_service(tmp_path):
@@ -125,21 +125,21 @@ async def test_a_broken_local_file_is_left_out_and_said():
         a = await site.member("a")
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, a))
-        keeper = site.partitions.get("p")
-        keeper.local_path.write_text("nonsense\n")
+        supervisor = site.partitions.get("p")
+        supervisor.local_path.write_text("nonsense\n")
         receipt = await site.put("p", load_balancer("lb", vip, a))
         assert errors(receipt) == {}
-        assert keeper.problem.startswith("local.cfg is left out: ")
+        assert supervisor.problem.startswith("local.cfg is left out: ")
         assert await get(vip) == "a"
         other = free_vip()
-        keeper.local_path.write_text(
+        supervisor.local_path.write_text(
             f"frontend mine\n bind {other}:{VIP_PORT}\n"
             " http-request return status 200 content-type text/plain string mine\n"
         )
         await site.put("p", load_balancer("lb", vip, a))
-        assert keeper.problem == ""
+        assert supervisor.problem == ""
         assert (await get(vip), await get(other)) == ("a", "mine")
-        assert "mine" in keeper.local_path.read_text()
+        assert "mine" in supervisor.local_path.read_text()
 
 
 async def test_a_partition_whose_guard_cannot_be_read_stops_nobody():

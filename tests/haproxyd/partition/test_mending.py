@@ -14,23 +14,23 @@ from tests.waiting import eventually
 
 async def mended(site: World, name: str) -> None:
     """Looked at, and all was well."""
-    keeper = site.partitions.get(name)
+    supervisor = site.partitions.get(name)
 
     async def well() -> bool:
         await site.partitions.mend()
-        return keeper.damage() == "" == keeper.problem and keeper._task.done()
+        return supervisor.damage() == "" == supervisor.problem and supervisor._task.done()
 
     await eventually(well)
 
 
 async def still_mended(site: World, name: str) -> None:
     """Nothing that ends later takes away what was put back."""
-    keeper = site.partitions.get(name)
+    supervisor = site.partitions.get(name)
     await eventually(lambda: len(haproxys(site)) == 1)
-    assert keeper.damage() == ""
-    pid = keeper.master_pid
-    await keeper.cli.processes()
-    assert keeper.master_pid == pid
+    assert supervisor.damage() == ""
+    pid = supervisor.master_pid
+    await supervisor.cli.processes()
+    assert supervisor.master_pid == pid
 
 
 def haproxys(site: World) -> list[Path]:
@@ -54,12 +54,12 @@ async def test_a_haproxy_whose_working_directory_is_gone_is_put_right(what: str)
         a, b = await site.member("a"), await site.member("b")
         vip, other = free_vip(), free_vip()
         await site.put("p", load_balancer("lb", vip, a), load_balancer("other", other, b), epoch=5)
-        keeper = site.partitions.get("p")
+        supervisor = site.partitions.get("p")
         async with Traffic(vip) as traffic:
             await traffic.more(50)
-            await eventually(lambda: keeper._task.done())  # what follows the answer is written
+            await eventually(lambda: supervisor._task.done())  # what follows the answer is written
             if what in ("folder", "both"):
-                shutil.rmtree(keeper.directory)
+                shutil.rmtree(supervisor.directory)
             if what in ("sockets", "both"):
                 shutil.rmtree(site.settings.run_dir)
             await mended(site, "p")
@@ -72,8 +72,8 @@ async def test_a_haproxy_whose_working_directory_is_gone_is_put_right(what: str)
         if what == "folder":  # without its sockets it cannot hand over its listeners, and lets go of them first
             assert traffic.failures == []
         await site.restart()
-        keeper = site.partitions.get("p")
-        assert (keeper.epoch, {one.revision for one in keeper.held.values()}) == (5, {1, 2})
+        supervisor = site.partitions.get("p")
+        assert (supervisor.epoch, {one.revision for one in supervisor.held.values()}) == (5, {1, 2})
 
 
 async def test_a_change_finds_by_itself_that_sockets_are_gone() -> None:
@@ -115,8 +115,8 @@ async def test_a_state_directory_taken_away_is_written_again_and_agents_are_to_p
         await site.partitions.mend()
         assert site.partitions.identity.state_id == life
         await site.restart()
-        keeper = site.partitions.get("p")
-        assert (keeper.epoch, keeper.held["lb"].revision) == (6, 2)
+        supervisor = site.partitions.get("p")
+        assert (supervisor.epoch, supervisor.held["lb"].revision) == (6, 2)
 
 
 async def test_a_haproxy_of_which_everything_was_lost_goes_on_until_its_owner_has_said_what_it_is_to_do() -> None:
@@ -192,12 +192,12 @@ async def test_an_older_copy_that_a_daemon_begins_with_is_carried_out_only_if_no
 async def test_what_cannot_be_put_right_is_not_tried_again_at_once() -> None:
     async with world() as site:
         await site.put("p", load_balancer("lb", free_vip(), await site.member("a")))
-        keeper = site.partitions.get("p")
-        await eventually(lambda: keeper.settled is not None)
-        before = keeper.settled
+        supervisor = site.partitions.get("p")
+        await eventually(lambda: supervisor.settled is not None)
+        before = supervisor.settled
         for _ in range(3):
-            keeper.put_right(("something", "more"))
-            await eventually(lambda: keeper.settled is not None)
-        assert keeper.settled == before + 1
-        keeper.put_right(("another",))
-        await eventually(lambda: keeper.settled == before + 2)
+            supervisor.repair_drift(("something", "more"))
+            await eventually(lambda: supervisor.settled is not None)
+        assert supervisor.settled == before + 1
+        supervisor.repair_drift(("another",))
+        await eventually(lambda: supervisor.settled == before + 2)

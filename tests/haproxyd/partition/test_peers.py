@@ -102,11 +102,11 @@ async def test_a_haproxy_that_is_killed_has_its_port_again():
         a = await site.member("a")
         vip = free_vip()
         port = (await site.put("p", load_balancer("lb", vip, a))).peer.port
-        keeper = site.partitions.get("p")
-        os.kill(keeper.worker_pid, signal.SIGKILL)
+        supervisor = site.partitions.get("p")
+        os.kill(supervisor.worker_pid, signal.SIGKILL)
         await eventually(lambda: len(site.news) == 2)
         assert (await site.put("p", load_balancer("lb", vip, a))).peer.port == port
-        assert keeper.problem == ""
+        assert supervisor.problem == ""
 
 
 def test_a_port_has_one_partition(tmp_path):
@@ -186,9 +186,9 @@ async def test_a_key_outlives_the_daemon_and_one_that_is_broken_is_made_anew():
         one = load_balancer("lb", free_vip(), a)
         peer = (await site.put("p", one)).peer
         await site.restart()
-        keeper = site.partitions.get("p")
-        assert keeper.peer == peer
-        (keeper.directory / "peer.pem").write_text("no key")
+        supervisor = site.partitions.get("p")
+        assert supervisor.peer == peer
+        (supervisor.directory / "peer.pem").write_text("no key")
         await site.restart()
         renewed = (await site.put("p", one)).peer
         assert renewed.port == peer.port and renewed.certificate not in ("", peer.certificate)

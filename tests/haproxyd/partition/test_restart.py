@@ -12,7 +12,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
-from evenkeel.haproxyd.partition.change_queue import Busy
+from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from tests.haproxyd.world import Traffic, configured_binary, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 
@@ -22,20 +22,20 @@ import msgspec
 from pathlib import Path
 from evenkeel.core.addresses import AddressRules
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.partition.manager import Partitions
+from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.settings import DaemonSettings
 
 async def main():
     settings = DaemonSettings(name="host-1", state_dir=Path(sys.argv[1]), run_dir=Path(sys.argv[2]),
                               haproxy=Path(sys.argv[3]) if sys.argv[3] else None,
                               addresses=AddressRules(allow_loopback=True))
-    partitions = Partitions(settings)
+    partitions = PartitionManager(settings)
     await partitions.start()
     wishes = msgspec.json.decode(sys.argv[4], type=list[wire.LoadBalancer])
     guard = await partitions.guard("p", wire.Guard(epoch=1, session_id="session-1"))
     while True:
-        for wish in wishes:
-            change = wire.Change(epoch=1, session_id="session-1", state_id=guard.state_id, load_balancers=(wish,))
+        for config in wishes:
+            change = wire.Change(epoch=1, session_id="session-1", state_id=guard.state_id, load_balancers=(config,))
             receipt = await partitions.change("p", change, complete=False)
             print(receipt.how, flush=True)
 
@@ -109,11 +109,11 @@ async def test_a_haproxy_that_is_started_anew_does_not_believe_what_was_known_of
         vip = free_vip()
         checked = server(a, arguments=("check", "inter", "1h"))
         await site.put("p", load_balancer("lb", vip, checked))
-        keeper = site.partitions.get("p")
-        await keeper.cli.command("set server lb_b/a health down")
+        supervisor = site.partitions.get("p")
+        await supervisor.cli.command("set server lb_b/a health down")
         await site.patch("p", load_balancer("lb", vip, checked, lines=("timeout client 9s",)))
         assert await get(vip) == "503", "what is known of servers survives a reload"
-        os.kill(keeper.master_pid, signal.SIGKILL)
+        os.kill(supervisor.master_pid, signal.SIGKILL)
         await eventually(lambda: len(site.news) == 2)
         assert await get(vip) == "a"
 
@@ -132,15 +132,15 @@ async def test_without_a_program_haproxys_go_on_and_those_that_end_are_started_w
         await site.restart()
         assert site.partitions.problem == f"haproxy = {program}: no such program"
         assert site.partitions.names() == ("ends", "goes_on")
-        keeper = site.partitions.get("ends")
-        os.kill(keeper.master_pid, signal.SIGKILL)
-        await eventually(lambda: "no such program" in keeper.problem)
+        supervisor = site.partitions.get("ends")
+        os.kill(supervisor.master_pid, signal.SIGKILL)
+        await eventually(lambda: "no such program" in supervisor.problem)
         assert await get(vips["goes_on"]) == "a"
         assert (await site.guard("ends", 2)).epoch == 2
         (site.directory / "elsewhere").rename(program)
         await site.partitions.look_after()
         assert site.partitions.problem == ""
-        await eventually(lambda: not keeper.problem)
+        await eventually(lambda: not supervisor.problem)
         assert await get(vips["ends"]) == "a"
 
 
@@ -150,7 +150,7 @@ async def test_changes_wait_until_the_daemon_has_looked_what_runs():
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, a))
         site.partitions.get("p")._started = False
-        with pytest.raises(Busy, match="the daemon is beginning"):
+        with pytest.raises(PartitionBusy, match="the daemon is beginning"):
             await site.put("p", load_balancer("lb", vip, a))
         assert (await site.guard("p", 2)).epoch == 2
 
@@ -190,10 +190,10 @@ async def test_kill_9_in_the_middle_of_changes_loses_no_request():
             await site.restart()
             await traffic.more(50)
         assert traffic.failures == []
-        keeper = site.partitions.get("p")
-        assert keeper.held["lb"].revision in (2, 3, 4, 5)
-        assert not errors(await site.put("p", keeper.held["lb"]))
-        assert (await site.put("p", keeper.held["lb"])).how == "nothing"
+        supervisor = site.partitions.get("p")
+        assert supervisor.held["lb"].revision in (2, 3, 4, 5)
+        assert not errors(await site.put("p", supervisor.held["lb"]))
+        assert (await site.put("p", supervisor.held["lb"])).how == "nothing"
 
 
 async def changer_killed_after(changes: int, site, wishes: list[wire.LoadBalancer]) -> None:
@@ -222,14 +222,14 @@ async def test_stick_tables_survive_reloads():
             return load_balancer("lb", vip, *members, backend_lines=sticky, lines=(f"timeout client {seconds}s",))
 
         await site.put("p", wanted(10))
-        keeper = site.partitions.get("p")
+        supervisor = site.partitions.get("p")
         await get(vip)
-        before = await keeper.cli.command("show table lb_b")
+        before = await supervisor.cli.command("show table lb_b")
         assert "used:1" in before
 
         async def old_enough() -> bool:
             """Tables are taught to the next worker only some 5 s after a cold start."""
-            info = await keeper.cli.command("show info")
+            info = await supervisor.cli.command("show info")
             return int(info.partition("Uptime_sec: ")[2].split()[0]) >= 8
 
         await eventually(old_enough)
@@ -237,7 +237,7 @@ async def test_stick_tables_survive_reloads():
         await site.put("p", wanted(11))
 
         async def taught() -> bool:
-            return "used:1" in await keeper.cli.command("show table lb_b")
+            return "used:1" in await supervisor.cli.command("show table lb_b")
 
         await eventually(taught)
         assert {await get(vip) for _ in range(8)} == {chosen}

@@ -16,9 +16,9 @@ from tests.waiting import eventually
 BAD_LINE = ("timeout clint 1s",)
 
 
-async def seen_states(keeper) -> dict[str, tuple[int, int]]:
+async def seen_states(supervisor) -> dict[str, tuple[int, int]]:
     """Weight and forced administrative state of each server, as HAProxy has them."""
-    rows = [line.split() for line in (await keeper.cli.command("show servers state")).splitlines()]
+    rows = [line.split() for line in (await supervisor.cli.command("show servers state")).splitlines()]
     return {row[3]: (int(row[7]), int(row[6]) & 9) for row in rows if len(row) > 18 and row[0].isdigit()}
 
 
@@ -114,12 +114,12 @@ async def test_a_refused_change_leaves_the_last_good_file():
         a = await site.member("a")
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, a))
-        keeper = site.partitions.get("p")
-        text = keeper.config_path.read_text()
+        supervisor = site.partitions.get("p")
+        text = supervisor.config_path.read_text()
         for _ in range(3):
             assert errors(await site.patch("p", load_balancer("lb", vip, a, lines=BAD_LINE)))
-        assert keeper.config_path.read_text() == text
-        reloads = (await keeper._runner.process.cli.processes()).reloads
+        assert supervisor.config_path.read_text() == text
+        reloads = (await supervisor._runner.process.cli.processes()).reloads
         assert reloads == 1, "after one refusal, HAProxy is asked before it is reloaded"
 
 
@@ -130,8 +130,8 @@ async def test_a_complete_change_undoes_what_was_done_by_hand():
         rule = ("tcp-request connection reject unless { src -f lb.acl }",)
         wanted = load_balancer("lb", free_vip(), a, b, lines=rule, files=(allowed,), maxconn=100)
         await site.put("p", wanted)
-        keeper = site.partitions.get("p")
-        good = keeper.config_path.read_text()
+        supervisor = site.partitions.get("p")
+        good = supervisor.config_path.read_text()
         spoiling = (
             "set server lb_b/a weight 9",
             "set server lb_b/b state maint",
@@ -142,14 +142,16 @@ async def test_a_complete_change_undoes_what_was_done_by_hand():
             "disable frontend lb_f",
         )
         for command in spoiling:
-            await keeper.cli.command(command)
-        keeper.config_path.write_text("# by hand\n")
+            await supervisor.cli.command(command)
+        supervisor.config_path.write_text("# by hand\n")
         assert (await site.put("p", wanted)).how == "runtime"
-        assert await seen_states(keeper) == {"a": (1, 0), "b": (1, 0)}
-        assert keeper.config_path.read_text() == good
-        assert "10.0.0.0/8" not in await keeper.cli.command("show acl lb.acl")
+        assert await seen_states(supervisor) == {"a": (1, 0), "b": (1, 0)}
+        assert supervisor.config_path.read_text() == good
+        assert "10.0.0.0/8" not in await supervisor.cli.command("show acl lb.acl")
         row = next(
-            line for line in (await keeper.cli.command("show stat -1 1 -1")).splitlines() if line.startswith("lb_f,")
+            line
+            for line in (await supervisor.cli.command("show stat -1 1 -1")).splitlines()
+            if line.startswith("lb_f,")
         )
         assert row.split(",")[6] == "100" and "OPEN" in row
         assert (await site.put("p", wanted)).how == "nothing"
@@ -160,11 +162,13 @@ async def test_an_operators_reload_of_another_file_is_undone():
         a = await site.member("a")
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, a))
-        keeper = site.partitions.get("p")
-        before = keeper.worker_pid
-        keeper.config_path.write_text(keeper.config_path.read_text().replace("default_backend", "# default_backend"))
-        os.kill(keeper.master_pid, signal.SIGUSR2)
-        await eventually(lambda: worker_is_not(keeper, before))
+        supervisor = site.partitions.get("p")
+        before = supervisor.worker_pid
+        supervisor.config_path.write_text(
+            supervisor.config_path.read_text().replace("default_backend", "# default_backend")
+        )
+        os.kill(supervisor.master_pid, signal.SIGUSR2)
+        await eventually(lambda: worker_is_not(supervisor, before))
 
         async def empty() -> bool:
             """The old worker may take connections until it has read that it is to go."""
@@ -175,9 +179,9 @@ async def test_an_operators_reload_of_another_file_is_undone():
         assert await get(vip) == "a"
 
 
-async def worker_is_not(keeper, pid: int) -> bool:
+async def worker_is_not(supervisor, pid: int) -> bool:
     try:
-        return f"Pid: {pid}\n" not in await keeper.cli.command("show info")
+        return f"Pid: {pid}\n" not in await supervisor.cli.command("show info")
     except HaproxyDown:
         return False
 

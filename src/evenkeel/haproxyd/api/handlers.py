@@ -11,7 +11,7 @@ from aiohttp import web
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
-from evenkeel.haproxyd.api.refusals import Refused, code_of
+from evenkeel.haproxyd.api.refusals import RequestRefused, code_of
 from evenkeel.haproxyd.api.strict_decoding import read
 from evenkeel.haproxyd.health.events import EventRing
 
@@ -23,7 +23,7 @@ NUMBER_MAX = 2**53
 _NAME = re.compile(wire.NAME)
 
 
-class Device(Protocol):
+class PartitionOperations(Protocol):
     """All partitions of this host."""
 
     def names(self) -> tuple[str, ...]: ...
@@ -40,7 +40,7 @@ class Handlers:
 
     def __init__(
         self,
-        device: Device,
+        operations: PartitionOperations,
         *,
         about: Callable[[], wire.About],
         observe: Callable[[], Awaitable[wire.Observation]],
@@ -48,7 +48,7 @@ class Handlers:
         journal: WriteJournal,
         settings: HttpSettings,
     ) -> None:
-        self._device = device
+        self._operations = operations
         self._about = about
         self._observe = observe
         self._events = events
@@ -63,7 +63,7 @@ class Handlers:
 
     async def partitions(self, request: web.Request) -> web.Response:
         """``GET /v1/partitions``"""
-        shown = [self._device.show(name) for name in sorted(self._device.names())]
+        shown = [self._operations.show(name) for name in sorted(self._operations.names())]
         return answer(
             wire.Partitions(
                 partitions=tuple(
@@ -80,14 +80,14 @@ class Handlers:
 
     async def partition(self, request: web.Request) -> web.Response:
         """``GET /v1/partitions/{name}``"""
-        return answer(self._device.show(_name(request)))
+        return answer(self._operations.show(_name(request)))
 
     async def guard(self, request: web.Request) -> web.Response:
         """``POST /v1/partitions/{name}/guard``"""
         name = _name(request)
         wanted = await self._body(request, wire.Guard)
         try:
-            guard = await self._device.guard(name, wanted)
+            guard = await self._operations.guard(name, wanted)
         except Exception as error:
             self._remember(request, name, wanted.epoch, accepted=False, how=code_of(error))
             raise
@@ -111,7 +111,7 @@ class Handlers:
         after = int(_number(request, "after", NUMBER_MAX))
         wait_seconds = _number(request, "wait", self._settings.events_wait_seconds_max)
         if self._waiting >= self._settings.events_waiting_max:
-            raise Refused("busy", f"{self._waiting} are waiting for events; try again later")
+            raise RequestRefused("busy", f"{self._waiting} are waiting for events; try again later")
         self._waiting += 1
         try:
             return answer(await self._events.after(after, wait_seconds))
@@ -126,12 +126,14 @@ class Handlers:
         name = _name(request)
         change = await self._body(request, wire.Change)
         # its own task: a sender that goes away, or waits no longer, does not stop a change half-way
-        task = asyncio.create_task(self._device.change(name, change, complete=complete))
+        task = asyncio.create_task(self._operations.change(name, change, complete=complete))
         self._changes.add(task)
         task.add_done_callback(lambda done: self._changed(request[AGENT], name, change, done))
         await asyncio.wait({task}, timeout=self._settings.change_seconds)
         if not task.done():
-            raise Refused("busy", f"not applied within {self._settings.change_seconds:g} s; it goes on, ask again")
+            raise RequestRefused(
+                "busy", f"not applied within {self._settings.change_seconds:g} s; it goes on, ask again"
+            )
         return answer(task.result())
 
     def _changed(self, agent: str, name: str, change: wire.Change, task: "asyncio.Task[wire.Receipt]") -> None:
@@ -153,19 +155,19 @@ class Handlers:
 
     async def _body(self, request: web.Request, kind: type[T]) -> T:
         limit = self._settings.body_bytes_max
-        too_large = Refused("too_large", f"the body has more than the {limit} bytes that this daemon takes")
+        too_large = RequestRefused("too_large", f"the body has more than the {limit} bytes that this daemon takes")
         if (request.content_length or 0) > limit:
             raise too_large
         coding = request.headers.get("Content-Encoding", "identity")
         if coding.lower() != "identity":
-            raise Refused("invalid", f"Content-Encoding: {coding[:40]!r}; allowed is identity")
+            raise RequestRefused("invalid", f"Content-Encoding: {coding[:40]!r}; allowed is identity")
         try:
             async with asyncio.timeout(self._settings.body_seconds):
                 return read(await request.read(), kind)
         except web.HTTPRequestEntityTooLarge as error:
             raise too_large from error
         except TimeoutError as error:
-            raise Refused("invalid", f"the body did not arrive in {self._settings.body_seconds:g} s") from error
+            raise RequestRefused("invalid", f"the body did not arrive in {self._settings.body_seconds:g} s") from error
 
 
 def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
@@ -176,7 +178,7 @@ def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
 def _name(request: web.Request) -> str:
     name = request.match_info["name"]
     if not _NAME.fullmatch(name):
-        raise Refused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME}")
+        raise RequestRefused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME}")
     return name
 
 
@@ -184,5 +186,5 @@ def _number(request: web.Request, key: str, most: float) -> float:
     """A query parameter; 0 if it is absent."""
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:
-        raise Refused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")
+        raise RequestRefused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")
     return float(text)

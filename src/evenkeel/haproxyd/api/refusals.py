@@ -7,8 +7,8 @@ from evenkeel.core.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import TooManyTries, WrongCredentials
 from evenkeel.haproxyd.api.strict_decoding import BodyRefused
-from evenkeel.haproxyd.partition.change_queue import Busy
-from evenkeel.haproxyd.partition.guard import EpochTooFar, NotGuarded, OtherOwner
+from evenkeel.haproxyd.partition.change_queue import PartitionBusy
+from evenkeel.haproxyd.partition.guard import EpochJumpTooLarge, NotGuarded, OtherOwner
 from evenkeel.haproxyd.ports import InvalidChange, PartitionUnknown
 
 log = structlog.get_logger(__name__)
@@ -27,7 +27,7 @@ STATUS: dict[wire.RefusalCode, int] = {
 }
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """An answer that is a refusal."""
 
     def __init__(self, code: wire.RefusalCode, reason: str, *, epoch: int | None = None) -> None:
@@ -52,13 +52,13 @@ def code_of(error: BaseException) -> wire.RefusalCode:
 
 def _foreseen(error: BaseException) -> wire.Refusal | None:
     match error:
-        case Refused():
+        case RequestRefused():
             return error.refusal
         case StaleOwner():
             return wire.Refusal(code="stale_owner", reason=str(error), epoch=error.seen_epoch)
         case NotGuarded():
             return wire.Refusal(code="not_guarded", reason=str(error), epoch=error.seen_epoch)
-        case EpochTooFar():
+        case EpochJumpTooLarge():
             return wire.Refusal(code="too_far", reason=str(error), epoch=error.seen_epoch)
         case OtherOwner():
             return wire.Refusal(code="other_owner", reason=str(error))
@@ -70,7 +70,7 @@ def _foreseen(error: BaseException) -> wire.Refusal | None:
             return wire.Refusal(code="unauthorized", reason="name and password of an agent are needed (HTTP basic)")
         case TooManyTries():
             return wire.Refusal(code="busy", reason="too many passwords are being verified; try again")
-        case Busy():
+        case PartitionBusy():
             return wire.Refusal(code="busy", reason=str(error))
         case EvenKeelError():
             return wire.Refusal(code="failed", reason=str(error))

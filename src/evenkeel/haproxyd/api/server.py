@@ -17,7 +17,7 @@ from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import AGENT, Handlers, answer
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.protocol import BoundedHandler
-from evenkeel.haproxyd.api.refusals import STATUS, Refused, refusal_of
+from evenkeel.haproxyd.api.refusals import STATUS, RequestRefused, refusal_of
 from evenkeel.serving.accepting import Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.tally import Tally
@@ -162,7 +162,7 @@ def _readiness(is_ready: Callable[[], bool]) -> Middleware:
     @web.middleware
     async def ready(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not is_ready():
-            raise Refused("busy", "the daemon is reading what it holds; try again later")
+            raise RequestRefused("busy", "the daemon is reading what it holds; try again later")
         return await handler(request)
 
     return ready

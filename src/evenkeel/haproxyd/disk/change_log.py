@@ -26,14 +26,14 @@ class Snapshot(Wire):
     load_balancers: tuple[wire.LoadBalancer, ...] = ()
 
 
-class Entry(Wire):
+class ChangeLogEntry(Wire):
     """One change: a line of the log."""
 
     changed: tuple[wire.LoadBalancer, ...] = ()
     removed: tuple[str, ...] = ()
 
 
-class Ledger:
+class ChangeLog:
     """``held.json`` and ``held.log`` of one partition's folder."""
 
     def __init__(self, directory: Path) -> None:
@@ -61,20 +61,20 @@ class Ledger:
                 held.pop(name, None)
         return held
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[ChangeLogEntry]:
         with contextlib.suppress(FileNotFoundError):
             *lines, torn = self._log.read_bytes().split(b"\n")
             if torn:  # power went while it was written: nobody was told that it was done
                 os.truncate(self._log, sum(len(line) + 1 for line in lines))
             try:
-                return [msgspec.json.decode(line, type=Entry) for line in lines]
+                return [msgspec.json.decode(line, type=ChangeLogEntry) for line in lines]
             except msgspec.MsgspecError as error:
                 raise StorageBroken(self._log, error) from error
         return []
 
     def append(self, changed: Iterable[wire.LoadBalancer], removed: Iterable[str]) -> None:
         """On disk when this returns; if it raises :class:`OSError`, nothing was changed."""
-        line = msgspec.json.encode(Entry(changed=tuple(changed), removed=tuple(removed))) + b"\n"
+        line = msgspec.json.encode(ChangeLogEntry(changed=tuple(changed), removed=tuple(removed))) + b"\n"
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             before = os.fstat(descriptor).st_size
@@ -87,7 +87,7 @@ class Ledger:
         finally:
             os.close(descriptor)
 
-    def fold(self, held: Iterable[wire.LoadBalancer]) -> None:
+    def compact(self, held: Iterable[wire.LoadBalancer]) -> None:
         """Begin the log anew if it is long. ``held``: what snapshot and log come to."""
         if _size(self._log) <= max(LOG_BYTES_MIN, _size(self._snapshot)):
             return

@@ -25,7 +25,7 @@ class IdentityFile(Wire):
     state_id: str
 
 
-class Identity:
+class DaemonIdentity:
     """Of one daemon. Every function may block; what cannot be written is tried again by :meth:`intact`."""
 
     def __init__(self, state_dir: Path) -> None:

@@ -29,7 +29,7 @@ import msgspec
 
 from evenkeel.core.values import Wire
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.change_log import Ledger
+from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.files import StorageBroken, read_text, read_value, write_file
 from evenkeel.haproxyd.network.binds import Place
 from evenkeel.haproxyd.network.peer_keys import certificate_of
@@ -85,7 +85,7 @@ class PartitionStorage:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.ledger = Ledger(directory)
+        self.change_log = ChangeLog(directory)
         self.config_dir = directory / "conf"
         self.files_dir = directory / "files"
         self.check_dir = directory / "check"
@@ -104,7 +104,7 @@ class PartitionStorage:
         """Make the folders."""
         for folder in (self.directory, self.config_dir, self.files_dir, self.counters_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.ledger.prepare()
+        self.change_log.prepare()
 
     # -- what must survive anything
 
@@ -127,7 +127,7 @@ class PartitionStorage:
                 return folder.name
         if _mark(self._guard) != self._guard_seen:
             return self._guard.name
-        return "" if self.ledger.there else "held.log"
+        return "" if self.change_log.there else "held.log"
 
     def read_peer_key(self) -> str:
         """What this HAProxy shows its peers; empty before there was one, or if it cannot be used."""

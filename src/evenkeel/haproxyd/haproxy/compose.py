@@ -67,7 +67,7 @@ class Layout(Value):
         return self.config_dir / "local.cfg"
 
 
-class Wish(Value):
+class HaproxyConfig(Value):
     """What a HAProxy is to do."""
 
     load_balancers: Mapping[str, wire.LoadBalancer] = {}
@@ -82,20 +82,20 @@ class Wish(Value):
 
 def compose(
     partition: str,
-    wish: Wish,
+    config: HaproxyConfig,
     layout: Layout,
     settings: DaemonSettings,
     fragment_of: Callable[[wire.LoadBalancer], str] | None = None,
 ) -> str:
     """The whole file, in an order that depends on content alone."""
-    parts = [_global(partition, wish, layout, settings), _peers(wish, layout, settings), DEFAULTS]
+    parts = [_global(partition, config, layout, settings), _peers(config, layout, settings), DEFAULTS]
     if layout.server_states is not None:
         parts.append("    load-server-state-from-file global\n")
-    parts.extend((fragment_of or fragment)(wish.load_balancers[name]) for name in sorted(wish.load_balancers))
+    parts.extend((fragment_of or fragment)(config.load_balancers[name]) for name in sorted(config.load_balancers))
     return "".join(parts)
 
 
-def _global(partition: str, wish: Wish, layout: Layout, settings: DaemonSettings) -> str:
+def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
     lines = [
         "master-worker",
         f"hard-stop-after {settings.hard_stop_after_seconds}s",
@@ -114,16 +114,18 @@ def _global(partition: str, wish: Wish, layout: Layout, settings: DaemonSettings
         lines.append(f"server-state-file {layout.server_states}")
     if settings.maxconn:
         lines.append(f"maxconn {settings.maxconn}")
-    if wish.user:
-        lines.extend((f"chroot {settings.jail_dir}", f"uid {wish.user.uid}", f"gid {wish.user.gid}"))
+    if config.user:
+        lines.extend((f"chroot {settings.jail_dir}", f"uid {config.user.uid}", f"gid {config.user.gid}"))
     return _section(
         f"# Written by evenkeel-haproxyd; changes here are undone. Add a local.cfg for {partition}.\nglobal", lines
     )
 
 
-def _peers(wish: Wish, layout: Layout, settings: DaemonSettings) -> str:
+def _peers(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
     """With itself alone: that is how a worker hands its stick tables to the next one."""
-    lines = _with_peers(wish.peer, wish.peers, layout, settings) if wish.peer else _alone(wish, layout, settings)
+    lines = (
+        _with_peers(config.peer, config.peers, layout, settings) if config.peer else _alone(config, layout, settings)
+    )
     return _section(f"\npeers {wire.PEERS_SECTION}", lines)
 
 
@@ -141,9 +143,9 @@ def _with_peers(
             yield f"server {peer.name} {_bracketed(peer.address)}:{peer.port}"
 
 
-def _alone(wish: Wish, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
+def _alone(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
     """A worker of another user than the daemon's must be able to connect to the next one's socket."""
-    owner = f" uid {wish.user.uid} gid {wish.user.gid}" if wish.user else ""
+    owner = f" uid {config.user.uid} gid {config.user.gid}" if config.user else ""
     yield f"bind unix@{layout.peer_socket} mode 600{owner}"
     yield f"server {settings.name}"
 
@@ -161,14 +163,14 @@ class Composer:
         self._layout = layout
         self._settings = settings
         self._fragments: dict[str, tuple[wire.LoadBalancer, str]] = {}
-        self._last: tuple[Wish, str] | None = None
+        self._last: tuple[HaproxyConfig, str] | None = None
 
-    def text(self, wish: Wish) -> str:
+    def text(self, config: HaproxyConfig) -> str:
         """As :func:`compose`."""
-        if self._last is None or self._last[0] is not wish:
-            text = compose(self._partition, wish, self._layout, self._settings, self._fragment)
-            self._last = (wish, text)
-            self._fragments = {name: self._fragments[name] for name in wish.load_balancers}
+        if self._last is None or self._last[0] is not config:
+            text = compose(self._partition, config, self._layout, self._settings, self._fragment)
+            self._last = (config, text)
+            self._fragments = {name: self._fragments[name] for name in config.load_balancers}
         return self._last[1]
 
     def _fragment(self, one: wire.LoadBalancer) -> str:

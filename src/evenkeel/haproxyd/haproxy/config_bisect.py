@@ -9,7 +9,7 @@ from evenkeel.haproxyd.haproxy.binary import Binary
 from evenkeel.haproxyd.ports import HaproxyDown
 
 
-async def find_culprits(suspects: Sequence[str], check: Callable[[Sequence[str]], Awaitable[str]]) -> dict[str, str]:
+async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]], Awaitable[str]]) -> dict[str, str]:
     """Those refused, with HAProxy's reason. ``check`` says why some of them together are refused, or nothing.
 
     Costs one check if there is none, and about two times log2 of their number for each.
@@ -20,7 +20,7 @@ async def find_culprits(suspects: Sequence[str], check: Callable[[Sequence[str]]
     if len(suspects) == 1:
         return {suspects[0]: words}
     middle = (len(suspects) + 1) // 2
-    found = {**await find_culprits(suspects[:middle], check), **await find_culprits(suspects[middle:], check)}
+    found = {**await bisect_refused(suspects[:middle], check), **await bisect_refused(suspects[middle:], check)}
     return found or dict.fromkeys(suspects, words)  # each half is fine alone: they cannot be told apart
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.binary import FindBinary
-from evenkeel.haproxyd.haproxy.compose import Composer, Layout, Wish
-from evenkeel.haproxyd.haproxy.config_bisect import check_config, find_culprits
+from evenkeel.haproxyd.haproxy.compose import Composer, HaproxyConfig, Layout
+from evenkeel.haproxyd.haproxy.config_bisect import bisect_refused, check_config
 from evenkeel.haproxyd.haproxy.config_files import write_files
 from evenkeel.haproxyd.ports import HaproxyDown
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -15,7 +15,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 LoadBalancers = Mapping[str, wire.LoadBalancer]
 
 
-class Trial:
+class ConfigCheck:
     """Of one partition."""
 
     def __init__(
@@ -40,20 +40,22 @@ class Trial:
             peer_socket=self._layout.peer_socket,
         )
         composer = Composer(self._partition, layout, self._settings)
-        await asyncio.to_thread(write_files, self._storage, Wish(load_balancers=load_balancers), layout, {}, composer)
+        await asyncio.to_thread(
+            write_files, self._storage, HaproxyConfig(load_balancers=load_balancers), layout, {}, composer
+        )
         return await check_config(await self._binary(), layout.config_dir, self._settings.check_timeout_seconds)
 
     async def blame(
-        self, wanted: LoadBalancers, doing: LoadBalancers, words: str, *, with_local: bool
+        self, wanted: LoadBalancers, running: LoadBalancers, words: str, *, with_local: bool
     ) -> dict[str, str]:
         """Load balancers that cannot be as wanted, and why; empty: it is the operator's file (``with_local``: HAProxy
         read it). ``words``: HAProxy's. Raises :class:`HaproxyDown` if it cannot be found out."""
-        suspects = sorted(name for name, one in wanted.items() if one != doing.get(name))
+        suspects = sorted(name for name, one in wanted.items() if one != running.get(name))
 
         async def check(names: Sequence[str]) -> str:
             return await self.check({name: wanted[name] for name in names})
 
-        found = await find_culprits(suspects, check)
+        found = await bisect_refused(suspects, check)
         if found:
             return found
         if with_local and not await self.check(wanted):

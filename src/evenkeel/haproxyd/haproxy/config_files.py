@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from evenkeel.haproxyd.disk.files import read_text, write_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage, digest
-from evenkeel.haproxyd.haproxy.compose import PEER_KEY, TRUSTED_PEERS, Composer, Layout, Wish
+from evenkeel.haproxyd.haproxy.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig, Layout
 from evenkeel.haproxyd.network.peer_keys import trusted
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
-class WrittenFiles:
+class ConfigFiles:
     """Of one partition. What blocks says so."""
 
     def __init__(self, partition: str, settings: DaemonSettings, storage: PartitionStorage, layout: Layout) -> None:
@@ -28,49 +28,52 @@ class WrittenFiles:
         self._known = {}
         self._composer = Composer(self._partition, self._layout, self._settings)
 
-    def write(self, wish: Wish, *, take_local: bool) -> None:
+    def write(self, config: HaproxyConfig, *, take_local: bool) -> None:
         """Make them so; files that nothing names any more stay. ``take_local``: let HAProxy read the operator's file.
         Blocks."""
-        write_files(self._storage, wish, self._layout, self._known, self._composer)
-        self._known |= files_of(wish)
+        write_files(self._storage, config, self._layout, self._known, self._composer)
+        self._known |= files_of(config)
         self._storage.link_local(take=take_local)
         self.behind = False
 
-    def remove_others(self, wish: Wish) -> None:
+    def remove_others(self, config: HaproxyConfig) -> None:
         """Nothing uses them any more. Blocks."""
-        self._known = files_of(wish)
+        self._known = files_of(config)
         self._storage.remove_others(self._known)
 
-    def look(self, wish: Wish) -> tuple[str, ...]:
+    def look(self, config: HaproxyConfig) -> tuple[str, ...]:
         """Names of those that are not as they should be, because somebody changed them; they are written again at the
         next :meth:`write`. Blocks."""
-        wanted = files_of(wish)
+        wanted = files_of(config)
         differing = self._storage.differing_files(wanted)
         self._known = {name: content for name, content in wanted.items() if name not in differing}
-        if read_text(self._layout.config) != self._composer.text(wish):
+        if read_text(self._layout.config) != self._composer.text(config):
             return (*differing, self._layout.config.name)
         return differing
 
-    def digest(self, wish: Wish, local: str) -> str:
+    def digest(self, config: HaproxyConfig, local: str) -> str:
         """Of everything that a HAProxy which does this was told. ``local``: the operator's file."""
-        files = (part for item in sorted(files_of(wish).items()) for part in item)
-        return digest(self._composer.text(wish), local, *files)
+        files = (part for item in sorted(files_of(config).items()) for part in item)
+        return digest(self._composer.text(config), local, *files)
 
 
 def write_files(
-    storage: PartitionStorage, wish: Wish, layout: Layout, known: Mapping[str, str], composer: Composer
+    storage: PartitionStorage, config: HaproxyConfig, layout: Layout, known: Mapping[str, str], composer: Composer
 ) -> None:
-    """All that the wish names, but for what is ``known`` to be right, and then what names them. Blocks."""
-    storage.write_files(layout.files_dir, files_of(wish), known)
+    """Write the files that the configuration names, unless ``known`` to be right, then the configuration. Blocks."""
+    storage.write_files(layout.files_dir, files_of(config), known)
     # written beside its folder: HAProxy reads all that is in it
-    write_file(layout.config, composer.text(wish).encode(), temporary_dir=layout.config_dir.parent)
+    write_file(layout.config, composer.text(config).encode(), temporary_dir=layout.config_dir.parent)
 
 
-def files_of(wish: Wish, kind: str = "") -> dict[str, str]:
+def files_of(config: HaproxyConfig, kind: str = "") -> dict[str, str]:
     """All certificates and lists by name, or those of one kind."""
     files = {
-        file.name: file.content for one in wish.load_balancers.values() for file in one.files if kind in ("", file.kind)
+        file.name: file.content
+        for one in config.load_balancers.values()
+        for file in one.files
+        if kind in ("", file.kind)
     }
-    if wish.peer and not kind:
-        files |= {PEER_KEY: wish.peer_key, TRUSTED_PEERS: trusted(wish.peer, wish.peers)}
+    if config.peer and not kind:
+        files |= {PEER_KEY: config.peer_key, TRUSTED_PEERS: trusted(config.peer, config.peers)}
     return files

@@ -59,7 +59,7 @@ def started_over(before: Counts, now: Counts) -> bool:
     )
 
 
-class Ledger:
+class CounterTotals:
     """The arithmetic, without anything around it."""
 
     def __init__(self, saved: Saved | None = None) -> None:
@@ -105,7 +105,7 @@ class PartitionCounters:
         self._file = directory / FILE
         self._monotonic = monotonic
         self._saved_at_seconds = monotonic()
-        self._ledger = Ledger(_read(self._file, name))
+        self._totals = CounterTotals(_read(self._file, name))
         self._lock = asyncio.Lock()
 
     async def carry_over(self, cli: WorkerCli) -> None:
@@ -123,13 +123,13 @@ class PartitionCounters:
         async with self._lock:
             await self._ask(cli, pid)
             current = worker_key(pid)
-            leaving = [worker for worker in self._ledger.workers if worker != current]
+            leaving = [worker for worker in self._totals.workers if worker != current]
             await asyncio.gather(*(self._ask_leaving(cli, worker) for worker in leaving))
-            self._ledger.forget_beyond(kept, FRONTENDS_KEPT_MAX)
-            listening = self._ledger.workers[current]
+            self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
+            listening = self._totals.workers[current]
             totals = {
                 name: msgspec.structs.replace(
-                    self._ledger.total(name), listening=listening.get(name, _NOTHING).listening
+                    self._totals.total(name), listening=listening.get(name, _NOTHING).listening
                 )
                 for name in kept
             }
@@ -142,7 +142,7 @@ class PartitionCounters:
         await self._save()
 
     async def _ask(self, cli: WorkerCli, pid: int) -> None:
-        self._ledger.seen(worker_key(pid), frontend_counts(await cli.of_worker(pid, FRONTENDS)))
+        self._totals.seen(worker_key(pid), frontend_counts(await cli.of_worker(pid, FRONTENDS)))
 
     async def _ask_leaving(self, cli: WorkerCli, worker: str) -> None:
         pid = int(worker.partition("-")[0])
@@ -151,11 +151,11 @@ class PartitionCounters:
                 raise HaproxyDown("another process has its pid")
             await self._ask(cli, pid)
         except HaproxyDown:
-            self._ledger.gone(worker)
+            self._totals.gone(worker)
 
     async def _save(self) -> None:
         self._saved_at_seconds = self._monotonic()
-        content = msgspec.json.encode(self._ledger.saved())
+        content = msgspec.json.encode(self._totals.saved())
         try:
             await asyncio.to_thread(_write, self._file, content)
         except OSError as error:

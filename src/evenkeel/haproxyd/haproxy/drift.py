@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.compose import Wish
-from evenkeel.haproxyd.haproxy.plan import Command, NeedsReload, set_state, set_weight
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.plan import NeedsReload, RuntimeCommand, set_state, set_weight
 
 _FORCED_MAINTENANCE = 0x01
 _FORCED_DRAIN = 0x08
@@ -33,7 +33,7 @@ class SeenServer(Value):
 class Repairs(Value):
     """``leftovers``: servers that are not to be there."""
 
-    commands: tuple[Command, ...] = ()
+    commands: tuple[RuntimeCommand, ...] = ()
     leftovers: frozenset[tuple[str, str]] = frozenset()
 
 
@@ -54,12 +54,12 @@ def parse_servers(text: str) -> tuple[SeenServer, ...]:
     )
 
 
-def server_repairs(wish: Wish, text: str) -> Repairs:
+def server_repairs(config: HaproxyConfig, text: str) -> Repairs:
     """What makes the servers as wanted. Raises :class:`~evenkeel.haproxyd.haproxy.plan.NeedsReload`."""
     seen = {(server.backend, server.name): server for server in parse_servers(text)}
-    commands: list[Command] = []
+    commands: list[RuntimeCommand] = []
     wanted: set[tuple[str, str]] = set()
-    backends = {backend.name: backend for one in wish.load_balancers.values() for backend in one.backends}
+    backends = {backend.name: backend for one in config.load_balancers.values() for backend in one.backends}
     for backend in backends.values():
         for server in backend.servers:
             wanted.add((backend.name, server.name))
@@ -69,17 +69,17 @@ def server_repairs(wish: Wish, text: str) -> Repairs:
             commands.extend(_server(backend, server, found))
     extra = frozenset(key for key in seen.keys() - wanted if key[0] in backends)
     commands.extend(
-        Command(text=f"set server {backend}/{name} state maint")
+        RuntimeCommand(text=f"set server {backend}/{name} state maint")
         for backend, name in sorted(extra)
         if not seen[backend, name].admin & _FORCED_MAINTENANCE
     )
     return Repairs(commands=tuple(commands), leftovers=extra)
 
 
-def _server(backend: wire.Backend, server: wire.Server, found: SeenServer) -> Iterator[Command]:
+def _server(backend: wire.Backend, server: wire.Server, found: SeenServer) -> Iterator[RuntimeCommand]:
     if (_same(found.address), found.port) != (_same(server.address), server.port):
         name = f"{backend.name}/{server.name}"
-        yield Command(text=f"set server {name} addr {server.address} port {server.port}", expects="changed")
+        yield RuntimeCommand(text=f"set server {name} addr {server.address} port {server.port}", expects="changed")
     if found.weight != server.weight:
         yield set_weight(backend.name, server)
     forced = found.admin & (_FORCED_MAINTENANCE | _FORCED_DRAIN)
@@ -95,12 +95,12 @@ def _same(address: str) -> str:
         return address
 
 
-def kept_states(wish: Wish, text: str) -> str:
+def kept_states(config: HaproxyConfig, text: str) -> str:
     """Server states to give to the next worker: not those of servers that got another address, for whom they would
     bring back the old one."""
     wanted = {
         (backend.name, server.name): (_same(server.address), str(server.port))
-        for one in wish.load_balancers.values()
+        for one in config.load_balancers.values()
         for backend in one.backends
         for server in backend.servers
     }
@@ -113,19 +113,19 @@ def kept_states(wish: Wish, text: str) -> str:
     return "\n".join((*kept, ""))
 
 
-def frontend_repairs(wish: Wish, text: str) -> tuple[Command, ...]:
+def frontend_repairs(config: HaproxyConfig, text: str) -> tuple[RuntimeCommand, ...]:
     """From ``show stat -1 1 -1``: opens frontends and sets limits. Raises as :func:`server_repairs`."""
     seen = {row["# pxname"]: row for row in csv.DictReader(text.strip().splitlines())}
-    commands: list[Command] = []
-    for one in wish.load_balancers.values():
+    commands: list[RuntimeCommand] = []
+    for one in config.load_balancers.values():
         for frontend in one.frontends:
             row = seen.get(frontend.name)
             if row is None or row["status"] == "STOP":
                 raise NeedsReload(f"frontend {frontend.name} is not there")
             if row["status"] != "OPEN":
-                commands.append(Command(text=f"enable frontend {frontend.name}"))
+                commands.append(RuntimeCommand(text=f"enable frontend {frontend.name}"))
             if frontend.maxconn is not None and row["slim"] != str(frontend.maxconn):
-                commands.append(Command(text=f"set maxconn frontend {frontend.name} {frontend.maxconn}"))
+                commands.append(RuntimeCommand(text=f"set maxconn frontend {frontend.name} {frontend.maxconn}"))
     return tuple(commands)
 
 

@@ -34,7 +34,7 @@ class Processes(Value):
     reloads_leaving: int = 0
 
 
-class HaproxyCli:
+class MasterCli:
     """Talks to one master, and through it to its current worker."""
 
     def __init__(self, socket: Path, *, timeout_seconds: float, answer_bytes_max: int) -> None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
-from evenkeel.haproxyd.haproxy.compose import Wish, address_of, server_ids, server_words
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig, address_of, server_ids, server_words
 from evenkeel.haproxyd.haproxy.master_cli import WORD
 
 ACL_CHANGES_MAX = 500
@@ -20,7 +20,7 @@ COMMANDS_MAX = 2000
 _Named = TypeVar("_Named", wire.Frontend, wire.Backend)
 
 
-class Command(Value):
+class RuntimeCommand(Value):
     """One command, and how its answer begins if it did what it was to do (empty: it answers nothing)."""
 
     text: str
@@ -33,11 +33,11 @@ class Command(Value):
         return self.expects in said if self.expects else not said
 
 
-class Plan(Value):
+class RuntimePlan(Value):
     """``reason``: why a reload is needed, for the log; empty if commands (or nothing) will do."""
 
     reason: str = ""
-    commands: tuple[Command, ...] = ()
+    commands: tuple[RuntimeCommand, ...] = ()
     leftovers: frozenset[tuple[str, str]] = frozenset()
     """Backends' servers that stay in the process, in maintenance, until they can be deleted."""
 
@@ -46,14 +46,16 @@ class NeedsReload(Exception):
     """Only a reload will do."""
 
 
-def plan(now: Wish, wanted: Wish, binary: Binary, leftovers: frozenset[tuple[str, str]]) -> Plan:
+def plan(
+    now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, leftovers: frozenset[tuple[str, str]]
+) -> RuntimePlan:
     """What makes a process that runs ``now`` run ``wanted``."""
     try:
         if (now.peer, now.peers) != (wanted.peer, wanted.peers):
             raise NeedsReload("peers")
         if now.user != wanted.user:
             raise NeedsReload("user of workers")
-        commands: list[Command] = []
+        commands: list[RuntimeCommand] = []
         gone: list[tuple[str, str]] = []
         for name in sorted(now.load_balancers.keys() | wanted.load_balancers.keys()):
             before = now.load_balancers.get(name) or wire.LoadBalancer(id=name, revision=0)
@@ -62,9 +64,9 @@ def plan(now: Wish, wanted: Wish, binary: Binary, leftovers: frozenset[tuple[str
                 commands.extend(_Step(before, after, binary, leftovers, gone).commands())
         if len(commands) > COMMANDS_MAX:
             raise NeedsReload("many commands")
-        return Plan(commands=tuple(commands), leftovers=leftovers | frozenset(gone))
+        return RuntimePlan(commands=tuple(commands), leftovers=leftovers | frozenset(gone))
     except NeedsReload as reason:
-        return Plan(reason=str(reason))
+        return RuntimePlan(reason=str(reason))
 
 
 class _Step:
@@ -84,7 +86,7 @@ class _Step:
         self._leftovers = leftovers
         self._gone = gone
 
-    def commands(self) -> Iterator[Command]:
+    def commands(self) -> Iterator[RuntimeCommand]:
         """In order: files first, because what listens may use them. Raises :class:`NeedsReload`."""
         yield from self._files()
         for old, new in _pairs("frontends", self._before.frontends, self._after.frontends):
@@ -92,7 +94,7 @@ class _Step:
         for old_backend, new_backend in _pairs("backends", self._before.backends, self._after.backends):
             yield from self._backend(old_backend, new_backend)
 
-    def _files(self) -> Iterator[Command]:
+    def _files(self) -> Iterator[RuntimeCommand]:
         before = {file.name: file for file in self._before.files}
         after = {file.name: file for file in self._after.files}
         if before.keys() != after.keys():
@@ -101,14 +103,14 @@ class _Step:
             if file != before[name]:
                 yield from _file(before[name], file)
 
-    def _backend(self, old: wire.Backend, new: wire.Backend) -> Iterator[Command]:
+    def _backend(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         if (old.lines, old.dynamic) != (new.lines, new.dynamic):
             raise NeedsReload(f"backend {new.name}")
         before = {server.name: server for server in old.servers}
         after = {server.name: server for server in new.servers}
         for name in before:
             if name not in after:
-                yield Command(text=f"set server {old.name}/{name} state maint")
+                yield RuntimeCommand(text=f"set server {old.name}/{name} state maint")
                 self._gone.append((old.name, name))
         for name, server in after.items():
             if name in before:
@@ -116,7 +118,7 @@ class _Step:
             else:
                 yield from self._added(new, server)
 
-    def _added(self, backend: wire.Backend, server: wire.Server) -> Iterator[Command]:
+    def _added(self, backend: wire.Backend, server: wire.Server) -> Iterator[RuntimeCommand]:
         words = server_words(server, server_ids(tuple(one.name for one in backend.servers))[server.name])
         if not backend.dynamic or not all(WORD.fullmatch(word) for argument in words for word in argument.split(" ")):
             raise NeedsReload(f"server {server.name} cannot be added at runtime")
@@ -125,23 +127,25 @@ class _Step:
         name = f"{backend.name}/{server.name}"
         if (backend.name, server.name) in self._leftovers:
             raise NeedsReload(f"server {server.name} is still there")
-        yield Command(text=f"add server {name} {address_of(server)} {' '.join(words)}", expects="New server registered")
+        yield RuntimeCommand(
+            text=f"add server {name} {address_of(server)} {' '.join(words)}", expects="New server registered"
+        )
         if "check" in words:
-            yield Command(text=f"enable health {name}")
+            yield RuntimeCommand(text=f"enable health {name}")
         if server.admin_up:
-            yield Command(text=f"enable server {name}")
+            yield RuntimeCommand(text=f"enable server {name}")
 
 
-def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[Command]:
+def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
     if (old.binds, old.bind_arguments, old.lines) != (new.binds, new.bind_arguments, new.lines):
         raise NeedsReload(f"frontend {new.name}")
     if old.maxconn != new.maxconn:
         if old.maxconn is None or new.maxconn is None:
             raise NeedsReload(f"frontend {new.name} has no limit of its own")
-        yield Command(text=f"set maxconn frontend {new.name} {new.maxconn}")
+        yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
 
 
-def _server(backend: str, old: wire.Server, new: wire.Server) -> Iterator[Command]:
+def _server(backend: str, old: wire.Server, new: wire.Server) -> Iterator[RuntimeCommand]:
     if (old.address, old.port, old.backup, old.arguments) != (new.address, new.port, new.backup, new.arguments):
         raise NeedsReload(f"server {new.name}")
     if old.weight != new.weight:
@@ -150,17 +154,17 @@ def _server(backend: str, old: wire.Server, new: wire.Server) -> Iterator[Comman
         yield set_state(backend, new)
 
 
-def set_weight(backend: str, server: wire.Server) -> Command:
+def set_weight(backend: str, server: wire.Server) -> RuntimeCommand:
     """Give a server its weight."""
-    return Command(text=f"set server {backend}/{server.name} weight {server.weight}")
+    return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
 
 
-def set_state(backend: str, server: wire.Server) -> Command:
+def set_state(backend: str, server: wire.Server) -> RuntimeCommand:
     """Bring a server into service or take it out."""
-    return Command(text=f"set server {backend}/{server.name} state {'ready' if server.admin_up else 'maint'}")
+    return RuntimeCommand(text=f"set server {backend}/{server.name} state {'ready' if server.admin_up else 'maint'}")
 
 
-def _file(old: wire.File, new: wire.File) -> Iterator[Command]:
+def _file(old: wire.File, new: wire.File) -> Iterator[RuntimeCommand]:
     if old.kind != new.kind or new.kind not in ("acl", "certificate"):
         raise NeedsReload(f"file {new.name}")
     if new.kind == "acl":
@@ -170,8 +174,8 @@ def _file(old: wire.File, new: wire.File) -> Iterator[Command]:
     if not all(line.isascii() and line.isprintable() for line in lines):
         raise NeedsReload(f"file {new.name}")
     text = "".join(f"{line}\n" for line in lines)
-    yield Command(text=f"set ssl cert {new.name}", payload=text, expects="Transaction")
-    yield Command(text=f"commit ssl cert {new.name}", expects="Success!")
+    yield RuntimeCommand(text=f"set ssl cert {new.name}", payload=text, expects="Transaction")
+    yield RuntimeCommand(text=f"commit ssl cert {new.name}", expects="Success!")
 
 
 def entries(content: str) -> tuple[str, ...]:
@@ -180,16 +184,16 @@ def entries(content: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Command]:
+def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
     """Additions first, so that nobody who is in both is turned away. Raises :class:`NeedsReload`."""
     added = [entry for entry in dict.fromkeys(new) if entry not in old]
     removed = [entry for entry in dict.fromkeys(old) if entry not in new]
     if len(added) + len(removed) > ACL_CHANGES_MAX or not all(map(WORD.fullmatch, (*added, *removed))):
         raise NeedsReload(f"file {name}")
     for entry in added:
-        yield Command(text=f"add acl {name} {entry}")
+        yield RuntimeCommand(text=f"add acl {name} {entry}")
     for entry in removed:
-        yield Command(text=f"del acl {name} {entry}")
+        yield RuntimeCommand(text=f"del acl {name} {entry}")
 
 
 def _pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:

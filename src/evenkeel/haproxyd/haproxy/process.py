@@ -18,7 +18,7 @@ import structlog
 from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.haproxy.alerts import alerts
 from evenkeel.haproxyd.haproxy.binary import FindBinary
-from evenkeel.haproxyd.haproxy.master_cli import HaproxyCli, Processes
+from evenkeel.haproxyd.haproxy.master_cli import MasterCli, Processes
 from evenkeel.haproxyd.haproxy.worker_users import privileges_of
 from evenkeel.haproxyd.ports import HaproxyDown, HaproxyRefused
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -68,7 +68,7 @@ class HaproxyProcess:
         self._log = log.bind(partition=directory.name)
         self.master_pid = 0
         self.worker_pid: int | None = None
-        self.cli = HaproxyCli(
+        self.cli = MasterCli(
             master_socket,
             timeout_seconds=settings.command_timeout_seconds,
             answer_bytes_max=settings.answer_bytes_max,

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import structlog
 
-from evenkeel.haproxyd.haproxy.compose import Wish
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config_files import files_of
 from evenkeel.haproxyd.haproxy.drift import frontend_repairs, parse_acl, server_repairs
-from evenkeel.haproxyd.haproxy.master_cli import HaproxyCli
-from evenkeel.haproxyd.haproxy.plan import Command, NeedsReload, acl_changes, entries
+from evenkeel.haproxyd.haproxy.master_cli import MasterCli
+from evenkeel.haproxyd.haproxy.plan import NeedsReload, RuntimeCommand, acl_changes, entries
 from evenkeel.haproxyd.ports import HaproxyDown
 
 log = structlog.get_logger(__name__)
@@ -16,14 +16,14 @@ log = structlog.get_logger(__name__)
 Leftovers = frozenset[tuple[str, str]]
 
 
-class Amends:
+class RuntimeCommands:
     """Of one partition's HAProxy."""
 
-    def __init__(self, partition: str, cli: HaproxyCli) -> None:
+    def __init__(self, partition: str, cli: MasterCli) -> None:
         self._cli = cli
         self._log = log.bind(partition=partition)
 
-    async def tell(self, command: Command) -> bool:
+    async def tell(self, command: RuntimeCommand) -> bool:
         """Did HAProxy do it?"""
         try:
             answer = await self._cli.command(command.text, command.payload)
@@ -35,26 +35,26 @@ class Amends:
             return False
         return True
 
-    async def servers(self, doing: Wish) -> tuple[int, Leftovers]:
+    async def servers(self, running: HaproxyConfig) -> tuple[int, Leftovers]:
         """How many commands it took, and servers that are to be deleted. Raises :class:`NeedsReload`,
         :class:`HaproxyDown`; so do the others."""
-        repairs = server_repairs(doing, await self._cli.command("show servers state"))
+        repairs = server_repairs(running, await self._cli.command("show servers state"))
         return await self._repair(repairs.commands), repairs.leftovers
 
-    async def frontends(self, doing: Wish) -> int:
+    async def frontends(self, running: HaproxyConfig) -> int:
         """How many commands it took."""
-        return await self._repair(frontend_repairs(doing, await self._cli.command("show stat -1 1 -1")))
+        return await self._repair(frontend_repairs(running, await self._cli.command("show stat -1 1 -1")))
 
-    async def acls(self, doing: Wish) -> int:
+    async def acls(self, running: HaproxyConfig) -> int:
         """How many commands it took."""
         count = 0
-        for name, content in files_of(doing, "acl").items():
+        for name, content in files_of(running, "acl").items():
             answer = await self._cli.command(f"show acl {name}")
             if not answer.startswith("Unknown"):  # no line names it
                 count += await self._repair(tuple(acl_changes(name, parse_acl(answer), entries(content))))
         return count
 
-    async def _repair(self, commands: Sequence[Command]) -> int:
+    async def _repair(self, commands: Sequence[RuntimeCommand]) -> int:
         for command in commands:
             self._log.warning("put right", command=command.text)
             if not await self.tell(command):

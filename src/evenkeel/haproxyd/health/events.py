@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.numbering import numbers_from
-from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.ports import PartitionEvent
 
 EVENTS_MAX = 5000
 ANSWER_EVENTS_MAX = 1000
@@ -35,7 +35,7 @@ class EventRing:
         """Number of the newest event; of none, before the first."""
         return self._newest
 
-    def add(self, news: EventNews) -> None:
+    def add(self, news: PartitionEvent) -> None:
         """Number it and wake up everybody who waits."""
         if len(self._events) == EVENTS_MAX:
             self._before = self._events[0].number

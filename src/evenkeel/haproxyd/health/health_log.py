@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from evenkeel.core.values import Value
-from evenkeel.haproxyd.ports import EventNews
+from evenkeel.haproxyd.ports import PartitionEvent
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +58,7 @@ class HealthLog(asyncio.DatagramProtocol):
     """The listening end, in a folder that is there. HAProxys run as well without it. ``others_write``: workers run as
     other users; the folder then keeps everybody else out."""
 
-    def __init__(self, path: Path, on_event: Callable[[EventNews], None], *, others_write: bool = False) -> None:
+    def __init__(self, path: Path, on_event: Callable[[PartitionEvent], None], *, others_write: bool = False) -> None:
         self._path = path
         self._others_write = others_write
         self._on_event = on_event
@@ -105,5 +105,5 @@ class HealthLog(asyncio.DatagramProtocol):
             return
         log.info("server changed", partition=line.tag, backend=line.backend, server=line.server, up=line.up)
         self._on_event(
-            EventNews(partition=line.tag, backend=line.backend, server=line.server, up=line.up, text=line.text)
+            PartitionEvent(partition=line.tag, backend=line.backend, server=line.server, up=line.up, text=line.text)
         )

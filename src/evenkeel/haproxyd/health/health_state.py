@@ -7,19 +7,19 @@ enough for a server that was never checked.
 from evenkeel.core.values import Value
 
 
-class Verdict(Value):
+class HealthState(Value):
     """``up`` None: no result yet. ``against``: results in a row that contradict it."""
 
     up: bool | None = None
     against: int = 0
 
-    def after(self, answered: bool, *, rise: int, fall: int) -> "Verdict":
+    def after(self, answered: bool, *, rise: int, fall: int) -> "HealthState":
         """With one more result."""
         if self.up is None:
-            return Verdict(up=answered)
+            return HealthState(up=answered)
         if answered == self.up:
-            return Verdict(up=self.up)
+            return HealthState(up=self.up)
         against = self.against + 1
         if against >= (rise if answered else fall):
-            return Verdict(up=answered)
-        return Verdict(up=self.up, against=against)
+            return HealthState(up=answered)
+        return HealthState(up=self.up, against=against)

@@ -11,7 +11,7 @@ from typing import Protocol
 import structlog
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.compose import Wish
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.drift import server_repairs
 from evenkeel.haproxyd.haproxy.plan import NeedsReload
 from evenkeel.haproxyd.haproxy.worker_state import (
@@ -32,7 +32,7 @@ PARTITION_SECONDS = 6.0
 """For all of one partition; a command has a limit of its own."""
 
 
-class Keeper(Protocol):
+class ObservedPartition(Protocol):
     """What is needed of a partition."""
 
     @property
@@ -65,7 +65,7 @@ class Keeper(Protocol):
         """Changes when anybody changes what its HAProxy does; None while somebody does, or where that is not known."""
         ...
 
-    def put_right(self, found: Sequence[str]) -> None:
+    def repair_drift(self, found: Sequence[str]) -> None:
         """Its HAProxy does something else than it should; ``found`` is for people."""
         ...
 
@@ -75,14 +75,14 @@ class Keeper(Protocol):
         ...
 
 
-class Keepers(Protocol):
+class ObservedPartitions(Protocol):
     """All partitions."""
 
     def names(self) -> tuple[str, ...]:
         """Of all there are."""
         ...
 
-    def get(self, name: str) -> Keeper:
+    def get(self, name: str) -> ObservedPartition:
         """Raises :class:`PartitionUnknown`."""
         ...
 
@@ -104,14 +104,14 @@ class Observer:
 
     def __init__(
         self,
-        keepers: Keepers,
+        partitions: ObservedPartitions,
         totals: Mapping[str, FrontendTotals],
         *,
         newest_event: Callable[[], int],
         state_id: Callable[[], str],
         is_pinged: IsPinged,
     ) -> None:
-        self._keepers = keepers
+        self._partitions = partitions
         self._totals = totals
         self._newest_event = newest_event
         self._state_id = state_id
@@ -130,50 +130,50 @@ class Observer:
         self._next = None
         # before the look: an event that comes meanwhile is told again, never left out
         event, state_id = self._newest_event(), self._state_id()
-        found = await asyncio.gather(*(self._partition(name) for name in self._keepers.names()))
+        found = await asyncio.gather(*(self._partition(name) for name in self._partitions.names()))
         partitions = tuple(status for status in found if status is not None)
         return wire.Observation(event=event, state_id=state_id, partitions=partitions)
 
     async def _partition(self, name: str) -> wire.PartitionStatus | None:
         async with self._turns:
             try:
-                keeper = self._keepers.get(name)
+                partition = self._partitions.get(name)
             except PartitionUnknown:
                 return None
             try:
                 async with asyncio.timeout(PARTITION_SECONDS):
-                    return await self._status(keeper)
+                    return await self._status(partition)
             except HaproxyDown as error:
-                return _without_haproxy(keeper, keeper.problem or str(error))
+                return _without_haproxy(partition, partition.problem or str(error))
             except (ValueError, KeyError) as error:
                 log.error("HAProxy not understood", partition=name, exc_info=error)
-                return _without_haproxy(keeper, "HAProxy says of its state what this daemon does not understand")
+                return _without_haproxy(partition, "HAProxy says of its state what this daemon does not understand")
             except TimeoutError:
-                return _without_haproxy(keeper, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
+                return _without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
 
-    async def _status(self, keeper: Keeper) -> wire.PartitionStatus:
-        held, digests, pid = dict(keeper.held), dict(keeper.digests), keeper.worker_pid
+    async def _status(self, partition: ObservedPartition) -> wire.PartitionStatus:
+        held, digests, pid = dict(partition.held), dict(partition.digests), partition.worker_pid
         if pid is None:
             absent = "HAProxy does not run" if held else ""
-            return _without_haproxy(keeper, keeper.problem or absent)
-        settled = keeper.settled
+            return _without_haproxy(partition, partition.problem or absent)
+        settled = partition.settled
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         states, connections, totals = await asyncio.gather(
-            keeper.cli.command(SERVERS_STATE),
-            keeper.cli.command(SERVERS_CONNECTIONS),
-            self._totals[keeper.name].collect(keeper.cli, pid, names),
+            partition.cli.command(SERVERS_STATE),
+            partition.cli.command(SERVERS_CONNECTIONS),
+            self._totals[partition.name].collect(partition.cli, pid, names),
         )
-        if settled is not None and settled == keeper.settled:
+        if settled is not None and settled == partition.settled:
             found = deviations(held, states, totals)
             if found:
-                keeper.put_right(found)
-        servers = _Servers(keeper.name, server_states(states), server_connections(connections), self._is_pinged)
+                partition.repair_drift(found)
+        servers = _Servers(partition.name, server_states(states), server_connections(connections), self._is_pinged)
         return wire.PartitionStatus(
-            name=keeper.name,
+            name=partition.name,
             load_balancer_ids=tuple(held),
             frontends=tuple(frontend_statuses(held.values(), totals)),
             backends=tuple(servers.backends(held.values())),
-            problem=keeper.problem,
+            problem=partition.problem,
             notes=_notes(held),
             digests=digests,
         )
@@ -225,7 +225,7 @@ def deviations(
 ) -> tuple[str, ...]:
     """What a worker does otherwise than it should, because somebody told it to; ``states``: its own account."""
     try:
-        servers = tuple(command.text for command in server_repairs(Wish(load_balancers=held), states).commands)
+        servers = tuple(command.text for command in server_repairs(HaproxyConfig(load_balancers=held), states).commands)
     except NeedsReload as reason:
         servers = (str(reason),)
     closed = (one.name for one in frontend_statuses(held.values(), totals) if not one.listening)
@@ -251,14 +251,14 @@ def frontend_statuses(
             )
 
 
-def _without_haproxy(keeper: Keeper, problem: str) -> wire.PartitionStatus:
-    held = dict(keeper.held)
+def _without_haproxy(partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
+    held = dict(partition.held)
     return wire.PartitionStatus(
-        name=keeper.name,
+        name=partition.name,
         load_balancer_ids=tuple(held),
         problem=problem,
         notes=_notes(held),
-        digests=dict(keeper.digests),
+        digests=dict(partition.digests),
     )
 
 

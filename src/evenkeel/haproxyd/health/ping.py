@@ -25,8 +25,8 @@ from icmplib.utils import unique_identifier
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.worker_state import SERVERS_STATE, server_states
-from evenkeel.haproxyd.health.health_state import Verdict
-from evenkeel.haproxyd.health.observation import Keeper, Keepers
+from evenkeel.haproxyd.health.health_state import HealthState
+from evenkeel.haproxyd.health.observation import ObservedPartition, ObservedPartitions
 from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown
 
 log = structlog.get_logger(__name__)
@@ -57,7 +57,7 @@ class PingImpossible(Exception):
     """This host cannot send a ping now; the text says why. It says nothing about the server."""
 
 
-class Target(Value):
+class PingTarget(Value):
     """One server to ping."""
 
     partition: str
@@ -112,10 +112,10 @@ def _raise_if_ours(error: icmplib.ICMPLibError) -> None:
 class PingChecks:
     """Pings every server of every backend that asks for it."""
 
-    def __init__(self, keepers: Keepers, send: SendPing | None = None) -> None:
-        self._keepers = keepers
+    def __init__(self, partitions: ObservedPartitions, send: SendPing | None = None) -> None:
+        self._partitions = partitions
         self._send = send or IcmpPing()
-        self._checks: dict[Target, asyncio.Task[None]] = {}
+        self._checks: dict[PingTarget, asyncio.Task[None]] = {}
         self._judged: set[ServerOf] = set()
         self._turns = asyncio.Semaphore(_sockets_max())
         self._turns_of: defaultdict[str, asyncio.Semaphore] = defaultdict(
@@ -169,23 +169,23 @@ class PingChecks:
     async def _seeds_of(self, name: str) -> Mapping[ServerOf, Told]:
         """Nothing of a partition whose HAProxy cannot say: there the first result will be the verdict."""
         try:
-            keeper = self._keepers.get(name)
-            pid = keeper.worker_pid
-            states = server_states(await keeper.cli.command(SERVERS_STATE)) if pid is not None else {}
+            partition = self._partitions.get(name)
+            pid = partition.worker_pid
+            states = server_states(await partition.cli.command(SERVERS_STATE)) if pid is not None else {}
         except (HaproxyDown, PartitionUnknown, ValueError, KeyError) as error:
             log.debug("earlier verdicts not known", partition=name, reason=str(error))
             return {}
         # one that comes out of maintenance is taken for up, whatever it was before
         return {(name, *server): (pid, state.up) for server, state in states.items() if state.admin_up}
 
-    def _targets(self) -> Iterator[Target]:
-        for name in self._keepers.names():
+    def _targets(self) -> Iterator[PingTarget]:
+        for name in self._partitions.names():
             with contextlib.suppress(PartitionUnknown):
-                yield from _targets_of(self._keepers.get(name))
+                yield from _targets_of(self._partitions.get(name))
 
-    async def _check(self, target: Target, told: Told | None) -> None:
+    async def _check(self, target: PingTarget, told: Told | None) -> None:
         ping = target.ping
-        verdict = Verdict(up=told[1] if told else None)
+        verdict = HealthState(up=told[1] if told else None)
         while True:
             due = asyncio.get_running_loop().time() + ping.delay
             answered = await self._ask(target)
@@ -198,7 +198,7 @@ class PingChecks:
                 if told is not None:
                     told = await self._tell(target, told[1], told)
 
-    async def _ask(self, target: Target) -> bool | None:
+    async def _ask(self, target: PingTarget) -> bool | None:
         """None: it cannot be asked."""
         async with self._turns_of[target.partition], self._turns:
             try:
@@ -213,14 +213,14 @@ class PingChecks:
             self._complained_at_seconds = now
             log.error("servers are not checked by ICMP", reason=reason)
 
-    async def _tell(self, target: Target, up: bool, told: Told | None) -> Told | None:
+    async def _tell(self, target: PingTarget, up: bool, told: Told | None) -> Told | None:
         """Tell the worker, unless it knows. What it knows now; None if it could not be told."""
         try:
-            keeper = self._keepers.get(target.partition)
-            if keeper.worker_pid is None or (keeper.worker_pid, up) == told:
+            partition = self._partitions.get(target.partition)
+            if partition.worker_pid is None or (partition.worker_pid, up) == told:
                 return told
-            pid = keeper.worker_pid
-            said = await keeper.cli.command(
+            pid = partition.worker_pid
+            said = await partition.cli.command(
                 f"set server {target.backend}/{target.server} health {'up' if up else 'down'}"
             )
         except (HaproxyDown, PartitionUnknown) as error:
@@ -236,16 +236,16 @@ def _sockets_max() -> int:
     return AT_ONCE if soft == resource.RLIM_INFINITY else max(1, min(AT_ONCE, soft // 4))
 
 
-def _targets_of(keeper: Keeper) -> Iterator[Target]:
+def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
     """Servers in maintenance are left out: HAProxy takes no verdict on them, and none survives it."""
-    for balancer in keeper.held.values():
+    for balancer in partition.held.values():
         for backend in balancer.backends:
             if backend.ping is None:
                 continue
             for server in backend.servers:
                 if server.admin_up:
-                    yield Target(
-                        partition=keeper.name,
+                    yield PingTarget(
+                        partition=partition.name,
                         backend=backend.name,
                         server=server.name,
                         address=server.ping_address or server.address,

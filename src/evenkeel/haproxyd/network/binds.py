@@ -23,7 +23,7 @@ Place = tuple[str, int]
 """An address, as :mod:`ipaddress` writes it, and a port."""
 
 
-class Holder(Value):
+class BindHolder(Value):
     """Who listens there."""
 
     partition: str
@@ -49,16 +49,16 @@ class BindRegistry:
     """Who has which place. Whoever comes second is refused. Nothing here waits, so nothing comes in between."""
 
     def __init__(self) -> None:
-        self._holders: dict[int, dict[str, set[Holder]]] = {}
+        self._holders: dict[int, dict[str, set[BindHolder]]] = {}
         """By port and address."""
-        self._places: dict[str, set[tuple[Place, Holder]]] = {}
+        self._places: dict[str, set[tuple[Place, BindHolder]]] = {}
         """By partition."""
 
     def take(self, partition: str, one: wire.LoadBalancer, *, own: bool = False) -> str:
         """Reserve all places of a load balancer, besides those it has; or say, in words, who is in the way: somebody
         of another partition, with ``own`` also another load balancer of the same."""
         wanted = places(one)
-        holder = Holder(partition=partition, load_balancer_id=one.id)
+        holder = BindHolder(partition=partition, load_balancer_id=one.id)
         for place in wanted:
             if wanted.count(place) > 1:
                 return f"{_words(place)} is there twice; a listener has it to itself"
@@ -74,12 +74,12 @@ class BindRegistry:
     def occupy(self, partition: str, taken: Iterable[Place]) -> None:
         """Nobody knows whose they are, but the partition's HAProxy may be listening there."""
         for one in taken:
-            self._add(one, Holder(partition=partition, load_balancer_id="(unknown)"))
+            self._add(one, BindHolder(partition=partition, load_balancer_id="(unknown)"))
 
     def settle(self, partition: str, held: Mapping[str, wire.LoadBalancer]) -> None:
         """A partition has these now, and what else was reserved for it is free."""
         kept = {
-            (place, Holder(partition=partition, load_balancer_id=one.id))
+            (place, BindHolder(partition=partition, load_balancer_id=one.id))
             for one in held.values()
             for place in places(one)
         }
@@ -89,7 +89,7 @@ class BindRegistry:
         for place, holder in kept - before:
             self._add(place, holder)
 
-    def _other(self, place: Place, holder: Holder, *, own: bool) -> Holder | None:
+    def _other(self, place: Place, holder: BindHolder, *, own: bool) -> BindHolder | None:
         addresses = self._holders.get(place[1], {})
         for address in addresses if place[0] in ANY else (place[0], *ANY):
             if address in addresses and _overlap(address, place[0]):
@@ -98,11 +98,11 @@ class BindRegistry:
                         return other
         return None
 
-    def _add(self, place: Place, holder: Holder) -> None:
+    def _add(self, place: Place, holder: BindHolder) -> None:
         self._holders.setdefault(place[1], {}).setdefault(place[0], set()).add(holder)
         self._places.setdefault(holder.partition, set()).add((place, holder))
 
-    def _remove(self, place: Place, holder: Holder) -> None:
+    def _remove(self, place: Place, holder: BindHolder) -> None:
         self._places[holder.partition].discard((place, holder))
         addresses = self._holders[place[1]]
         addresses[place[0]].discard(holder)

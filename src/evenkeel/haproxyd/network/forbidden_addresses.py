@@ -28,7 +28,7 @@ class _Known(NamedTuple):
     at_seconds: float
 
 
-class OffLimits:
+class ForbiddenAddresses:
     """Asked for every load balancer that is to change. ``own_addresses``: see :mod:`network.host_addresses`."""
 
     def __init__(

@@ -4,17 +4,17 @@ import asyncio
 from collections.abc import Iterable
 
 from evenkeel.core.errors import EvenKeelError
-from evenkeel.haproxyd.partition.merge import Request
+from evenkeel.haproxyd.partition.merge import QueuedChange
 
 
-class Busy(EvenKeelError):
+class PartitionBusy(EvenKeelError):
     """Too many changes wait; try again later."""
 
 
-class Pass:
+class ApplyPass:
     """Changes that are being applied."""
 
-    def __init__(self, requests: Iterable[Request]) -> None:
+    def __init__(self, requests: Iterable[QueuedChange]) -> None:
         self._owners = {(request.change.epoch, request.change.session_id) for request in requests}
         self._ended = asyncio.Event()
 
@@ -27,8 +27,8 @@ class Pass:
         self._ended.set()
 
     async def over(self, limit_seconds: float) -> None:
-        """Wait for the end. Raises :class:`Busy` if that takes too long."""
+        """Wait for the end. Raises :class:`PartitionBusy` if that takes too long."""
         try:
             await asyncio.wait_for(self._ended.wait(), limit_seconds)
         except TimeoutError as error:
-            raise Busy("a change of an older owner is still under way; try again later") from error
+            raise PartitionBusy("a change of an older owner is still under way; try again later") from error

@@ -28,7 +28,7 @@ class NotGuarded(EvenKeelError):
         self.seen_epoch = seen_epoch
 
 
-class EpochTooFar(EvenKeelError):
+class EpochJumpTooLarge(EvenKeelError):
     """The guard is not raised by so much at once."""
 
     def __init__(self, partition: str, seen_epoch: int, wanted: int) -> None:
@@ -134,7 +134,7 @@ class PartitionGuard:
             raise NotGuarded(self._partition, seen, "the daemon has begun anew since its owner took it over")
 
     async def move(self, wanted: wire.Guard) -> None:
-        """Make it this owner's. Raises :class:`StaleOwner`, :class:`EpochTooFar`, :class:`OtherOwner`."""
+        """Make it this owner's. Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`OtherOwner`."""
         async with self._writing:
             held = self._file
             if held.owner and wanted.owner not in ("", held.owner):
@@ -142,7 +142,7 @@ class PartitionGuard:
             self.refuse_stale(wanted.epoch, wanted.session_id)
             seen_epoch = max(0, held.epoch)  # also the first one: who set that near the end would keep all owners out
             if not reachable(seen_epoch, wanted.epoch):
-                raise EpochTooFar(self._partition, seen_epoch, wanted.epoch)
+                raise EpochJumpTooLarge(self._partition, seen_epoch, wanted.epoch)
             await self._become(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)
 
     # -- peers

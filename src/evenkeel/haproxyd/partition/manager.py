@@ -13,26 +13,26 @@ import structlog
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk import run_dir
-from evenkeel.haproxyd.disk.identity import Identity
+from evenkeel.haproxyd.disk.identity import DaemonIdentity
 from evenkeel.haproxyd.disk.storage import PartitionStorage, folders
 from evenkeel.haproxyd.haproxy.binary import Binary, BinaryUnusable, find_binary
 from evenkeel.haproxyd.haproxy.compose import Layout
-from evenkeel.haproxyd.haproxy.runner import Runner
+from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUsers
 from evenkeel.haproxyd.network.binds import BindRegistry
-from evenkeel.haproxyd.network.forbidden_addresses import OffLimits
+from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.guard import NotGuarded, OtherOwner
 from evenkeel.haproxyd.partition.owners import prefix_of
-from evenkeel.haproxyd.partition.supervisor import PartitionKeeper
+from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
 from evenkeel.haproxyd.partition.validation import check_change, check_guard, check_name
 from evenkeel.haproxyd.ports import (
-    EventNews,
     HaproxyDown,
     InvalidChange,
     MakeCounters,
     NoCounters,
     OnEvent,
+    PartitionEvent,
     PartitionFailed,
     PartitionUnknown,
 )
@@ -44,7 +44,7 @@ STARTS_AT_ONCE = 8
 _PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
 
 
-def _no_events(news: EventNews) -> None:
+def _no_events(news: PartitionEvent) -> None:
     """Nobody wants to know."""
 
 
@@ -52,7 +52,7 @@ def _no_counters(name: str, directory: Path) -> NoCounters:
     return NoCounters()
 
 
-class Partitions:
+class PartitionManager:
     """The core of the daemon."""
 
     def __init__(
@@ -65,9 +65,9 @@ class Partitions:
         self._registry = BindRegistry()
         self._peer_ports = PeerPorts(settings)
         self._users = WorkerUsers(settings)
-        self.off_limits = OffLimits(settings)
-        self.identity = Identity(settings.state_dir)
-        self._keepers: dict[str, PartitionKeeper] = {}
+        self.forbidden_addresses = ForbiddenAddresses(settings)
+        self.identity = DaemonIdentity(settings.state_dir)
+        self._supervisors: dict[str, PartitionSupervisor] = {}
         self._owners: dict[str, str] = {}
         """Whose the partitions are, by prefix."""
         self._broken: dict[str, str] = {}
@@ -110,27 +110,27 @@ class Partitions:
             for name in await asyncio.to_thread(folders, self._settings.partitions_dir):
                 await self._load(name)
             self.loaded.set()
-            loaded = [keeper for keeper in self._keepers.values() if keeper.name not in self._broken]
+            loaded = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
         await self._look_for_binary()
         turns = asyncio.Semaphore(STARTS_AT_ONCE)
-        await asyncio.gather(*(self._start(keeper, turns) for keeper in loaded))
+        await asyncio.gather(*(self._start(supervisor, turns) for supervisor in loaded))
 
     async def close(self) -> None:
         """Leave; every HAProxy goes on."""
-        await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
+        await asyncio.gather(*(supervisor.close() for supervisor in self._supervisors.values()))
 
     async def stop_all(self) -> None:
         """End every HAProxy."""
-        await asyncio.gather(*(keeper.stop() for keeper in self._keepers.values()))
+        await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
 
     async def look_after(self) -> None:
         """To be called now and then: looks for a HAProxy to run if there was none, and keeps logs short."""
         await self._look_for_binary()
-        for keeper in tuple(self._keepers.values()):
+        for supervisor in tuple(self._supervisors.values()):
             try:
-                await keeper.trim_log()
+                await supervisor.trim_log()
             except OSError as error:
-                log.warning("log not trimmed", partition=keeper.name, reason=error.strerror)
+                log.warning("log not trimmed", partition=supervisor.name, reason=error.strerror)
 
     async def mend(self) -> None:
         """To be called every few seconds: puts back what somebody took away under the running daemon. If that was the
@@ -141,11 +141,13 @@ class Partitions:
         if gone:
             log.error("the state directory was removed or replaced", path=str(self._settings.state_dir))
             await asyncio.to_thread(self.identity.renew)
-        keepers = [keeper for keeper in self._keepers.values() if keeper.name not in self._broken]
-        for keeper, damage in await asyncio.to_thread(_damages, keepers):
+        supervisors = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
+        for supervisor, damage in await asyncio.to_thread(_damages, supervisors):
             if gone or damage:
-                keeper.mend(damage or "the state directory")
-                self._on_event(EventNews(partition=keeper.name, text="something was taken away, and is put back"))
+                supervisor.mend(damage or "the state directory")
+                self._on_event(
+                    PartitionEvent(partition=supervisor.name, text="something was taken away, and is put back")
+                )
 
     async def _look_for_binary(self) -> None:
         with contextlib.suppress(HaproxyDown):
@@ -165,43 +167,43 @@ class Partitions:
         return self._binary
 
     async def _load(self, name: str) -> None:
-        keeper = self._keeper(name)
+        supervisor = self._new_supervisor(name)
         try:
-            await keeper.load()
+            await supervisor.load()
         except (EvenKeelError, OSError) as error:
-            self._broken[name] = keeper.problem = str(error)
-            await keeper.occupy()
+            self._broken[name] = supervisor.problem = str(error)
+            await supervisor.occupy()
             log.error("partition not loaded", partition=name, reason=str(error))
         else:
             self._broken.pop(name, None)
-        self._keepers[name] = keeper
-        if keeper.owner:
-            self._owners.setdefault(prefix_of(name), keeper.owner)
+        self._supervisors[name] = supervisor
+        if supervisor.owner:
+            self._owners.setdefault(prefix_of(name), supervisor.owner)
 
-    async def _start(self, keeper: PartitionKeeper, turns: asyncio.Semaphore) -> None:
+    async def _start(self, supervisor: PartitionSupervisor, turns: asyncio.Semaphore) -> None:
         async with turns:
             try:
-                await keeper.start()
+                await supervisor.start()
             except (EvenKeelError, OSError) as error:
-                keeper.problem = str(error)
-                log.error("partition not started", partition=keeper.name, reason=str(error))
+                supervisor.problem = str(error)
+                log.error("partition not started", partition=supervisor.name, reason=str(error))
 
-    def _keeper(self, name: str) -> PartitionKeeper:
+    def _new_supervisor(self, name: str) -> PartitionSupervisor:
         storage = PartitionStorage(self._settings.partitions_dir / name)
 
-        def make_runner(on_exit: Callable[[], None]) -> Runner:
+        def make_runner(on_exit: Callable[[], None]) -> HaproxyRunner:
             counters = self._make_counters(name, storage.counters_dir)
             layout = layout_of(name, storage, self._settings)
-            return Runner(name, self._settings, self._find_binary, storage, layout, counters, on_exit=on_exit)
+            return HaproxyRunner(name, self._settings, self._find_binary, storage, layout, counters, on_exit=on_exit)
 
-        return PartitionKeeper(
+        return PartitionSupervisor(
             name,
             self._settings,
             storage,
             self._registry,
             self._peer_ports,
             self._users,
-            self.off_limits,
+            self.forbidden_addresses,
             state_id=lambda: self.identity.state_id,
             make_runner=make_runner,
             on_event=self._on_event,
@@ -211,12 +213,12 @@ class Partitions:
 
     def names(self) -> tuple[str, ...]:
         """Of all partitions, in order; also of those that cannot be read."""
-        return tuple(sorted(self._keepers))
+        return tuple(sorted(self._supervisors))
 
-    def get(self, name: str) -> PartitionKeeper:
+    def get(self, name: str) -> PartitionSupervisor:
         """Raises :class:`PartitionUnknown`."""
         try:
-            return self._keepers[name]
+            return self._supervisors[name]
         except KeyError:
             raise PartitionUnknown(name) from None
 
@@ -227,16 +229,16 @@ class Partitions:
 
     def show(self, name: str) -> wire.Partition:
         """One partition, without private keys. Raises :class:`PartitionUnknown`."""
-        keeper = self.get(name)
+        supervisor = self.get(name)
         return wire.Partition(
             name=name,
-            epoch=keeper.epoch,
-            session_id=keeper.session_id,
-            owner=keeper.owner,
-            load_balancers=tuple(map(_without_keys, keeper.held.values())),
-            peer=keeper.peer,
-            peers=keeper.peers,
-            problem=keeper.problem,
+            epoch=supervisor.epoch,
+            session_id=supervisor.session_id,
+            owner=supervisor.owner,
+            load_balancers=tuple(map(_without_keys, supervisor.held.values())),
+            peer=supervisor.peer,
+            peers=supervisor.peers,
+            problem=supervisor.problem,
         )
 
     # -- writes
@@ -245,15 +247,15 @@ class Partitions:
         """Move a partition's guard, and make the partition if there is none. Raises as
         :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`InvalidChange`,
         :class:`PartitionFailed`,
-        :class:`~evenkeel.haproxyd.partition.change_queue.Busy`."""
+        :class:`~evenkeel.haproxyd.partition.change_queue.PartitionBusy`."""
         check_guard(wanted)
         self._refuse_other_owner(name, wanted.owner)
-        keeper = await self._made(name)
+        supervisor = await self._made(name)
         self._refuse_other_owner(name, wanted.owner)
         if wanted.owner:  # at once: of two groups that come together, one is refused
             self._owners[prefix_of(name)] = wanted.owner
         try:
-            return await keeper.guard(wanted)
+            return await supervisor.guard(wanted)
         except OSError as error:
             raise PartitionFailed(f"partition {name}: {error.strerror}") from error
 
@@ -263,30 +265,30 @@ class Partitions:
         check_name("partition name", name)
         if complete and not change.session_id:  # an agent of the version before, which never hears NotGuarded
             await self.guard(name, wire.Guard(epoch=change.epoch))
-        if name not in self._keepers:
+        if name not in self._supervisors:
             raise NotGuarded(name, None, "there is no such partition")
-        keeper = await self._made(name)
-        keeper.admit(change)
-        if change.load_balancers and not keeper.in_use:
+        supervisor = await self._made(name)
+        supervisor.admit(change)
+        if change.load_balancers and not supervisor.in_use:
             self._refuse_too_many(name)
-        return await keeper.change(change, complete=complete)
+        return await supervisor.change(change, complete=complete)
 
-    async def _made(self, name: str) -> PartitionKeeper:
+    async def _made(self, name: str) -> PartitionSupervisor:
         """The partition, made if there is none. Raises :class:`InvalidChange`, :class:`PartitionFailed`."""
         check_name("partition name", name)
         async with self._making:
-            if name not in self._keepers or name in self._broken:
+            if name not in self._supervisors or name in self._broken:
                 await self._make(name)
-            return self._keepers[name]
+            return self._supervisors[name]
 
     async def _make(self, name: str) -> None:
-        if name not in self._keepers:
+        if name not in self._supervisors:
             await self._must_serve()
             self._refuse_too_many(name)
         await self._load(name)
         if name in self._broken:
             raise PartitionFailed(f"partition {name}: {self._broken[name]}")
-        await self._start(self._keepers[name], asyncio.Semaphore(1))
+        await self._start(self._supervisors[name], asyncio.Semaphore(1))
 
     def _refuse_other_owner(self, name: str, wanted: str) -> None:
         owner = self._owners.get(prefix_of(name), "")
@@ -301,7 +303,7 @@ class Partitions:
 
     def _refuse_too_many(self, name: str) -> None:
         """An empty partition is only its guard, and costs next to nothing."""
-        count = sum(keeper.in_use for keeper in self._keepers.values())
+        count = sum(supervisor.in_use for supervisor in self._supervisors.values())
         if count >= self._settings.partitions_max:
             raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")
 
@@ -332,8 +334,8 @@ def _check_settings(settings: DaemonSettings) -> None:
         raise ValueError(error.reason) from None
 
 
-def _damages(keepers: Iterable[PartitionKeeper]) -> list[tuple[PartitionKeeper, str]]:
-    return [(keeper, keeper.damage()) for keeper in keepers]
+def _damages(supervisors: Iterable[PartitionSupervisor]) -> list[tuple[PartitionSupervisor, str]]:
+    return [(supervisor, supervisor.damage()) for supervisor in supervisors]
 
 
 def _without_keys(one: wire.LoadBalancer) -> wire.LoadBalancer:

@@ -1,4 +1,4 @@
-"""Several requests become one wish. Pure but for the answers."""
+"""Merges several queued changes into one target state. Pure, except that it answers those it refuses."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -7,15 +7,15 @@ import msgspec
 
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.runner import Applied
+from evenkeel.haproxyd.haproxy.runner import ApplyResult
 from evenkeel.haproxyd.network.binds import BindRegistry, in_the_way, places
-from evenkeel.haproxyd.network.forbidden_addresses import OffLimits
+from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.partition.validation import problem_of
 from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
-class Request:
+class QueuedChange:
     """A change that waits for its turn."""
 
     def __init__(self, change: wire.Change, *, complete: bool) -> None:
@@ -29,7 +29,9 @@ class Request:
         if not self.receipt.done():
             self.receipt.set_exception(error)
 
-    def answer(self, merge: "Merge", applied: Applied, peer: wire.Peer | None, peers: tuple[wire.Peer, ...]) -> None:
+    def answer(
+        self, merge: "MergedChanges", applied: ApplyResult, peer: wire.Peer | None, peers: tuple[wire.Peer, ...]
+    ) -> None:
         """It was carried out, but for what the outcomes say."""
         revisions = {one.id: one.revision for one in self.change.load_balancers}
         outcomes = tuple(
@@ -46,17 +48,17 @@ def _look_at(receipt: "asyncio.Future[wire.Receipt]") -> None:
         receipt.exception()
 
 
-class Merge:
+class MergedChanges:
     """What a partition is to hold after all of these requests."""
 
     def __init__(
         self,
         held: Mapping[str, wire.LoadBalancer],
-        requests: list[Request],
+        requests: list[QueuedChange],
         *,
         settings: DaemonSettings,
         registry: BindRegistry,
-        off_limits: OffLimits,
+        forbidden_addresses: ForbiddenAddresses,
         peers: tuple[wire.Peer, ...],
         partition: str,
     ) -> None:
@@ -64,7 +66,7 @@ class Merge:
         self._before = held
         self._settings = settings
         self._registry = registry
-        self._off_limits = off_limits
+        self._forbidden_addresses = forbidden_addresses
         self._peers_before = peers
         self._partition = partition
         self.requests = requests
@@ -105,7 +107,7 @@ class Merge:
         good = {name: one for name, one in self.wanted.items() if name not in self.errors}
         return good | {name: one for name, one in held.items() if name in self.errors}
 
-    def _after(self, request: Request) -> dict[str, wire.LoadBalancer]:
+    def _after(self, request: QueuedChange) -> dict[str, wire.LoadBalancer]:
         change = request.change
         wanted = {} if request.complete else {k: v for k, v in self.wanted.items() if k not in change.removed}
         return wanted | {one.id: _with_certificates(one, self.wanted.get(one.id)) for one in change.load_balancers}
@@ -122,7 +124,7 @@ class Merge:
 
     def _problem(self, one: wire.LoadBalancer) -> str:
         peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
-        return problem_of(one, self._settings) or self._off_limits.problem_of(one, peers)
+        return problem_of(one, self._settings) or self._forbidden_addresses.problem_of(one, peers)
 
     def _stays(self, one: wire.LoadBalancer) -> bool:
         """Has it the names and places already that it wants?"""

@@ -11,7 +11,7 @@ def prefix_of(name: str) -> str:
     return name.rpartition("_")[0]
 
 
-def give_up(settings: DaemonSettings, prefix: str) -> dict[str, str]:
+def remove_owner(settings: DaemonSettings, prefix: str) -> dict[str, str]:
     """The partitions of a prefix become nobody's: their owners until now, by partition. No daemon runs. Blocks. Raises
     :class:`OSError`, :class:`~evenkeel.haproxyd.disk.files.StorageBroken`."""
     found = {}

@@ -16,18 +16,18 @@ import structlog
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
-from evenkeel.haproxyd.haproxy.compose import Wish
-from evenkeel.haproxyd.haproxy.runner import Applied, Runner
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runner import ApplyResult, HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUsers
 from evenkeel.haproxyd.network.binds import BindRegistry
-from evenkeel.haproxyd.network.forbidden_addresses import OffLimits
+from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
-from evenkeel.haproxyd.partition.change_queue import Busy, Pass
+from evenkeel.haproxyd.partition.change_queue import ApplyPass, PartitionBusy
 from evenkeel.haproxyd.partition.digests import Digests
 from evenkeel.haproxyd.partition.guard import PartitionGuard
-from evenkeel.haproxyd.partition.merge import Merge, Request
+from evenkeel.haproxyd.partition.merge import MergedChanges, QueuedChange
 from evenkeel.haproxyd.partition.restarts import Restarts
-from evenkeel.haproxyd.ports import EventNews, HaproxyDown, PartitionFailed, WorkerCli
+from evenkeel.haproxyd.ports import HaproxyDown, PartitionEvent, PartitionFailed, WorkerCli
 from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
@@ -39,8 +39,8 @@ WAITING_MAX = 200
 """Changes that may wait for their turn."""
 
 
-class PartitionKeeper:
-    """One partition. Made by :class:`~evenkeel.haproxyd.partition.manager.Partitions`."""
+class PartitionSupervisor:
+    """One partition. Made by :class:`~evenkeel.haproxyd.partition.manager.PartitionManager`."""
 
     def __init__(
         self,
@@ -50,25 +50,25 @@ class PartitionKeeper:
         registry: BindRegistry,
         peer_ports: PeerPorts,
         users: WorkerUsers,
-        off_limits: OffLimits,
+        forbidden_addresses: ForbiddenAddresses,
         *,
         state_id: Callable[[], str],
-        make_runner: Callable[[Callable[[], None]], Runner],
-        on_event: Callable[[EventNews], None],
+        make_runner: Callable[[Callable[[], None]], HaproxyRunner],
+        on_event: Callable[[PartitionEvent], None],
     ) -> None:
         self.name = name
         self.problem = ""
         self._settings = settings
         self._storage = storage
         self._registry = registry
-        self._off_limits = off_limits
+        self._forbidden_addresses = forbidden_addresses
         self._state_id = state_id
         self._on_event = on_event
         self._guard = PartitionGuard(name, settings, storage, peer_ports)
         self._user = PartitionUser(name, storage, users)
         self._held: dict[str, wire.LoadBalancer] = {}
         self._digests = Digests()
-        self._requests: list[Request] = []
+        self._requests: list[QueuedChange] = []
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._attention = False
@@ -78,12 +78,12 @@ class PartitionKeeper:
         self._verify_next = True
         """A daemon before us may have ended in the middle of something."""
         self._passes = 0
-        self._put_right: tuple[float, tuple[str, ...]] = (0.0, ())
+        self._last_repair: tuple[float, tuple[str, ...]] = (0.0, ())
         """What was put right last, and until when it is not tried again."""
         self._started = False
         self._awaits_owner = False
         """Is its HAProxy to be left alone until its owner has said what it is to do?"""
-        self._passing: Pass | None = None
+        self._passing: ApplyPass | None = None
         self._closing = False
         self._down_told = False
         self._restarts = Restarts(settings)
@@ -180,7 +180,7 @@ class PartitionKeeper:
     def _read(self) -> None:
         self._storage.prepare()
         self._user.read()  # also of one that cannot be read: its HAProxy goes on
-        self._held = self._storage.ledger.read()
+        self._held = self._storage.change_log.read()
         self._guard.read()
 
     def _claim(self) -> None:
@@ -199,7 +199,7 @@ class PartitionKeeper:
         """Start a HAProxy if there is none. One that runs is adopted, and left alone for a while: the disk may be an
         older copy, and its owner is about to say what it is to do. Its trouble is in ``problem``."""
         try:
-            await self._runner.adopt(self._wish(self._held))
+            await self._runner.adopt(self._config_of(self._held))
         finally:
             self._started = True
         self._awaits_owner = self.runs
@@ -250,14 +250,14 @@ class PartitionKeeper:
         working = self._task is not None and not self._task.done()
         return None if working or self._awaits_owner or not self._started else self._passes
 
-    def put_right(self, found: Sequence[str]) -> None:
+    def repair_drift(self, found: Sequence[str]) -> None:
         """Somebody changed by hand what HAProxy does. What does not help is not tried again soon."""
         now = asyncio.get_running_loop().time()
-        if self._closing or (tuple(found) == self._put_right[1] and now < self._put_right[0]):
+        if self._closing or (tuple(found) == self._last_repair[1] and now < self._last_repair[0]):
             return
-        self._put_right = (now + PUT_RIGHT_AGAIN_SECONDS, tuple(found))
+        self._last_repair = (now + PUT_RIGHT_AGAIN_SECONDS, tuple(found))
         self._log.warning("changed by hand; put right", found=found[:FOUND_LOGGED], count=len(found))
-        self._on_event(EventNews(partition=self.name, text=f"changed by hand, put right: {found[0]}"))
+        self._on_event(PartitionEvent(partition=self.name, text=f"changed by hand, put right: {found[0]}"))
         self._verify_next = self._attention = True
         self._kick()
 
@@ -266,7 +266,7 @@ class PartitionKeeper:
         await asyncio.to_thread(self._storage.prepare)
         await self._guard.write_again()
         await self._user.write_again()
-        await asyncio.to_thread(self._storage.ledger.write, self._held.values())
+        await asyncio.to_thread(self._storage.change_log.write, self._held.values())
         self._runner.forget_files()
         self._incomplete = False
 
@@ -274,7 +274,7 @@ class PartitionKeeper:
 
     async def guard(self, wanted: wire.Guard) -> wire.Guard:
         """Move the guard, on disk, before anything else. Once this returns, no change of an older owner lands. Raises
-        as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`Busy`, :class:`OSError`."""
+        as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`PartitionBusy`, :class:`OSError`."""
         await self._guard.move(wanted)
         if self._passing is not None and self._passing.is_of_another(wanted.epoch, wanted.session_id):
             await self._passing.over(self._settings.guard_timeout_seconds)
@@ -282,13 +282,13 @@ class PartitionKeeper:
 
     async def change(self, change: wire.Change, *, complete: bool) -> wire.Receipt:
         """Apply a change that was checked. Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`;
-        :class:`PartitionFailed`, :class:`Busy`, :class:`~evenkeel.haproxyd.ports.InvalidChange`."""
+        :class:`PartitionFailed`, :class:`PartitionBusy`, :class:`~evenkeel.haproxyd.ports.InvalidChange`."""
         self.admit(change)
         if self._closing or not self._started:
-            raise Busy(f"the daemon is {'ending' if self._closing else 'beginning'}; try again later")
+            raise PartitionBusy(f"the daemon is {'ending' if self._closing else 'beginning'}; try again later")
         if len(self._requests) >= WAITING_MAX:
-            raise Busy(f"{WAITING_MAX} changes of partition {self.name} wait already")
-        request = Request(change, complete=complete)
+            raise PartitionBusy(f"{WAITING_MAX} changes of partition {self.name} wait already")
+        request = QueuedChange(change, complete=complete)
         self._requests.append(request)
         self._kick()
         return await asyncio.shield(request.receipt)
@@ -326,24 +326,24 @@ class PartitionKeeper:
         failure.__cause__ = error
         return failure
 
-    async def _pass(self, requests: list[Request]) -> None:
+    async def _pass(self, requests: list[QueuedChange]) -> None:
         if self._incomplete:
             await self._complete_files()
         if not requests and self._awaits_owner:
             return
-        merge = Merge(
+        merge = MergedChanges(
             self._held,
             requests,
             settings=self._settings,
             registry=self._registry,
-            off_limits=self._off_limits,
+            forbidden_addresses=self._forbidden_addresses,
             peers=self._guard.peers,
             partition=self.name,
         )
         merge.refuse_unguarded(self.admit)
         self._awaits_owner = self._awaits_owner and not merge.requests
         self._passes += 1
-        self._passing = Pass(merge.requests)
+        self._passing = ApplyPass(merge.requests)
         try:
             merge.merge()
             if not merge.requests and requests:
@@ -357,7 +357,7 @@ class PartitionKeeper:
         for request in merge.requests:
             request.answer(merge, applied, self.peer, self._guard.peers)
         await self._runner.catch_up()
-        await asyncio.to_thread(self._storage.ledger.fold, self._held.values())
+        await asyncio.to_thread(self._storage.change_log.compact, self._held.values())
         if not self._held and not self._runner.process.up:
             await self._leave()
 
@@ -366,31 +366,33 @@ class PartitionKeeper:
         await self._guard.leave_peers()
         await self._user.leave()
 
-    async def _become(self, merge: Merge) -> Applied:
+    async def _become(self, merge: MergedChanges) -> ApplyResult:
         """Let HAProxy do what is wanted, and hold what it does."""
         if merge.wanted:
             await self._guard.have_port()
             await self._user.have()
         peers = self._guard.peers if merge.peers is None else merge.peers
         verify = self._verify_next or any(request.complete for request in merge.requests)
-        applied = await self._runner.become(self._wish(merge.wanted, peers), verify=verify)
+        applied = await self._runner.become(self._config_of(merge.wanted, peers), verify=verify)
         self._verify_next = False
         await self._accept(merge, applied, peers)
         return applied
 
-    async def _accept(self, merge: Merge, applied: Applied, peers: tuple[wire.Peer, ...]) -> None:
+    async def _accept(self, merge: MergedChanges, applied: ApplyResult, peers: tuple[wire.Peer, ...]) -> None:
         """Hold what HAProxy does now: first on disk."""
         merge.errors.update({name: words for name, words in applied.errors.items() if name in merge.named})
         held = merge.accepted(self._held)
         changed = [one for name, one in held.items() if self._held.get(name) != one]
         removed = self._held.keys() - held.keys()
         if changed or removed:
-            await asyncio.to_thread(self._storage.ledger.append, changed, removed)
+            await asyncio.to_thread(self._storage.change_log.append, changed, removed)
         self._held = held
         await self._guard.set_peers(peers)
 
-    def _wish(self, held: Mapping[str, wire.LoadBalancer], peers: tuple[wire.Peer, ...] | None = None) -> Wish:
-        return Wish(
+    def _config_of(
+        self, held: Mapping[str, wire.LoadBalancer], peers: tuple[wire.Peer, ...] | None = None
+    ) -> HaproxyConfig:
+        return HaproxyConfig(
             load_balancers=held,
             peer=self.peer,
             peer_key=self._guard.peer_key,
@@ -400,7 +402,7 @@ class PartitionKeeper:
 
     # -- when HAProxy is in trouble
 
-    def _settle_problem(self, merge: Merge, applied: Applied) -> None:
+    def _settle_problem(self, merge: MergedChanges, applied: ApplyResult) -> None:
         left_out = {
             name: words for name, words in applied.errors.items() if name in self._held and name not in merge.named
         }
@@ -414,7 +416,7 @@ class PartitionKeeper:
         self._restarts.served()
         if self._down_told and self._runner.process.up:
             self._down_told = False
-            self._on_event(EventNews(partition=self.name, up=True, text="HAProxy serves again"))
+            self._on_event(PartitionEvent(partition=self.name, up=True, text="HAProxy serves again"))
 
     def _on_exit(self) -> None:
         """HAProxy ended by itself."""
@@ -425,7 +427,7 @@ class PartitionKeeper:
         self.problem = f"HAProxy ended{f' ({said})' if said else ''}; {self._restarts.words()}"
         if not self._down_told:
             self._down_told = True
-            self._on_event(EventNews(partition=self.name, up=False, text=self.problem))
+            self._on_event(PartitionEvent(partition=self.name, up=False, text=self.problem))
         self._wake_in(pause_seconds)
 
     def _look_after_it(self) -> None:
