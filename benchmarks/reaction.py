@@ -65,7 +65,7 @@ async def through_the_api(tenant: Tenant, path: str, wrapper: str, field: str, v
 class Partition:
     """One partition, changed as the agents' driver does. No agent may run meanwhile."""
 
-    def __init__(self, side: HaproxySide, held: wire.Partition) -> None:
+    def __init__(self, side: HaproxySide, held: wire.PartitionConfig) -> None:
         known = side.daemon
         options = HaproxyOptions(
             hosts=(known.url.removeprefix("https://"),),
@@ -87,7 +87,7 @@ class Partition:
 
     async def repeat(
         self,
-        change: Callable[[wire.LoadBalancer, int], wire.LoadBalancer],
+        change: Callable[[wire.LoadBalancerConfig, int], wire.LoadBalancerConfig],
         how: wire.How,
         count: int,
         *,
@@ -96,7 +96,7 @@ class Partition:
         """Seconds until each change is acknowledged. Raises :class:`RuntimeError` unless all were made as ``how``."""
         found = []
         life = (await self._daemon.about()).state_id
-        owned = wire.Change(epoch=self._held.epoch, session_id=self._held.session_id, state_id=life)
+        owned = wire.PartitionChange(epoch=self._held.epoch, session_id=self._held.session_id, state_id=life)
         for number in range(count):
             wanted = change(self._balancer, number)
             wanted = msgspec.structs.replace(wanted, revision=self._balancer.revision + 1)
@@ -110,7 +110,7 @@ class Partition:
         return found
 
 
-def other_weight(balancer: wire.LoadBalancer, number: int) -> wire.LoadBalancer:
+def other_weight(balancer: wire.LoadBalancerConfig, number: int) -> wire.LoadBalancerConfig:
     """A member gets another weight."""
     backend = balancer.backends[0]
     first, *others = backend.servers
@@ -118,7 +118,7 @@ def other_weight(balancer: wire.LoadBalancer, number: int) -> wire.LoadBalancer:
     return msgspec.structs.replace(balancer, backends=(msgspec.structs.replace(backend, servers=servers),))
 
 
-def member_comes_or_goes(balancer: wire.LoadBalancer, number: int) -> wire.LoadBalancer:
+def member_comes_or_goes(balancer: wire.LoadBalancerConfig, number: int) -> wire.LoadBalancerConfig:
     """A member is added, and removed the next time."""
     backend = balancer.backends[0]
     name = f"added-{number // 2}"
@@ -128,7 +128,7 @@ def member_comes_or_goes(balancer: wire.LoadBalancer, number: int) -> wire.LoadB
     return msgspec.structs.replace(balancer, backends=(msgspec.structs.replace(backend, servers=servers),))
 
 
-def other_timeout(balancer: wire.LoadBalancer, number: int) -> wire.LoadBalancer:
+def other_timeout(balancer: wire.LoadBalancerConfig, number: int) -> wire.LoadBalancerConfig:
     """A listener's clients get another time."""
     frontend = balancer.frontends[0]
     kept = tuple(line for line in frontend.lines if not line.startswith("timeout client "))

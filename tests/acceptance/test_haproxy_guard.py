@@ -64,13 +64,13 @@ class Delay:
     async def awake(self) -> None:
         self._gate.release()
 
-    async def committed(self, host: str, after: int) -> list[wire.Entry]:
+    async def committed(self, host: str, after: int) -> list[wire.JournalEntry]:
         return [entry for entry in await self._changes(host, after) if entry.accepted]
 
-    async def refused(self, host: str, after: int) -> list[wire.Entry]:
+    async def refused(self, host: str, after: int) -> list[wire.JournalEntry]:
         return [entry for entry in await self._changes(host, after) if not entry.accepted]
 
-    async def _changes(self, host: str, after: int) -> list[wire.Entry]:
+    async def _changes(self, host: str, after: int) -> list[wire.JournalEntry]:
         entries = await asyncio.to_thread(self._daemon.entries, after)
         return [entry for entry in entries if entry.agent == host and entry.load_balancer_ids]
 

@@ -136,7 +136,7 @@ async def broken_certificate(street: Street, project_id: str, house: int, *traff
         bind_arguments=("ssl", "crt", "broken.pem"),
         lines=("mode http",),
     )
-    bad = wire.LoadBalancer(
+    bad = wire.LoadBalancerConfig(
         id="secure-one",
         revision=1,
         frontends=(listening,),
@@ -147,7 +147,9 @@ async def broken_certificate(street: Street, project_id: str, house: int, *traff
     owned = next(one for one in held if one.name == name)
     async with street.agents_connection() as daemon:
         life = (await daemon.about()).state_id
-        change = wire.Change(epoch=owned.epoch, session_id=owned.session_id, state_id=life, load_balancers=(bad,))
+        change = wire.PartitionChange(
+            epoch=owned.epoch, session_id=owned.session_id, state_id=life, load_balancers=(bad,)
+        )
         receipt = await daemon.patch(name, change)
     (outcome,) = receipt.outcomes
     assert outcome.load_balancer_id == bad.id

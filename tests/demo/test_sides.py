@@ -32,10 +32,10 @@ async def side(tmp_path: Path) -> AsyncIterator[HaproxySide]:
         assert made.haproxy_pids() == []
 
 
-def load_balancer() -> wire.LoadBalancer:
+def load_balancer() -> wire.LoadBalancerConfig:
     """One that listens on a free address and has no member to send to."""
     place = choose_place(random.Random())
-    return wire.LoadBalancer(
+    return wire.LoadBalancerConfig(
         id="lb-1",
         revision=1,
         frontends=(
@@ -49,7 +49,7 @@ def load_balancer() -> wire.LoadBalancer:
             wire.Backend(
                 name="back",
                 lines=("mode http", "balance roundrobin"),
-                servers=(wire.Server(name="member", address="127.0.0.1", port=9),),
+                servers=(wire.BackendServer(name="member", address="127.0.0.1", port=9),),
             ),
         ),
     )
@@ -62,7 +62,7 @@ def as_agent(side: HaproxySide, host: str) -> tuple[str, dict[str, str]]:
     return str(section["haproxyd_url"]), {"Authorization": aiohttp.encode_basic_auth(host, password)}
 
 
-async def put(side: HaproxySide, host: str, partition: str, change: wire.Change) -> wire.Receipt:
+async def put(side: HaproxySide, host: str, partition: str, change: wire.PartitionChange) -> wire.Receipt:
     """Write as the agent of ``host`` does."""
     url, headers = as_agent(side, host)
     path, body = f"{url}/v1/partitions/{partition}", msgspec.json.encode(change)
@@ -78,7 +78,7 @@ async def put(side: HaproxySide, host: str, partition: str, change: wire.Change)
 async def test_haproxy_outlives_its_daemon_and_is_found_again(side: HaproxySide) -> None:
     await side.begin_count()
     seen = side.last_write()
-    await put(side, "host-1", "demo_tenant", wire.Change(epoch=1, load_balancers=(load_balancer(),)))
+    await put(side, "host-1", "demo_tenant", wire.PartitionChange(epoch=1, load_balancers=(load_balancer(),)))
     assert side.requests() == {"haproxy-1": 1}
     assert side.first_write_at("host-1", seen) is not None
     assert side.first_write_at("host-2", seen) is None
@@ -94,7 +94,7 @@ async def test_haproxy_outlives_its_daemon_and_is_found_again(side: HaproxySide)
 
 
 async def test_closing_ends_what_outlives_the_daemon(side: HaproxySide) -> None:
-    await put(side, "host-1", "demo_tenant", wire.Change(epoch=1, load_balancers=(load_balancer(),)))
+    await put(side, "host-1", "demo_tenant", wire.PartitionChange(epoch=1, load_balancers=(load_balancer(),)))
     assert side.haproxy_pids()
     side.kill_daemon()
     await asyncio.to_thread(side.close)
@@ -117,8 +117,11 @@ def test_haproxy_has_no_emulator(tmp_path: Path) -> None:
 
 
 def test_members_are_listed_over_all_load_balancers_of_a_partition() -> None:
-    servers = (wire.Server(name="a", address="10.0.0.1", port=80), wire.Server(name="b", address="10.0.0.2", port=81))
-    first = wire.LoadBalancer(id="one", revision=1, backends=(wire.Backend(name="p", servers=servers),))
-    second = wire.LoadBalancer(id="two", revision=1, backends=(wire.Backend(name="q", servers=servers[:1]),))
-    held = wire.Partition(name="tenant", epoch=1, load_balancers=(first, second))
+    servers = (
+        wire.BackendServer(name="a", address="10.0.0.1", port=80),
+        wire.BackendServer(name="b", address="10.0.0.2", port=81),
+    )
+    first = wire.LoadBalancerConfig(id="one", revision=1, backends=(wire.Backend(name="p", servers=servers),))
+    second = wire.LoadBalancerConfig(id="two", revision=1, backends=(wire.Backend(name="q", servers=servers[:1]),))
+    held = wire.PartitionConfig(name="tenant", epoch=1, load_balancers=(first, second))
     assert member_addresses(held) == {"10.0.0.1:80", "10.0.0.2:81"}

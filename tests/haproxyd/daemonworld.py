@@ -128,38 +128,38 @@ class Client:
         async with self._http.request(method, self._url + path, data=data) as answer:
             return answer.status, await answer.read()
 
-    async def refused(self, method: str, path: str, body: object = None) -> tuple[int, wire.Refusal]:
+    async def refused(self, method: str, path: str, body: object = None) -> tuple[int, wire.DaemonRefusal]:
         status, content = await self.raw(method, path, body)
-        return status, msgspec.json.decode(content, type=wire.Refusal)
+        return status, msgspec.json.decode(content, type=wire.DaemonRefusal)
 
     async def ask(self, kind: type[Any], method: str, path: str, body: object = None) -> Any:
         status, content = await self.raw(method, path, body)
         assert status == 200, (status, content)
         return msgspec.json.decode(content, type=kind)
 
-    async def patch(self, partition: str, change: wire.Change) -> wire.Receipt:
+    async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         """All of it is taken."""
         receipt = await self.sent(partition, change)
         assert all(not outcome.error for outcome in receipt.outcomes), receipt
         return receipt
 
-    async def sent(self, partition: str, change: wire.Change) -> wire.Receipt:
+    async def sent(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         """As an owner does, who takes over first."""
-        guard = wire.Guard(epoch=change.epoch, session_id=session_of(change.epoch))
-        taken = await self.ask(wire.Guard, "POST", f"/v1/partitions/{partition}/guard", guard)
+        guard = wire.GuardState(epoch=change.epoch, session_id=session_of(change.epoch))
+        taken = await self.ask(wire.GuardState, "POST", f"/v1/partitions/{partition}/guard", guard)
         owned = msgspec.structs.replace(change, session_id=taken.session_id, state_id=taken.state_id)
         receipt: wire.Receipt = await self.ask(wire.Receipt, "PATCH", f"/v1/partitions/{partition}", owned)
         return receipt
 
     async def observe(self, partition: str) -> wire.PartitionStatus:
-        seen = await self.ask(wire.Observation, "GET", "/v1/observation")
+        seen = await self.ask(wire.DaemonObservation, "GET", "/v1/observation")
         return next(status for status in seen.partitions if status.name == partition)
 
 
-def balancer(port: int, *members: Member, revision: int = 1, **backend: Any) -> wire.LoadBalancer:
+def balancer(port: int, *members: Member, revision: int = 1, **backend: Any) -> wire.LoadBalancerConfig:
     """HTTP on 127.0.0.1, checked every second; a check fails that takes longer."""
     arguments = () if backend.get("ping") else ("check", "inter", "1s", "fastinter", "200", "fall", "2", "rise", "1")
-    return wire.LoadBalancer(
+    return wire.LoadBalancerConfig(
         id="lb1",
         revision=revision,
         frontends=(
@@ -174,7 +174,7 @@ def balancer(port: int, *members: Member, revision: int = 1, **backend: Any) -> 
                 name="back1",
                 lines=("mode http", "balance roundrobin"),
                 servers=tuple(
-                    wire.Server(name=member.name, address="127.0.0.1", port=member.port, arguments=arguments)
+                    wire.BackendServer(name=member.name, address="127.0.0.1", port=member.port, arguments=arguments)
                     for member in members
                 ),
                 **backend,

@@ -80,7 +80,7 @@ async def test_it_answers_while_haproxys_start_and_says_where_when_they_did(
         assert not world.endpoint.exists()
         world.go_on.set()
         assert await starting == urls[0]
-        assert (await client.ask(wire.Observation, "GET", "/v1/observation")).partitions == ()
+        assert (await client.ask(wire.DaemonObservation, "GET", "/v1/observation")).partitions == ()
     assert world.endpoint.read_text() == f"{urls[0]}\n"
 
 

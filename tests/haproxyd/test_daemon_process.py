@@ -49,8 +49,8 @@ async def members() -> AsyncIterator[tuple[Member, Member]]:
         await member.stop()
 
 
-def change(*balancers: wire.LoadBalancer, epoch: int = 1) -> wire.Change:
-    return wire.Change(epoch=epoch, load_balancers=balancers)
+def change(*balancers: wire.LoadBalancerConfig, epoch: int = 1) -> wire.PartitionChange:
+    return wire.PartitionChange(epoch=epoch, load_balancers=balancers)
 
 
 def haproxy_pids(daemon: Daemon) -> list[int]:
@@ -71,10 +71,10 @@ async def test_a_member_that_dies_is_told_by_an_event_and_comes_back_by_another(
 ) -> None:
     async with daemon.client() as client:
         await client.patch("p1", change(balancer(free_port(), *members)))
-        before = (await client.ask(wire.Observation, "GET", "/v1/observation")).event
+        before = (await client.ask(wire.DaemonObservation, "GET", "/v1/observation")).event
         for up in (False, True):
             await (members[0].start() if up else members[0].stop())
-            events = await client.ask(wire.Events, "GET", f"/v1/events?after={before}&wait=60")
+            events = await client.ask(wire.DaemonEvents, "GET", f"/v1/events?after={before}&wait=60")
             (event,) = events.events
             assert (event.partition, event.backend, event.server, event.up) == ("p1", "back1", "one", up)
             before = events.newest
@@ -144,12 +144,12 @@ async def test_a_frozen_agents_late_puts_are_refused(daemon: Daemon, members: tu
     add_agent(daemon.credentials, "agent-2", PASSWORD)
     async with daemon.client() as old, daemon.client("agent-2") as new:
         await old.patch("p1", change(balancer(port, *members)))
-        assert (await new.ask(wire.Guard, "POST", "/v1/partitions/p1/guard", wire.Guard(epoch=2))).epoch == 2
+        assert (await new.ask(wire.GuardState, "POST", "/v1/partitions/p1/guard", wire.GuardState(epoch=2))).epoch == 2
         for number in range(20):
             late = change(balancer(port, members[0], revision=number + 2))
             status, refusal = await old.refused("PUT", "/v1/partitions/p1", late)
             assert (status, refusal.code, refusal.epoch) == (409, "stale_owner", 2)
-        kept = await new.ask(wire.Partition, "GET", "/v1/partitions/p1")
+        kept = await new.ask(wire.PartitionConfig, "GET", "/v1/partitions/p1")
         assert (kept.epoch, kept.load_balancers) == (2, (balancer(port, *members),))
         entries = (await new.ask(wire.Journal, "GET", "/v1/journal")).entries
     assert [entry.agent for entry in entries if entry.accepted] == ["agent-1", "agent-1", "agent-2"]
@@ -169,7 +169,7 @@ async def test_what_should_not_come_in_does_not(daemon: Daemon) -> None:
         assert "colour" in refusal.reason
         status, refusal = await client.refused("PUT", "/v1/partitions/p1", b" " * (BODY_BYTES_MAX + 1))
         assert (status, refusal.code) == (413, "too_large")
-        assert (await client.ask(wire.Partitions, "GET", "/v1/partitions")).partitions == ()
+        assert (await client.ask(wire.PartitionList, "GET", "/v1/partitions")).partitions == ()
     log = (daemon.folder / "log").read_text()
     assert PASSWORD not in log
     assert "wrong credentials" in log

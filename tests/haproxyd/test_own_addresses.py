@@ -47,17 +47,17 @@ async def folder() -> AsyncIterator[Path]:
     shutil.rmtree(made, ignore_errors=True)
 
 
-def aimed_at(url: str, vip: str, port: int) -> wire.LoadBalancer:
+def aimed_at(url: str, vip: str, port: int) -> wire.LoadBalancerConfig:
     """Requests to the VIP go to that API, in whoever's name."""
     bind = wire.Bind(address=vip, port=port)
-    target = wire.Server(name="target", address="127.0.0.1", port=int(url.rpartition(":")[2]))
+    target = wire.BackendServer(name="target", address="127.0.0.1", port=int(url.rpartition(":")[2]))
     front = wire.Frontend(name="front", binds=(bind,), lines=("mode http", "default_backend back"))
     back = wire.Backend(name="back", lines=("mode http",), servers=(target,))
-    return wire.LoadBalancer(id="lb1", revision=1, frontends=(front,), backends=(back,))
+    return wire.LoadBalancerConfig(id="lb1", revision=1, frontends=(front,), backends=(back,))
 
 
-async def refused(client: Client, wanted: wire.LoadBalancer) -> str:
-    (outcome,) = (await client.sent("p1", wire.Change(epoch=1, load_balancers=(wanted,)))).outcomes
+async def refused(client: Client, wanted: wire.LoadBalancerConfig) -> str:
+    (outcome,) = (await client.sent("p1", wire.PartitionChange(epoch=1, load_balancers=(wanted,)))).outcomes
     return outcome.error
 
 
@@ -81,7 +81,7 @@ async def test_the_daemon_refuses_it_whoever_sends_it(api: str, folder: Path) ->
         async with daemon.client() as client:
             said = await refused(client, aimed_at(api, "203.0.113.9", free_port()))
             assert said.startswith("backend back: server target: address is '127.0.0.1'; a unicast address")
-            held = await client.ask(wire.Partition, "GET", "/v1/partitions/p1")
+            held = await client.ask(wire.PartitionConfig, "GET", "/v1/partitions/p1")
             assert held.load_balancers == ()
     finally:
         daemon.clean_up()
@@ -96,7 +96,7 @@ async def test_what_production_documents_warn_of_is_so(api: str, folder: Path) -
         port = free_port()
         async with daemon.client() as client, aiohttp.ClientSession() as http:
             assert "where this daemon's API is" in await refused(client, aimed_at(own, "127.0.0.1", port))
-            await client.patch("p1", wire.Change(epoch=1, load_balancers=(aimed_at(api, "127.0.0.1", port),)))
+            await client.patch("p1", wire.PartitionChange(epoch=1, load_balancers=(aimed_at(api, "127.0.0.1", port),)))
             async with http.get(f"http://127.0.0.1:{port}/evenkeel/v1/agents", headers=ADMIN.headers) as answer:
                 assert answer.status == 200
         assert "tenants may use loopback addresses" in (folder / "log").read_text()

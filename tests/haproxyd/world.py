@@ -173,20 +173,20 @@ class Traffic:
                 self.failures.append(f"status {status}")
 
 
-def server(member: Member, **changes) -> wire.Server:
+def server(member: Member, **changes) -> wire.BackendServer:
     values = {"name": member.name, "address": member.address, "port": member.port}
-    return wire.Server(**{**values, **changes})
+    return wire.BackendServer(**{**values, **changes})
 
 
-def backend(name: str, *members: Member | wire.Server, lines: tuple[str, ...] = (), **changes) -> wire.Backend:
-    servers = tuple(one if isinstance(one, wire.Server) else server(one) for one in members)
+def backend(name: str, *members: Member | wire.BackendServer, lines: tuple[str, ...] = (), **changes) -> wire.Backend:
+    servers = tuple(one if isinstance(one, wire.BackendServer) else server(one) for one in members)
     return wire.Backend(name=name, lines=("balance roundrobin", *lines), servers=servers, **changes)
 
 
 def load_balancer(
     name: str,
     vip: str,
-    *members: Member | wire.Server,
+    *members: Member | wire.BackendServer,
     revision: int = 1,
     port: int = VIP_PORT,
     lines: tuple[str, ...] = (),
@@ -194,7 +194,7 @@ def load_balancer(
     files: tuple[wire.File, ...] = (),
     maxconn: int | None = None,
     dynamic: bool = True,
-) -> wire.LoadBalancer:
+) -> wire.LoadBalancerConfig:
     """One HTTP listener with one pool."""
     frontend = wire.Frontend(
         name=f"{name}_f",
@@ -203,7 +203,7 @@ def load_balancer(
         lines=(*lines, f"default_backend {name}_b"),
     )
     pool = backend(f"{name}_b", *members, lines=backend_lines, dynamic=dynamic)
-    return wire.LoadBalancer(id=name, revision=revision, frontends=(frontend,), backends=(pool,), files=files)
+    return wire.LoadBalancerConfig(id=name, revision=revision, frontends=(frontend,), backends=(pool,), files=files)
 
 
 class World:
@@ -243,23 +243,23 @@ class World:
             await forsake(old, name)
         await self.partitions.start()
 
-    async def guard(self, name: str, epoch: int, *, session_id: str = "", owner: str = "") -> wire.Guard:
+    async def guard(self, name: str, epoch: int, *, session_id: str = "", owner: str = "") -> wire.GuardState:
         """Move the guard; to the session that owns at this epoch, where a test does not say another."""
-        wanted = wire.Guard(epoch=epoch, session_id=session_id or session_of(epoch), owner=owner)
+        wanted = wire.GuardState(epoch=epoch, session_id=session_id or session_of(epoch), owner=owner)
         return await self.partitions.guard(name, wanted)
 
-    async def put(self, name: str, *load_balancers: wire.LoadBalancer, epoch: int = 1) -> wire.Receipt:
+    async def put(self, name: str, *load_balancers: wire.LoadBalancerConfig, epoch: int = 1) -> wire.Receipt:
         return await self.change(name, complete=True, epoch=epoch, load_balancers=load_balancers)
 
     async def patch(
-        self, name: str, *load_balancers: wire.LoadBalancer, epoch: int = 1, removed: tuple[str, ...] = ()
+        self, name: str, *load_balancers: wire.LoadBalancerConfig, epoch: int = 1, removed: tuple[str, ...] = ()
     ) -> wire.Receipt:
         return await self.change(name, complete=False, epoch=epoch, load_balancers=load_balancers, removed=removed)
 
     async def change(self, name: str, *, complete: bool, epoch: int = 1, **fields) -> wire.Receipt:
         """As an owner does, who takes over if the guard is not its own."""
         own = {"session_id": session_of(epoch), "state_id": self.partitions.identity.state_id}
-        change = wire.Change(epoch=epoch, **{**own, **fields})
+        change = wire.PartitionChange(epoch=epoch, **{**own, **fields})
         try:
             return await self.partitions.change(name, change, complete=complete)
         except NotGuarded:

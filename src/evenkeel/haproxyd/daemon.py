@@ -133,7 +133,7 @@ class HaproxyDaemon:
         self._counters[name] = PartitionCounters(name, directory)
         return self._counters[name]
 
-    async def _observe(self) -> wire.Observation:
+    async def _observe(self) -> wire.DaemonObservation:
         """Raises :class:`RequestRefused` while HAProxys are not adopted yet: they would be taken for dead."""
         if not self._started:
             raise RequestRefused("busy", "the daemon is looking for its HAProxys; try again later")

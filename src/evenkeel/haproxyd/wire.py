@@ -1,24 +1,24 @@
 """What the daemon and those who drive it say to each other, as JSON over HTTPS with HTTP basic authentication.
 
-======  ==================================  ====================  ==================
-method  path                                request               answer
-======  ==================================  ====================  ==================
-GET     /v1                                                       :class:`About`
-GET     /v1/partitions                                            :class:`Partitions`
-GET     /v1/partitions/{name}                                     :class:`Partition`
-POST    /v1/partitions/{name}/guard         :class:`Guard`        :class:`Guard`
-PUT     /v1/partitions/{name}               :class:`Change`       :class:`Receipt`
-PATCH   /v1/partitions/{name}               :class:`Change`       :class:`Receipt`
-GET     /v1/observation                                           :class:`Observation`
-GET     /v1/events?after=N&wait=SECONDS                           :class:`Events`
-GET     /v1/journal?after=N                                       :class:`Journal`
-======  ==================================  ====================  ==================
+======  ==================================  ========================  ==========================
+method  path                                request                   answer
+======  ==================================  ========================  ==========================
+GET     /v1                                                           :class:`About`
+GET     /v1/partitions                                                :class:`PartitionList`
+GET     /v1/partitions/{name}                                         :class:`PartitionConfig`
+POST    /v1/partitions/{name}/guard         :class:`GuardState`       :class:`GuardState`
+PUT     /v1/partitions/{name}               :class:`PartitionChange`  :class:`Receipt`
+PATCH   /v1/partitions/{name}               :class:`PartitionChange`  :class:`Receipt`
+GET     /v1/observation                                               :class:`DaemonObservation`
+GET     /v1/events?after=N&wait=SECONDS                               :class:`DaemonEvents`
+GET     /v1/journal?after=N                                           :class:`Journal`
+======  ==================================  ========================  ==========================
 
 PUT names everything the partition is to hold; PATCH only the load balancers it changes. Both are taken only from the
 owner that holds the guard: of the same epoch and session, and since the daemon began its present life (``state_id``).
 They are refused with ``stale_owner`` if the guard is somebody newer's, and with ``not_guarded`` if it is nobody newer's
 and not theirs: whoever owns the partition then moves the guard, and puts everything. Every error is a
-:class:`Refusal`.
+:class:`DaemonRefusal`.
 
 An agent of the version before names no session. Its PUT moves the guard up, as POST does.
 
@@ -63,7 +63,7 @@ class Frontend(Wire):
     lines: tuple[str, ...] = ()
 
 
-class Server(Wire):
+class BackendServer(Wire):
     """One member. A name never gets another address: a changed address is another name.
 
     ``arguments``: the rest of the ``server`` line, from checks to cookies, word by word. ``ping_address``: where the
@@ -96,7 +96,7 @@ class Backend(Wire):
 
     name: str
     lines: tuple[str, ...] = ()
-    servers: tuple[Server, ...] = ()
+    servers: tuple[BackendServer, ...] = ()
     ping: Ping | None = None
     dynamic: bool = True
 
@@ -113,7 +113,7 @@ class File(Wire):
     content: str
 
 
-class LoadBalancer(Wire):
+class LoadBalancerConfig(Wire):
     """All of one load balancer at one revision. Names are unique in the partition.
 
     ``note``: whatever those who drive the daemon want to find again in every observation, in
@@ -129,7 +129,7 @@ class LoadBalancer(Wire):
     note: str = ""
 
 
-class Peer(Wire):
+class HaproxyPeer(Wire):
     """Another HAProxy that holds the same partition and shares its stick tables.
 
     ``certificate``: whom it is known by, PEM; nothing secret. Peers speak TLS and believe nobody else.
@@ -141,7 +141,7 @@ class Peer(Wire):
     certificate: str = ""
 
 
-class Change(Wire):
+class PartitionChange(Wire):
     """What a partition is to hold, from the owner at ``epoch``.
 
     ``state_id``: of the answer to the sender's move of the guard. ``removed``: load balancers that are to go; PATCH
@@ -151,12 +151,12 @@ class Change(Wire):
     epoch: int
     session_id: str = ""
     state_id: str = ""
-    load_balancers: tuple[LoadBalancer, ...] = ()
+    load_balancers: tuple[LoadBalancerConfig, ...] = ()
     removed: tuple[str, ...] = ()
-    peers: tuple[Peer, ...] | None = None
+    peers: tuple[HaproxyPeer, ...] | None = None
 
 
-class Outcome(Wire):
+class LoadBalancerOutcome(Wire):
     """What became of one load balancer. With an ``error`` the partition holds of it what it held before."""
 
     load_balancer_id: str
@@ -171,13 +171,13 @@ class Receipt(Wire):
     ``peer``: this HAProxy as its peers must name it; None if the daemon was given no address for peers.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[LoadBalancerOutcome, ...]
     how: How
-    peer: Peer | None = None
-    peers: tuple[Peer, ...] = ()
+    peer: HaproxyPeer | None = None
+    peers: tuple[HaproxyPeer, ...] = ()
 
 
-class Guard(Wire):
+class GuardState(Wire):
     """Whose a partition is: the newest epoch that it has seen, and the session that had it.
 
     ``owner``: which environment and device group; a daemon gives all partitions of a prefix to one. ``state_id``: in
@@ -221,23 +221,23 @@ class PartitionSummary(Wire):
     """Why its HAProxy does not run as configured, for people."""
 
 
-class Partitions(Wire):
+class PartitionList(Wire):
     """All of them, by name."""
 
     partitions: tuple[PartitionSummary, ...]
 
 
-class Partition(Wire):
+class PartitionConfig(Wire):
     """One partition as it is configured."""
 
     name: str
     epoch: int
     session_id: str = ""
     owner: str = ""
-    load_balancers: tuple[LoadBalancer, ...] = ()
+    load_balancers: tuple[LoadBalancerConfig, ...] = ()
     """With the contents of certificate files left empty."""
-    peer: Peer | None = None
-    peers: tuple[Peer, ...] = ()
+    peer: HaproxyPeer | None = None
+    peers: tuple[HaproxyPeer, ...] = ()
     problem: str = ""
 
 
@@ -282,12 +282,12 @@ class PartitionStatus(Wire):
     backends: tuple[BackendStatus, ...] = ()
     problem: str = ""
     notes: dict[str, str] = {}
-    """:attr:`LoadBalancer.note` by load balancer id, of those that have one; also while its HAProxy does not run."""
+    """:attr:`LoadBalancerConfig.note` by load balancer id, of those that have one; also while HAProxy does not run."""
     digests: dict[str, str] = {}
-    """By load balancer id: of all that is held of it. Equal for equal :class:`LoadBalancer` on any daemon."""
+    """By load balancer id: of all that is held of it. Equal for equal :class:`LoadBalancerConfig` on any daemon."""
 
 
-class Observation(Wire):
+class DaemonObservation(Wire):
     """Everything at once. ``event``: number of the newest event it includes; ``state_id``: see
     :attr:`About.state_id`."""
 
@@ -296,7 +296,7 @@ class Observation(Wire):
     partitions: tuple[PartitionStatus, ...] = ()
 
 
-class Event(Wire):
+class DaemonEvent(Wire):
     """Something became otherwise: a server's health, or whether a partition's HAProxy runs."""
 
     number: int
@@ -309,18 +309,18 @@ class Event(Wire):
     text: str = ""
 
 
-class Events(Wire):
+class DaemonEvents(Wire):
     """Events after the number that was asked for, oldest first; empty when ``wait`` seconds passed without one.
 
     ``missed``: some between are no longer kept, so look at everything.
     """
 
     newest: int
-    events: tuple[Event, ...] = ()
+    events: tuple[DaemonEvent, ...] = ()
     missed: bool = False
 
 
-class Entry(Wire):
+class JournalEntry(Wire):
     """One write that somebody tried."""
 
     number: int
@@ -338,7 +338,7 @@ class Entry(Wire):
 class Journal(Wire):
     """The last writes, oldest first; the daemon keeps a bounded number."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[JournalEntry, ...] = ()
 
 
 # -- refusals ----------
@@ -357,7 +357,7 @@ RefusalCode = Literal[
 ]
 
 
-class Refusal(Wire):
+class DaemonRefusal(Wire):
     """Why nothing was changed."""
 
     code: RefusalCode

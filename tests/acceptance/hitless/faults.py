@@ -68,14 +68,16 @@ class Faults:
         )
 
 
-async def full_resync(cluster: Cluster, entries: Callable[[int], tuple[wire.Entry, ...]], wanted: set[str]) -> str:
+async def full_resync(
+    cluster: Cluster, entries: Callable[[int], tuple[wire.JournalEntry, ...]], wanted: set[str]
+) -> str:
     """Wait until an agent says all of the partition again, with nothing to be changed; what the journal has of it.
 
     Only a complete pass names load balancers that nobody changes.
     """
     before = max((entry.number for entry in await asyncio.to_thread(entries, 0)), default=0)
 
-    async def complete() -> list[wire.Entry]:
+    async def complete() -> list[wire.JournalEntry]:
         try:
             found = await asyncio.to_thread(entries, before)
         except (OSError, ClientError):

@@ -6,7 +6,7 @@ from evenkeel.haproxyd import wire
 class Held:
     """One partition as it is configured."""
 
-    def __init__(self, partition: wire.Partition) -> None:
+    def __init__(self, partition: wire.PartitionConfig) -> None:
         self._frontends = {one.name: one for each in partition.load_balancers for one in each.frontends}
         self._backends = {one.name: one for each in partition.load_balancers for one in each.backends}
         self._files = {one.name: one.content for each in partition.load_balancers for one in each.files}
@@ -32,10 +32,10 @@ class Held:
         """Does one of the lines of the pool's only backend begin like this?"""
         return any(line.startswith(beginning) for line in self._backends[pool_id].lines)
 
-    def servers(self, pool_id: str) -> tuple[wire.Server, ...]:
+    def servers(self, pool_id: str) -> tuple[wire.BackendServer, ...]:
         """The pool's members."""
         return self._backends[pool_id].servers
 
-    def server(self, pool_id: str, member_id: str) -> wire.Server | None:
+    def server(self, pool_id: str, member_id: str) -> wire.BackendServer | None:
         """One member; None if it is not there."""
         return next((one for one in self.servers(pool_id) if one.name == member_id), None)

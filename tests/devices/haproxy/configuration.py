@@ -20,14 +20,14 @@ HARMLESS = re.compile(r"^\[NOTICE\]")
 HAPROXY = configured_binary() or shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
-def rendered(service: ServiceDefinition) -> wire.LoadBalancer:
+def rendered(service: ServiceDefinition) -> wire.LoadBalancerConfig:
     """What the daemon is to hold; fails if it cannot be rendered."""
     found = render(service)
     assert found.load_balancer is not None, found.problem
     return found.load_balancer
 
 
-def page(load_balancer: wire.LoadBalancer) -> str:
+def page(load_balancer: wire.LoadBalancerConfig) -> str:
     """All of a load balancer as people read it."""
     parts = [fragment(load_balancer)]
     for backend in load_balancer.backends:
@@ -46,7 +46,7 @@ def page(load_balancer: wire.LoadBalancer) -> str:
 
 
 @contextmanager
-def composed(load_balancers: Sequence[wire.LoadBalancer]) -> Iterator[Path]:
+def composed(load_balancers: Sequence[wire.LoadBalancerConfig]) -> Iterator[Path]:
     """The daemon's whole configuration, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="evenkeel-") as name:
         folder = Path(name)
@@ -66,7 +66,7 @@ def composed(load_balancers: Sequence[wire.LoadBalancer]) -> Iterator[Path]:
         yield folder / "haproxy.cfg"
 
 
-def verdict(*load_balancers: wire.LoadBalancer) -> str:
+def verdict(*load_balancers: wire.LoadBalancerConfig) -> str:
     """What ``haproxy -c`` finds wrong; empty if nothing is, not even a warning."""
     assert HAPROXY is not None
     with composed(load_balancers) as file:

@@ -53,7 +53,7 @@ def json(value: object, status: int = 200) -> Answer:
 
 
 def refusal(code: str, status: int, *, reason: str = "because", epoch: int | None = None) -> Answer:
-    return json(wire.Refusal(code=code, reason=reason, epoch=epoch), status)  # type: ignore[arg-type]
+    return json(wire.DaemonRefusal(code=code, reason=reason, epoch=epoch), status)  # type: ignore[arg-type]
 
 
 def text(body: str, status: int) -> Answer:

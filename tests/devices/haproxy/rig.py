@@ -105,7 +105,7 @@ class Box:
             return address, port
         return f"127.{self.network}.{address.removeprefix('10.1.')}", self._port_base + port
 
-    def change(self, change: wire.Change) -> wire.Change:
+    def change(self, change: wire.PartitionChange) -> wire.PartitionChange:
         """The same for the box's addresses."""
         balancers = tuple(
             msgspec.structs.replace(one, frontends=tuple(map(self._frontend, one.frontends)))
@@ -190,10 +190,10 @@ class MovedDaemon(Daemon):
 
     box: Box
 
-    async def put(self, partition: str, change: wire.Change) -> wire.Receipt:
+    async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         return await super().put(partition, self.box.change(change))
 
-    async def patch(self, partition: str, change: wire.Change) -> wire.Receipt:
+    async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         return await super().patch(partition, self.box.change(change))
 
 

@@ -15,7 +15,7 @@ from evenkeel.haproxyd import wire
 from tests.devices.haproxy.fake import Answer, FakeDaemon, about, fake_daemon, json, refusal, silence, text
 from tests.waiting import eventually
 
-CHANGE = wire.Change(epoch=3)
+CHANGE = wire.PartitionChange(epoch=3)
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ async def daemon(tmp_path: Path) -> AsyncIterator[FakeDaemon]:
 async def test_each_operation_is_one_request(daemon: FakeDaemon) -> None:
     client = daemon.client()
     await client.about()
-    daemon.answer = json(wire.Guard(epoch=3))
-    await client.guard("dev_p", wire.Guard(epoch=3))
+    daemon.answer = json(wire.GuardState(epoch=3))
+    await client.guard("dev_p", wire.GuardState(epoch=3))
     daemon.answer = json(wire.Receipt(outcomes=(), how="nothing"))
     await client.put("dev_p", CHANGE)
     await client.patch("dev_p", CHANGE)
-    daemon.answer = json(wire.Observation(event=7))
+    daemon.answer = json(wire.DaemonObservation(event=7))
     assert (await client.observation()).event == 7
-    daemon.answer = json(wire.Events(newest=9))
+    daemon.answer = json(wire.DaemonEvents(newest=9))
     assert (await client.events(7, 25)).newest == 9
     assert daemon.asked == [
         ("GET", "/v1", b""),
@@ -52,8 +52,8 @@ async def test_a_partition_that_is_not_there_holds_nothing(daemon: FakeDaemon) -
     client = daemon.client()
     daemon.answer = refusal("not_found", 404)
     assert await client.held("dev_p") == ()
-    one = wire.LoadBalancer(id="lb", revision=1)
-    daemon.answer = json(wire.Partition(name="dev_p", epoch=1, load_balancers=(one,)))
+    one = wire.LoadBalancerConfig(id="lb", revision=1)
+    daemon.answer = json(wire.PartitionConfig(name="dev_p", epoch=1, load_balancers=(one,)))
     assert await client.held("dev_p") == (one,)
     await client.close()
 

@@ -47,11 +47,11 @@ def refusing(daemon: FakeDaemon, *bad: str) -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.method == "GET":
             return await (refusal("not_found", 404) if "partitions" in request.path else about)(request)
-        change = msgspec.json.decode(daemon.asked[-1][2], type=wire.Change)
+        change = msgspec.json.decode(daemon.asked[-1][2], type=wire.PartitionChange)
         named = [*(one.id for one in change.load_balancers), *change.removed]
         if any(one in bad for one in named):
             return await refusal("invalid", 400, reason=f"one of {len(named)} is bad")(request)
-        outcomes = tuple(wire.Outcome(load_balancer_id=one, revision=1) for one in named)
+        outcomes = tuple(wire.LoadBalancerOutcome(load_balancer_id=one, revision=1) for one in named)
         return await json(wire.Receipt(outcomes=outcomes, how="runtime"))(request)
 
     daemon.answer = answer
@@ -69,7 +69,7 @@ async def test_the_others_are_applied(daemon: FakeDaemon, group: Device, complet
     assert outcome.writes == 1 and len(outcome.outcomes) == 7
     if complete:
         method, _, body = daemon.asked[-1]
-        named = {one.id for one in msgspec.json.decode(body, type=wire.Change).load_balancers}
+        named = {one.id for one in msgspec.json.decode(body, type=wire.PartitionChange).load_balancers}
         assert method == "PUT" and named == {f"lb-{number}" for number in (1, 2, 4, 5, 7)}
 
 
@@ -82,8 +82,8 @@ async def test_a_partition_in_trouble_says_why_and_leaves_the_device_trusted(
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.method == "GET":
             return await about(request)
-        named = msgspec.json.decode(daemon.asked[-1][2], type=wire.Change).load_balancers
-        return await (failed(request) if named else json(wire.Guard(epoch=1))(request))
+        named = msgspec.json.decode(daemon.asked[-1][2], type=wire.PartitionChange).load_balancers
+        return await (failed(request) if named else json(wire.GuardState(epoch=1))(request))
 
     daemon.answer = answer
     with structlog.testing.capture_logs() as logs, pytest.raises(DeviceUnavailable, match="No space left on device"):
@@ -118,16 +118,16 @@ async def test_a_partition_too_large_for_one_request_is_put_there_in_pieces_and_
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.method == "GET":
             status = wire.PartitionStatus(name="dev_a3f1c2", load_balancer_ids=tuple(sorted(held)))
-            seen = wire.Observation(event=0, partitions=(status,))
+            seen = wire.DaemonObservation(event=0, partitions=(status,))
             return await (json(seen) if request.path.endswith("observation") else about)(request)
         body = daemon.asked[-1][2]
         if len(body) > most:
             return await refusal("too_large", 413)(request)
-        change = msgspec.json.decode(body, type=wire.Change)
+        change = msgspec.json.decode(body, type=wire.PartitionChange)
         names = {one.id for one in change.load_balancers}
         held.difference_update(change.removed)
         held.update(names)
-        outcomes = tuple(wire.Outcome(load_balancer_id=one, revision=1) for one in names)
+        outcomes = tuple(wire.LoadBalancerOutcome(load_balancer_id=one, revision=1) for one in names)
         return await json(wire.Receipt(outcomes=outcomes, how="runtime"))(request)
 
     daemon.answer = answer

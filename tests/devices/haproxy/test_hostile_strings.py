@@ -131,7 +131,7 @@ USED = {
 UNUSED = ("service.name", "listener.name", "listener.description", "member.name", "monitor.name")
 
 
-def shape(load_balancer: wire.LoadBalancer) -> list[tuple[int, str]]:
+def shape(load_balancer: wire.LoadBalancerConfig) -> list[tuple[int, str]]:
     """How many words each line has, and the first of them."""
     lines = [text for part in (*load_balancer.frontends, *load_balancer.backends) for text in part.lines]
     return [(len(split), split[0]) for split in map(words, lines)]

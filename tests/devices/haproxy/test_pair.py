@@ -133,10 +133,10 @@ async def test_those_that_hold_different_things_for_longer_are_not_in_step(pair:
 
 
 def test_a_daemon_that_tells_no_certificate_is_introduced_to_nobody() -> None:
-    old = wire.Peer(name="two", address="127.0.0.1", port=1)
-    new = wire.Peer(name="three", address="127.0.0.1", port=2, certificate="PEM")
+    old = wire.HaproxyPeer(name="two", address="127.0.0.1", port=1)
+    new = wire.HaproxyPeer(name="three", address="127.0.0.1", port=2, certificate="PEM")
     receipts = {
         peer.name: wire.Receipt(outcomes=(), how="nothing", peer=peer)
-        for peer in (wire.Peer(name="one", address="127.0.0.1", port=3, certificate="PEM"), old, new)
+        for peer in (wire.HaproxyPeer(name="one", address="127.0.0.1", port=3, certificate="PEM"), old, new)
     }
     assert _others(receipts, "one") == (new,)

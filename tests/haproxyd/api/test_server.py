@@ -23,7 +23,7 @@ from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"
 AUTH = {"Authorization": aiohttp.encode_basic_auth("agent-1", PASSWORD)}
-CHANGE = wire.Change(epoch=5, load_balancers=(wire.LoadBalancer(id="lb", revision=1),))
+CHANGE = wire.PartitionChange(epoch=5, load_balancers=(wire.LoadBalancerConfig(id="lb", revision=1),))
 
 
 class FakeDevice:
@@ -34,29 +34,31 @@ class FakeDevice:
         self.error: Exception | None = None
         self.go_on = asyncio.Event()
         self.go_on.set()
-        self.changes: list[tuple[wire.Change, bool]] = []
+        self.changes: list[tuple[wire.PartitionChange, bool]] = []
 
     def names(self) -> tuple[str, ...]:
         return ("p1",)
 
-    def show(self, name: str) -> wire.Partition:
+    def show(self, name: str) -> wire.PartitionConfig:
         if name != "p1":
             raise PartitionUnknown(name)
-        return wire.Partition(name=name, epoch=self.epoch, load_balancers=CHANGE.load_balancers)
+        return wire.PartitionConfig(name=name, epoch=self.epoch, load_balancers=CHANGE.load_balancers)
 
-    async def guard(self, name: str, wanted: wire.Guard) -> wire.Guard:
+    async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
         if wanted.epoch < self.epoch:
             raise StaleOwner(name, self.epoch)
         self.epoch = wanted.epoch
         return wanted
 
-    async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt:
+    async def change(self, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
         if self.error:
             raise self.error
-        await self.guard(name, wire.Guard(epoch=change.epoch))
+        await self.guard(name, wire.GuardState(epoch=change.epoch))
         await self.go_on.wait()
         self.changes.append((change, complete))
-        outcomes = tuple(wire.Outcome(load_balancer_id=lb.id, revision=lb.revision) for lb in change.load_balancers)
+        outcomes = tuple(
+            wire.LoadBalancerOutcome(load_balancer_id=lb.id, revision=lb.revision) for lb in change.load_balancers
+        )
         return wire.Receipt(outcomes=outcomes, how="runtime")
 
 
@@ -65,7 +67,7 @@ class CountingRing(EventRing):
 
     asked = 0
 
-    async def after(self, number: int, wait_seconds: float) -> wire.Events:
+    async def after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
         self.asked += 1
         return await super().after(number, wait_seconds)
 
@@ -102,8 +104,8 @@ class World:
     def is_ready(self) -> bool:
         return self.ready
 
-    async def _observe(self) -> wire.Observation:
-        return wire.Observation(event=self.events.newest)
+    async def _observe(self) -> wire.DaemonObservation:
+        return wire.DaemonObservation(event=self.events.newest)
 
     async def ask(self, method: str, path: str, body: object = None, **more) -> tuple[int, bytes]:
         data = body if isinstance(body, bytes) or body is None else msgspec.json.encode(body)
@@ -111,9 +113,9 @@ class World:
             assert answer.content_type == "application/json"
             return answer.status, await answer.read()
 
-    async def refused(self, method: str, path: str, body: object = None, **more) -> tuple[int, wire.Refusal]:
+    async def refused(self, method: str, path: str, body: object = None, **more) -> tuple[int, wire.DaemonRefusal]:
         status, content = await self.ask(method, path, body, **more)
-        return status, msgspec.json.decode(content, type=wire.Refusal)
+        return status, msgspec.json.decode(content, type=wire.DaemonRefusal)
 
 
 @pytest.fixture
@@ -128,10 +130,10 @@ async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     ("path", "kind"),
     [
         ("/v1", wire.About),
-        ("/v1/partitions", wire.Partitions),
-        ("/v1/partitions/p1", wire.Partition),
-        ("/v1/observation", wire.Observation),
-        ("/v1/events?after=0&wait=0", wire.Events),
+        ("/v1/partitions", wire.PartitionList),
+        ("/v1/partitions/p1", wire.PartitionConfig),
+        ("/v1/observation", wire.DaemonObservation),
+        ("/v1/events?after=0&wait=0", wire.DaemonEvents),
         ("/v1/journal?after=0", wire.Journal),
     ],
 )
@@ -161,9 +163,9 @@ async def test_put_is_complete_and_patch_is_not(world: World) -> None:
 
 async def test_a_stale_owner_is_told_the_guards_epoch(world: World) -> None:
     for method, path, body in (
-        ("PUT", "/v1/partitions/p1", wire.Change(epoch=2)),
-        ("PATCH", "/v1/partitions/p1", wire.Change(epoch=2)),
-        ("POST", "/v1/partitions/p1/guard", wire.Guard(epoch=2)),
+        ("PUT", "/v1/partitions/p1", wire.PartitionChange(epoch=2)),
+        ("PATCH", "/v1/partitions/p1", wire.PartitionChange(epoch=2)),
+        ("POST", "/v1/partitions/p1/guard", wire.GuardState(epoch=2)),
     ):
         status, refusal = await world.refused(method, path, body)
         assert (status, refusal.code, refusal.epoch) == (409, "stale_owner", 3)
@@ -171,9 +173,9 @@ async def test_a_stale_owner_is_told_the_guards_epoch(world: World) -> None:
 
 
 async def test_every_write_is_in_the_journal_with_its_agent(world: World) -> None:
-    await world.ask("POST", "/v1/partitions/p1/guard", wire.Guard(epoch=5))
+    await world.ask("POST", "/v1/partitions/p1/guard", wire.GuardState(epoch=5))
     await world.ask("PUT", "/v1/partitions/p1", CHANGE)
-    await world.ask("PATCH", "/v1/partitions/p1", wire.Change(epoch=1, removed=("x",)))
+    await world.ask("PATCH", "/v1/partitions/p1", wire.PartitionChange(epoch=1, removed=("x",)))
     entries = world.journal.after(0).entries
     assert [(entry.how, entry.accepted, entry.epoch, entry.agent) for entry in entries] == [
         ("guard", True, 5, "agent-1"),
@@ -267,4 +269,4 @@ async def test_waiting_for_events_is_limited_and_ends_with_an_event(world: World
     world.events.add(PartitionEvent(partition="p1", text="t"))
     for status, content in await asyncio.gather(*waiting):
         assert status == 200
-        assert msgspec.json.decode(content, type=wire.Events).events[0].text == "t"
+        assert msgspec.json.decode(content, type=wire.DaemonEvents).events[0].text == "t"

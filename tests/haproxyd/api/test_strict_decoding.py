@@ -6,22 +6,22 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.strict_decoding import BodyRefused, read
 
-CHANGE = wire.Change(
+CHANGE = wire.PartitionChange(
     epoch=3,
     load_balancers=(
-        wire.LoadBalancer(
+        wire.LoadBalancerConfig(
             id="a",
             revision=1,
             backends=(wire.Backend(name="b", ping=wire.Ping(delay=1, timeout=1, rise=1, fall=1)),),
             files=(wire.File(name="f", kind="acl", content="10.0.0.0/8\n"),),
         ),
     ),
-    peers=(wire.Peer(name="p", address="192.0.2.1", port=1),),
+    peers=(wire.HaproxyPeer(name="p", address="192.0.2.1", port=1),),
 )
 
 
 def test_what_is_written_is_read() -> None:
-    assert read(msgspec.json.encode(CHANGE), wire.Change) == CHANGE
+    assert read(msgspec.json.encode(CHANGE), wire.PartitionChange) == CHANGE
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_what_is_written_is_read() -> None:
 )  # fmt: skip
 def test_a_field_that_is_not_understood_is_named(body: object, named: str) -> None:
     with pytest.raises(BodyRefused, match=named) as error:
-        read(msgspec.json.encode(body), wire.Change)
+        read(msgspec.json.encode(body), wire.PartitionChange)
     assert "KEY" not in str(error.value)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b'{"epoch": 1}}'])
 def test_what_is_not_json_is_refused(body: bytes) -> None:
     with pytest.raises(BodyRefused, match="body"):
-        read(body, wire.Change)
+        read(body, wire.PartitionChange)

@@ -12,7 +12,7 @@ from evenkeel.haproxyd.disk.files import StorageBroken
 
 def lb(number, revision=1):
     file = wire.File(name="c.pem", kind="certificate", content="secret")
-    return wire.LoadBalancer(id=f"lb-{number}", revision=revision, files=(file,))
+    return wire.LoadBalancerConfig(id=f"lb-{number}", revision=revision, files=(file,))
 
 
 @pytest.fixture

@@ -6,7 +6,9 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.files import StorageBroken, write_file
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage, RunningFile
 
-LB = wire.LoadBalancer(id="lb:1", revision=3, files=(wire.File(name="c.pem", kind="certificate", content="secret"),))
+LB = wire.LoadBalancerConfig(
+    id="lb:1", revision=3, files=(wire.File(name="c.pem", kind="certificate", content="secret"),)
+)
 
 
 @pytest.fixture
@@ -18,7 +20,7 @@ def storage(tmp_path):
 
 def test_what_was_written_is_read_again(storage):
     assert storage.read_guard() is None
-    guard = GuardFile(epoch=7, peers=(wire.Peer(name="x", address="10.0.0.1", port=1),))
+    guard = GuardFile(epoch=7, peers=(wire.HaproxyPeer(name="x", address="10.0.0.1", port=1),))
     storage.write_guard(guard)
     assert storage.read_guard() == guard
 

@@ -25,19 +25,19 @@ POOL = wire.Backend(
     name="pool",
     lines=("balance roundrobin", "stick-table type ip size 10k expire 1h peers evenkeel", "stick on src"),
     servers=(
-        wire.Server(name="a", address="10.0.0.1", port=80, weight=7, arguments=("check", "inter", "5s")),
-        wire.Server(name="b", address="fd00::2", port=81, admin_up=False, backup=True),
+        wire.BackendServer(name="a", address="10.0.0.1", port=80, weight=7, arguments=("check", "inter", "5s")),
+        wire.BackendServer(name="b", address="fd00::2", port=81, admin_up=False, backup=True),
     ),
 )
 PROXIED = wire.Backend(
-    name="proxied", servers=(wire.Server(name="a", address="10.0.0.1", port=80, arguments=("send-proxy-v2",)),)
+    name="proxied", servers=(wire.BackendServer(name="a", address="10.0.0.1", port=80, arguments=("send-proxy-v2",)),)
 )
 ACL = wire.File(name="web.acl", kind="acl", content="10.0.0.0/8\n")
-LB = wire.LoadBalancer(id="lb-1", revision=3, frontends=(FRONTEND,), backends=(POOL, PROXIED), files=(ACL,))
+LB = wire.LoadBalancerConfig(id="lb-1", revision=3, frontends=(FRONTEND,), backends=(POOL, PROXIED), files=(ACL,))
 KEY, OTHERS_KEY = make_peer_key(), make_peer_key()
-PEER = wire.Peer(name="host-1", address="127.0.0.1", port=10300, certificate=certificate_of(KEY))
-OTHER = wire.Peer(name="host-2", address="fd00::9", port=10300, certificate=certificate_of(OTHERS_KEY))
-OUTDATED = wire.Peer(name="host-3", address="fd00::10", port=10300)
+PEER = wire.HaproxyPeer(name="host-1", address="127.0.0.1", port=10300, certificate=certificate_of(KEY))
+OTHER = wire.HaproxyPeer(name="host-2", address="fd00::9", port=10300, certificate=certificate_of(OTHERS_KEY))
+OUTDATED = wire.HaproxyPeer(name="host-3", address="fd00::10", port=10300)
 
 
 def place(root: str) -> tuple[Layout, DaemonSettings]:
@@ -59,7 +59,7 @@ def test_text_is_as_recorded():
 
 
 def test_order_and_revision_do_not_matter():
-    second = wire.LoadBalancer(id="lb-0", revision=1)
+    second = wire.LoadBalancerConfig(id="lb-0", revision=1)
     one = compose("p", HaproxyConfig(load_balancers={"lb-1": LB, "lb-0": second}), *place("/x"))
     newer = msgspec.structs.replace(LB, revision=9)
     assert compose("p", HaproxyConfig(load_balancers={"lb-0": second, "lb-1": newer}), *place("/x")) == one

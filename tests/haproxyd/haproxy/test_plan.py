@@ -11,9 +11,9 @@ from evenkeel.haproxyd.haproxy.plan import plan
 OLD = Binary(path=Path("/x"), version="2.6.12", release=(2, 6))
 NEW = Binary(path=Path("/x"), version="2.8.25", release=(2, 8))
 
-A = wire.Server(name="a", address="10.0.0.1", port=80, arguments=("check", "inter", "5s"))
-B = wire.Server(name="b", address="fd00::2", port=80)
-LB = wire.LoadBalancer(
+A = wire.BackendServer(name="a", address="10.0.0.1", port=80, arguments=("check", "inter", "5s"))
+B = wire.BackendServer(name="b", address="fd00::2", port=80)
+LB = wire.LoadBalancerConfig(
     id="lb",
     revision=1,
     frontends=(wire.Frontend(name="f", binds=(wire.Bind(address="127.1.1.1", port=80),), maxconn=10),),
@@ -106,8 +106,8 @@ def test_limits_lists_and_certificates_are_commands():
         pool(change(A, backup=True), B),
         pool(change(A, arguments=()), B),
         pool(A, B, lines=("balance source",)),
-        pool(A, B, wire.Server(name="c", address="10.0.0.3", port=1, arguments=('"odd word"',))),
-        pool(A, B, wire.Server(name="c", address="10.0.0.3", port=1), dynamic=False),
+        pool(A, B, wire.BackendServer(name="c", address="10.0.0.3", port=1, arguments=('"odd word"',))),
+        pool(A, B, wire.BackendServer(name="c", address="10.0.0.3", port=1), dynamic=False),
     ],
 )
 def test_everything_else_is_a_reload(after):

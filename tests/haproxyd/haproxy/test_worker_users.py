@@ -294,8 +294,8 @@ async def daemon() -> AsyncIterator[Daemon]:
             made.clean_up()
 
 
-def change(*balancers: wire.LoadBalancer, epoch: int = 1) -> wire.Change:
-    return wire.Change(epoch=epoch, load_balancers=balancers)
+def change(*balancers: wire.LoadBalancerConfig, epoch: int = 1) -> wire.PartitionChange:
+    return wire.PartitionChange(epoch=epoch, load_balancers=balancers)
 
 
 def pids(daemon: Daemon) -> list[int]:

@@ -59,8 +59,8 @@ def test_nothing_is_read_from_nothing(text: str) -> None:
     assert (server_states(text), server_connections(text), frontend_counts(text)) == ({}, {}, {})
 
 
-SERVERS = tuple(wire.Server(name=name, address="127.0.0.1", port=1) for name in ("s1", "s2", "s3", "s4"))
-BALANCER = wire.LoadBalancer(
+SERVERS = tuple(wire.BackendServer(name=name, address="127.0.0.1", port=1) for name in ("s1", "s2", "s3", "s4"))
+BALANCER = wire.LoadBalancerConfig(
     id="lb",
     revision=1,
     frontends=(wire.Frontend(name="fe1", binds=()), wire.Frontend(name="fe2", binds=())),
@@ -76,7 +76,7 @@ class FakeKeeper:
         self.name = name
         self.problem = ""
         self.worker_pid: int | None = 7
-        self.held: Mapping[str, wire.LoadBalancer] = {"lb": BALANCER}
+        self.held: Mapping[str, wire.LoadBalancerConfig] = {"lb": BALANCER}
         self.asked: list[str] = []
         self.hangs = False
         self.passes: int | None = None

@@ -67,16 +67,16 @@ class FakeKeeper:
         self.problem = ""
         self.cli = FakeCli()
         self.worker_pid: int | None = 1
-        self.held: Mapping[str, wire.LoadBalancer] = {}
+        self.held: Mapping[str, wire.LoadBalancerConfig] = {}
 
     def hold(self, *, count: int = 1, ping: wire.Ping = PING, **server: object) -> None:
         servers = tuple(
-            wire.Server(**{"name": f"s{number or ''}", "address": "192.0.2.1", "port": 80 + number, **server})
+            wire.BackendServer(**{"name": f"s{number or ''}", "address": "192.0.2.1", "port": 80 + number, **server})
             for number in range(count)
         )
         backend = wire.Backend(name="b", servers=servers, ping=ping)
         plain = wire.Backend(name="plain", servers=servers)
-        self.held = {"lb": wire.LoadBalancer(id="lb", revision=1, backends=(backend, plain))}
+        self.held = {"lb": wire.LoadBalancerConfig(id="lb", revision=1, backends=(backend, plain))}
 
 
 class ObservedPartitions:

@@ -11,7 +11,7 @@ from tests.haproxyd.world import free_vip
 
 def lb(name, *places):
     binds = tuple(wire.Bind(address=address, port=port) for address, port in places)
-    return wire.LoadBalancer(id=name, revision=1, frontends=(wire.Frontend(name=name, binds=binds),))
+    return wire.LoadBalancerConfig(id=name, revision=1, frontends=(wire.Frontend(name=name, binds=binds),))
 
 
 def test_the_second_partition_at_a_place_is_told_who_is_there():

@@ -13,7 +13,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 HERE, API, MANAGED, PEERS, PEER = "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5"
 ELSEWHERE, VIP = "198.51.100.7", "203.0.113.9"
-NEIGHBOURS = (wire.Peer(name="host-2", address=PEER, port=10300),)
+NEIGHBOURS = (wire.HaproxyPeer(name="host-2", address=PEER, port=10300),)
 
 
 class Kernel:
@@ -39,10 +39,10 @@ def limits(kernel: Kernel | None = None, **settings: Any) -> ForbiddenAddresses:
     return made
 
 
-def balancer(vip: str = VIP, listening: int = 80, **server: Any) -> wire.LoadBalancer:
-    one = wire.Server(**{"name": "s", "address": ELSEWHERE, "port": 8080, **server})
+def balancer(vip: str = VIP, listening: int = 80, **server: Any) -> wire.LoadBalancerConfig:
+    one = wire.BackendServer(**{"name": "s", "address": ELSEWHERE, "port": 8080, **server})
     bind = wire.Bind(address=vip, port=listening)
-    return wire.LoadBalancer(
+    return wire.LoadBalancerConfig(
         id="lb",
         revision=1,
         frontends=(wire.Frontend(name="f", binds=(bind,)),),
@@ -89,7 +89,7 @@ def test_where_loopback_is_allowed_the_daemons_own_ports_are_not() -> None:
         peers_port_last=10310,
     )
     made.served_at("127.0.0.1", 9443)
-    peers = (wire.Peer(name="host-2", address="127.0.0.2", port=10400),)
+    peers = (wire.HaproxyPeer(name="host-2", address="127.0.0.2", port=10400),)
     assert made.problem_of(balancer(address="127.0.0.1", port=8080), peers) == ""
     assert made.problem_of(balancer(vip="127.0.0.1", listening=8081), peers) == ""
     for address, port in (("127.0.0.1", 9443), ("127.9.9.9", 9443), ("127.0.0.1", 10305), ("127.0.0.2", 10400)):

@@ -131,7 +131,7 @@ async def test_a_certificate_without_content_stays_as_it_is_held():
         a = await site.member("a")
         vip = free_vip()
 
-        def wanted(content: str, revision: int, name: str = "lb") -> wire.LoadBalancer:
+        def wanted(content: str, revision: int, name: str = "lb") -> wire.LoadBalancerConfig:
             file = wire.File(name=f"{name}.pem", kind="certificate", content=content)
             return load_balancer(name, vip, a, revision=revision, files=(file,))
 
@@ -167,7 +167,7 @@ async def slow_request(site):
     slow = SlowMember()
     listening = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
     vip = free_vip()
-    target = wire.Server(name="slow", address="127.0.0.1", port=listening.sockets[0].getsockname()[1])
+    target = wire.BackendServer(name="slow", address="127.0.0.1", port=listening.sockets[0].getsockname()[1])
 
     async def change(revision: int) -> wire.Receipt:
         line = f"timeout client {revision}s"

@@ -36,12 +36,12 @@ def opened(storage: PartitionStorage) -> PartitionGuard:
     return guard
 
 
-def guard_of(epoch: int, session_id: str = "first", owner: str = "") -> wire.Guard:
-    return wire.Guard(epoch=epoch, session_id=session_id, owner=owner)
+def guard_of(epoch: int, session_id: str = "first", owner: str = "") -> wire.GuardState:
+    return wire.GuardState(epoch=epoch, session_id=session_id, owner=owner)
 
 
-def change_of(epoch: int, session_id: str = "first", state_id: str = LIFE) -> wire.Change:
-    return wire.Change(epoch=epoch, session_id=session_id, state_id=state_id)
+def change_of(epoch: int, session_id: str = "first", state_id: str = LIFE) -> wire.PartitionChange:
+    return wire.PartitionChange(epoch=epoch, session_id=session_id, state_id=state_id)
 
 
 async def test_it_is_its_owners_also_after_a_restart(storage: PartitionStorage) -> None:
@@ -135,9 +135,9 @@ async def test_a_change_does_not_make_a_partition(daemon: PartitionManager) -> N
         with pytest.raises(NotGuarded):
             await daemon.change("dev_p", change_of(1), complete=complete)
     with pytest.raises(NotGuarded):
-        await daemon.change("dev_p", wire.Change(epoch=1), complete=False)
+        await daemon.change("dev_p", wire.PartitionChange(epoch=1), complete=False)
     assert daemon.names() == ()
-    await daemon.change("dev_p", wire.Change(epoch=1), complete=True)  # all of it, by the version before
+    await daemon.change("dev_p", wire.PartitionChange(epoch=1), complete=True)  # all of it, by the version before
     assert daemon.get("dev_p").epoch == 1
 
 

@@ -134,7 +134,7 @@ def tls_of(key: str, trusted: str, folder: Path) -> ssl.SSLContext:
     return context
 
 
-async def answer(peer: wire.Peer, tls: ssl.SSLContext | None) -> bytes:
+async def answer(peer: wire.HaproxyPeer, tls: ssl.SSLContext | None) -> bytes:
     """What a HAProxy says to somebody who comes to it as its peer host-2; nothing if the line is dead."""
     try:
         async with asyncio.timeout(30):
@@ -148,7 +148,7 @@ async def answer(peer: wire.Peer, tls: ssl.SSLContext | None) -> bytes:
         return b""
 
 
-async def introduce(site: World, partition: str, *peers: wire.Peer) -> wire.Receipt:
+async def introduce(site: World, partition: str, *peers: wire.HaproxyPeer) -> wire.Receipt:
     return await site.change(partition, complete=False, peers=peers)
 
 
@@ -157,7 +157,7 @@ async def test_peers_of_one_partition_believe_only_each_other(tmp_path):
         a = await site.member("a")
         one, two = [(await site.put(name, load_balancer(name, free_vip(), a))).peer for name in ("one", "two")]
         key, stranger = make_peer_key(), make_peer_key()
-        other = wire.Peer(name="host-2", address=HERE, port=9, certificate=certificate_of(key))
+        other = wire.HaproxyPeer(name="host-2", address=HERE, port=9, certificate=certificate_of(key))
         assert (await introduce(site, "one", other)).peers == (other,)
         assert await answer(one, tls_of(key, one.certificate, tmp_path)) == b"200\n"
         assert await answer(one, None) == b""
@@ -173,10 +173,10 @@ async def test_a_load_balancer_that_is_aimed_at_the_peers_of_another_tenant_gets
         a = await site.member("a")
         victim = (await site.put("victim", load_balancer("lb", free_vip(), a))).peer
         vip = free_vip()
-        target = wire.Server(name="target", address=victim.address, port=victim.port)
+        target = wire.BackendServer(name="target", address=victim.address, port=victim.port)
         one = load_balancer("aimed", vip, target, lines=("mode tcp",), backend_lines=("mode tcp",))
         if not errors(await site.put("attacker", one)):
-            through = wire.Peer(name=victim.name, address=vip, port=VIP_PORT)
+            through = wire.HaproxyPeer(name=victim.name, address=vip, port=VIP_PORT)
             assert await answer(through, None) == b""
 
 
@@ -219,6 +219,6 @@ async def test_a_key_that_somebody_removed_from_haproxys_files_is_put_back():
 )
 async def test_a_peer_without_a_certificate_is_refused(tmp_path, certificate, reason):
     settings = DaemonSettings(name="x", state_dir=tmp_path, run_dir=tmp_path)
-    peer = wire.Peer(name="host-2", address="127.0.0.1", port=1, certificate=certificate)
+    peer = wire.HaproxyPeer(name="host-2", address="127.0.0.1", port=1, certificate=certificate)
     with pytest.raises(InvalidChange, match=f"peer host-2: certificate: .*{reason}"):
-        check_change(wire.Change(epoch=1, peers=(peer,)), complete=False, settings=settings)
+        check_change(wire.PartitionChange(epoch=1, peers=(peer,)), complete=False, settings=settings)

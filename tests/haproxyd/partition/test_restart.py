@@ -31,11 +31,13 @@ async def main():
                               addresses=AddressRules(allow_loopback=True))
     partitions = PartitionManager(settings)
     await partitions.start()
-    wishes = msgspec.json.decode(sys.argv[4], type=list[wire.LoadBalancer])
-    guard = await partitions.guard("p", wire.Guard(epoch=1, session_id="session-1"))
+    wishes = msgspec.json.decode(sys.argv[4], type=list[wire.LoadBalancerConfig])
+    guard = await partitions.guard("p", wire.GuardState(epoch=1, session_id="session-1"))
     while True:
         for config in wishes:
-            change = wire.Change(epoch=1, session_id="session-1", state_id=guard.state_id, load_balancers=(config,))
+            change = wire.PartitionChange(
+                epoch=1, session_id="session-1", state_id=guard.state_id, load_balancers=(config,)
+            )
             receipt = await partitions.change("p", change, complete=False)
             print(receipt.how, flush=True)
 
@@ -196,7 +198,7 @@ async def test_kill_9_in_the_middle_of_changes_loses_no_request():
         assert (await site.put("p", supervisor.held["lb"])).how == "nothing"
 
 
-async def changer_killed_after(changes: int, site, wishes: list[wire.LoadBalancer]) -> None:
+async def changer_killed_after(changes: int, site, wishes: list[wire.LoadBalancerConfig]) -> None:
     """A daemon that changes things, killed while it is at the next one."""
     binary = str(site.settings.haproxy or "")
     process = await asyncio.create_subprocess_exec(
@@ -218,7 +220,7 @@ async def test_stick_tables_survive_reloads():
         vip = free_vip()
         sticky = ("stick-table type ip size 10k expire 1h peers evenkeel", "stick on src")
 
-        def wanted(seconds: int) -> wire.LoadBalancer:
+        def wanted(seconds: int) -> wire.LoadBalancerConfig:
             return load_balancer("lb", vip, *members, backend_lines=sticky, lines=(f"timeout client {seconds}s",))
 
         await site.put("p", wanted(10))

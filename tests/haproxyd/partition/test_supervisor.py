@@ -196,7 +196,7 @@ async def test_a_put_removes_what_it_does_not_name():
         await site.patch("p", removed=("two",))
         assert await get(two) == "refused"
         await eventually(lambda: not site.partitions.get("p").runs)
-        assert site.partitions.show("p") == wire.Partition(name="p", epoch=1, session_id=session_of(1))
+        assert site.partitions.show("p") == wire.PartitionConfig(name="p", epoch=1, session_id=session_of(1))
 
 
 async def test_a_runtime_maintenance_does_not_outlive_the_wish_through_a_reload():
@@ -260,7 +260,7 @@ async def test_private_keys_are_not_shown():
 )
 async def test_what_is_not_allowed_is_refused_by_name(wanted, words):
     async with world() as site:
-        wanted = wire.LoadBalancer(id="lb", revision=1, frontends=wanted.frontends, backends=wanted.backends)
+        wanted = wire.LoadBalancerConfig(id="lb", revision=1, frontends=wanted.frontends, backends=wanted.backends)
         assert words in errors(await site.put("p", wanted))["lb"]
         assert not site.partitions.get("p").held
 
@@ -268,12 +268,16 @@ async def test_what_is_not_allowed_is_refused_by_name(wanted, words):
 @pytest.mark.parametrize(
     ("change", "complete", "words"),
     [
-        (wire.Change(epoch=-1), False, "epoch is -1"),
-        (wire.Change(epoch=1, removed=("a",)), True, "removed: only PATCH"),
-        (wire.Change(epoch=1, removed=("a", "a")), False, "named 2 times"),
-        (wire.Change(epoch=1, removed=("../a",)), False, "load balancer id is '../a'"),
-        (wire.Change(epoch=1, removed=tuple(map(str, range(201)))), False, "201 given; at most 200"),
-        (wire.Change(epoch=1, peers=(wire.Peer(name="x", address="y", port=1),)), False, "address is 'y'"),
+        (wire.PartitionChange(epoch=-1), False, "epoch is -1"),
+        (wire.PartitionChange(epoch=1, removed=("a",)), True, "removed: only PATCH"),
+        (wire.PartitionChange(epoch=1, removed=("a", "a")), False, "named 2 times"),
+        (wire.PartitionChange(epoch=1, removed=("../a",)), False, "load balancer id is '../a'"),
+        (wire.PartitionChange(epoch=1, removed=tuple(map(str, range(201)))), False, "201 given; at most 200"),
+        (
+            wire.PartitionChange(epoch=1, peers=(wire.HaproxyPeer(name="x", address="y", port=1),)),
+            False,
+            "address is 'y'",
+        ),
     ],
 )
 async def test_a_request_that_makes_no_sense_is_refused_whole(change, complete, words):

@@ -11,12 +11,12 @@ from evenkeel.haproxyd.settings import DaemonSettings
 SETTINGS = DaemonSettings(name="host-1", state_dir=Path("/nowhere"), run_dir=Path("/nowhere"))
 
 
-def balancer(**changes: object) -> wire.LoadBalancer:
-    return wire.LoadBalancer(**{"id": "lb", "revision": 1, **changes})
+def balancer(**changes: object) -> wire.LoadBalancerConfig:
+    return wire.LoadBalancerConfig(**{"id": "lb", "revision": 1, **changes})
 
 
-def pinged_at(address: str) -> wire.LoadBalancer:
-    server = wire.Server(name="s", address="192.0.2.1", port=80, ping_address=address)
+def pinged_at(address: str) -> wire.LoadBalancerConfig:
+    server = wire.BackendServer(name="s", address="192.0.2.1", port=80, ping_address=address)
     return balancer(backends=(wire.Backend(name="b", servers=(server,)),))
 
 
@@ -44,7 +44,7 @@ def test_echoes_go_to_nothing_but_an_address(address: str) -> None:
 )
 def test_no_server_leads_a_host_to_itself(address: str) -> None:
     def problem(**changes: object) -> str:
-        server = wire.Server(**{"name": "s", "address": "192.0.2.1", "port": 80, **changes})
+        server = wire.BackendServer(**{"name": "s", "address": "192.0.2.1", "port": 80, **changes})
         return problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
 
     bracketed = f"[{address}]" if ":" in address else address
@@ -76,7 +76,7 @@ def test_no_server_leads_a_host_to_itself(address: str) -> None:
     ],
 )
 def test_a_servers_arguments_hide_no_address(arguments: tuple[str, ...]) -> None:
-    server = wire.Server(name="s", address="192.0.2.1", port=80, arguments=arguments)
+    server = wire.BackendServer(name="s", address="192.0.2.1", port=80, arguments=arguments)
     assert problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
 
 
@@ -147,6 +147,6 @@ def test_files_of_its_own_and_texts_that_look_like_files_are_taken(line: str) ->
 @pytest.mark.parametrize("arguments", [("ssl", "crt", "/etc/x.pem"), ("ssl", "crt", "a/../../x"), ("ssl crt ${X}/y",)])
 def test_no_argument_names_a_file_elsewhere(arguments: tuple[str, ...]) -> None:
     bound = wire.Frontend(name="f", binds=(wire.Bind(address="192.0.2.1", port=1),), bind_arguments=arguments)
-    server = wire.Server(name="s", address="192.0.2.1", port=80, arguments=arguments)
+    server = wire.BackendServer(name="s", address="192.0.2.1", port=80, arguments=arguments)
     assert "arguments" in problem_of(balancer(frontends=(bound,)), SETTINGS)
     assert "arguments" in problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)

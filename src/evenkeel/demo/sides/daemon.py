@@ -36,7 +36,7 @@ class Daemon:
         """Its versions."""
         return self.read("/v1", wire.About)
 
-    def entries(self, after: int) -> tuple[wire.Entry, ...]:
+    def entries(self, after: int) -> tuple[wire.JournalEntry, ...]:
         """Tried writes after number ``after``, oldest first."""
         return self.read(f"/v1/journal?after={after}", wire.Journal).entries
 
@@ -44,15 +44,15 @@ class Daemon:
         """Number of the newest entry in the journal; ``after`` if there is none after that."""
         return max((entry.number for entry in self.entries(after)), default=after)
 
-    def first_write_by(self, agent: str, after: int) -> wire.Entry | None:
+    def first_write_by(self, agent: str, after: int) -> wire.JournalEntry | None:
         """The first write that it took from an agent after number ``after``."""
         taken = (entry for entry in self.entries(after) if entry.accepted and entry.agent == agent)
         return next(taken, None)
 
-    def partitions(self) -> list[wire.Partition]:
+    def partitions(self) -> list[wire.PartitionConfig]:
         """All partitions with all they hold."""
-        names = [item.name for item in self.read("/v1/partitions", wire.Partitions).partitions]
-        return [self.read(f"/v1/partitions/{quote(name, safe='')}", wire.Partition) for name in names]
+        names = [item.name for item in self.read("/v1/partitions", wire.PartitionList).partitions]
+        return [self.read(f"/v1/partitions/{quote(name, safe='')}", wire.PartitionConfig) for name in names]
 
     def read(self, path: str, kind: type[T]) -> T:
         """One GET."""
@@ -64,7 +64,7 @@ class Daemon:
             return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=kind)
 
 
-def member_addresses(partition: wire.Partition) -> set[str]:
+def member_addresses(partition: wire.PartitionConfig) -> set[str]:
     """``address:port`` of all servers of a partition."""
     return {
         f"{server.address}:{server.port}"

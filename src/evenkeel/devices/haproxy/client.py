@@ -65,36 +65,36 @@ class Daemon:
         """The daemon and its HAProxy."""
         return await self._read("/v1", wire.About)
 
-    async def observation(self) -> wire.Observation:
+    async def observation(self) -> wire.DaemonObservation:
         """Everything at once."""
-        return await self._read("/v1/observation", wire.Observation)
+        return await self._read("/v1/observation", wire.DaemonObservation)
 
-    async def held(self, partition: str) -> tuple[wire.LoadBalancer, ...]:
+    async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
         """What the partition holds; nothing if there is none."""
         status, body = await self._request("GET", f"/v1/partitions/{partition}")
         if status == 404 and _refusal(body).code == "not_found":
             return ()
-        return self._decoded(status, body, wire.Partition, partition).load_balancers
+        return self._decoded(status, body, wire.PartitionConfig, partition).load_balancers
 
-    async def events(self, after: int, wait_seconds: int) -> wire.Events:
+    async def events(self, after: int, wait_seconds: int) -> wire.DaemonEvents:
         """Events after a number, as soon as there is one; none when ``wait_seconds`` have passed."""
         limit = wait_seconds + self._options.connect_timeout_seconds + self._options.request_timeout_seconds
         status, body = await self._exchange(
             "GET", f"/v1/events?after={after}&wait={wait_seconds}", timeout_seconds=limit, turns=self._waiting
         )
-        return self._decoded(status, body, wire.Events)
+        return self._decoded(status, body, wire.DaemonEvents)
 
     # -- what is changed
 
-    async def guard(self, partition: str, guard: wire.Guard) -> wire.Guard:
+    async def guard(self, partition: str, guard: wire.GuardState) -> wire.GuardState:
         """Move the partition's guard; the partition is made if absent. Raises :class:`EpochTooFar`."""
-        return await self._write("POST", f"{partition}/guard", guard, wire.Guard, partition)
+        return await self._write("POST", f"{partition}/guard", guard, wire.GuardState, partition)
 
-    async def put(self, partition: str, change: wire.Change) -> wire.Receipt:
+    async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         """Make the partition hold this and nothing else."""
         return await self._write("PUT", partition, change, wire.Receipt, partition)
 
-    async def patch(self, partition: str, change: wire.Change) -> wire.Receipt:
+    async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         """Change the load balancers that are named."""
         return await self._write("PATCH", partition, change, wire.Receipt, partition)
 
@@ -129,7 +129,9 @@ class Daemon:
     async def _read(self, path: str, kind: type[T]) -> T:
         return self._decoded(*await self._request("GET", path), kind)
 
-    async def _write(self, method: str, path: str, body: wire.Change | wire.Guard, kind: type[T], partition: str) -> T:
+    async def _write(
+        self, method: str, path: str, body: wire.PartitionChange | wire.GuardState, kind: type[T], partition: str
+    ) -> T:
         answer = await self._request(method, f"/v1/partitions/{path}", msgspec.json.encode(body))
         return self._decoded(*answer, kind, partition)
 
@@ -236,9 +238,9 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
     return DeviceUnavailable(host, reason)
 
 
-def _refusal(body: bytes) -> wire.Refusal:
+def _refusal(body: bytes) -> wire.DaemonRefusal:
     """What it says. Anything else than a refusal of the daemon's says of no partition anything."""
     try:
-        return msgspec.json.decode(body, type=wire.Refusal)
+        return msgspec.json.decode(body, type=wire.DaemonRefusal)
     except msgspec.MsgspecError:
-        return wire.Refusal(code="busy", reason="")
+        return wire.DaemonRefusal(code="busy", reason="")

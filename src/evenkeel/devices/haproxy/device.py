@@ -71,7 +71,7 @@ class HaproxyDevice:
         self.seen_event = seen.event
         state = self._state(about)
         if self._other_owner(about):  # what it holds is not ours to speak of
-            seen = wire.Observation(event=seen.event, state_id=seen.state_id)
+            seen = wire.DaemonObservation(event=seen.event, state_id=seen.state_id)
         return Reading(seen=seen, state=msgspec.structs.replace(state, incarnation=seen.state_id))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
@@ -82,7 +82,7 @@ class HaproxyDevice:
     async def take_over(self, partition: str, epoch: int, session_id: str) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         self._lives.pop(partition, None)
-        wanted = wire.Guard(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
+        wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
         async with self._reached():
             self._lives[partition] = (await self._climb(partition, wanted)).state_id
 
@@ -98,7 +98,7 @@ class HaproxyDevice:
             removed = tuple(filter(_nameable, (one.load_balancer_id for one in batch.services if one.deleted)))
             return await self._patch(partition, change, wanted, removed)
 
-    async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.Peer, ...]) -> None:
+    async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Tell the partition's HAProxy whom it shares stick tables with."""
         async with self._reached():
             await self.daemon.patch(partition, msgspec.structs.replace(self._change(partition, batch), peers=peers))
@@ -142,7 +142,7 @@ class HaproxyDevice:
             return ""
         return f"its partitions of the prefix {self._options.prefix} belong to {owner}; this is {ours}"
 
-    async def _climb(self, partition: str, wanted: wire.Guard) -> wire.Guard:
+    async def _climb(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
         """Move the guard, in steps where the daemon has not seen the partition's owners for very long."""
         step = wanted
         for _ in range(CLIMBS_MAX):
@@ -156,10 +156,10 @@ class HaproxyDevice:
             step = msgspec.structs.replace(wanted, epoch=min(wanted.epoch, seen_epoch + EPOCH_JUMP_MAX))
         raise DeviceRejected(self.host, f"partition {partition}: its guard is too far behind epoch {wanted.epoch}")
 
-    def _change(self, partition: str, batch: PartitionBatch) -> wire.Change:
+    def _change(self, partition: str, batch: PartitionBatch) -> wire.PartitionChange:
         """Of nothing, under the batch's guard."""
         state_id = self._lives.get(partition, "")
-        return wire.Change(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)
+        return wire.PartitionChange(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)
 
     @asynccontextmanager
     async def _reached(self) -> AsyncIterator[None]:
@@ -174,7 +174,11 @@ class HaproxyDevice:
             raise
 
     async def _patch(
-        self, partition: str, change: wire.Change, wanted: Sequence[wire.LoadBalancer], removed: Sequence[str]
+        self,
+        partition: str,
+        change: wire.PartitionChange,
+        wanted: Sequence[wire.LoadBalancerConfig],
+        removed: Sequence[str],
     ) -> Done:
         """One request; of a batch that is refused as a whole, each half for itself, down to the one that is bad."""
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
@@ -191,7 +195,11 @@ class HaproxyDevice:
         )
 
     async def _put(
-        self, partition: str, change: wire.Change, wanted: Sequence[wire.LoadBalancer], problems: Mapping[str, str]
+        self,
+        partition: str,
+        change: wire.PartitionChange,
+        wanted: Sequence[wire.LoadBalancerConfig],
+        problems: Mapping[str, str],
     ) -> Done:
         """All of the partition. Of those with problems it goes on holding what it holds. What is refused as a whole and
         taken in pieces (it is too large for one request) comes and goes in pieces."""
@@ -229,10 +237,10 @@ def _done(receipt: wire.Receipt) -> Done:
     return Done(errors=errors, wrote=receipt.how != "nothing", receipt=receipt)
 
 
-Half = tuple[Sequence[wire.LoadBalancer], Sequence[str]]
+Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]
 
 
-def _halves(wanted: Sequence[wire.LoadBalancer], removed: Sequence[str]) -> tuple[Half, Half]:
+def _halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -> tuple[Half, Half]:
     """What goes is before what comes, because it makes room."""
     if wanted and removed:
         return ((), removed), (wanted, ())
@@ -240,7 +248,7 @@ def _halves(wanted: Sequence[wire.LoadBalancer], removed: Sequence[str]) -> tupl
     return (wanted[:middle], removed[:half]), (wanted[middle:], removed[half:])
 
 
-def _all_of(wanted: Sequence[wire.LoadBalancer], removed: Sequence[str], reason: str) -> dict[str, str]:
+def _all_of(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str], reason: str) -> dict[str, str]:
     return dict.fromkeys((*(one.id for one in wanted), *removed), reason)
 
 

@@ -120,7 +120,7 @@ class HaproxyGroup:
             log.warning("stick tables are not shared", partition=partition, reason=str(problem))
 
 
-def _others(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.Peer, ...]:
+def _others(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.HaproxyPeer, ...]:
     """Those that can be known; a daemon of an older version tells no certificate."""
     peers = (one.peer for other, one in receipts.items() if other != host and one.peer is not None)
     return tuple(peer for peer in peers if peer.certificate)

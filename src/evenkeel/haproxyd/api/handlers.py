@@ -28,11 +28,11 @@ class PartitionOperations(Protocol):
 
     def names(self) -> tuple[str, ...]: ...
 
-    def show(self, name: str) -> wire.Partition: ...
+    def show(self, name: str) -> wire.PartitionConfig: ...
 
-    async def guard(self, name: str, wanted: wire.Guard) -> wire.Guard: ...
+    async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState: ...
 
-    async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt: ...
+    async def change(self, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt: ...
 
 
 class Handlers:
@@ -43,7 +43,7 @@ class Handlers:
         operations: PartitionOperations,
         *,
         about: Callable[[], wire.About],
-        observe: Callable[[], Awaitable[wire.Observation]],
+        observe: Callable[[], Awaitable[wire.DaemonObservation]],
         events: EventRing,
         journal: WriteJournal,
         settings: HttpSettings,
@@ -65,7 +65,7 @@ class Handlers:
         """``GET /v1/partitions``"""
         shown = [self._operations.show(name) for name in sorted(self._operations.names())]
         return answer(
-            wire.Partitions(
+            wire.PartitionList(
                 partitions=tuple(
                     wire.PartitionSummary(
                         name=partition.name,
@@ -85,7 +85,7 @@ class Handlers:
     async def guard(self, request: web.Request) -> web.Response:
         """``POST /v1/partitions/{name}/guard``"""
         name = _name(request)
-        wanted = await self._body(request, wire.Guard)
+        wanted = await self._body(request, wire.GuardState)
         try:
             guard = await self._operations.guard(name, wanted)
         except Exception as error:
@@ -124,7 +124,7 @@ class Handlers:
 
     async def _change(self, request: web.Request, *, complete: bool) -> web.Response:
         name = _name(request)
-        change = await self._body(request, wire.Change)
+        change = await self._body(request, wire.PartitionChange)
         # its own task: a sender that goes away, or waits no longer, does not stop a change half-way
         task = asyncio.create_task(self._operations.change(name, change, complete=complete))
         self._changes.add(task)
@@ -136,7 +136,7 @@ class Handlers:
             )
         return answer(task.result())
 
-    def _changed(self, agent: str, name: str, change: wire.Change, task: "asyncio.Task[wire.Receipt]") -> None:
+    def _changed(self, agent: str, name: str, change: wire.PartitionChange, task: "asyncio.Task[wire.Receipt]") -> None:
         self._changes.discard(task)
         if task.cancelled():
             return

@@ -20,7 +20,7 @@ class WriteJournal:
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._numbers = numbers_from(now())
-        self._entries: deque[wire.Entry] = deque(maxlen=ENTRIES_MAX)
+        self._entries: deque[wire.JournalEntry] = deque(maxlen=ENTRIES_MAX)
 
     def add(
         self,
@@ -34,7 +34,7 @@ class WriteJournal:
     ) -> None:
         """Remember one write; the oldest is forgotten for it."""
         self._entries.append(
-            wire.Entry(
+            wire.JournalEntry(
                 number=next(self._numbers),
                 time=self._now(),
                 partition=partition,

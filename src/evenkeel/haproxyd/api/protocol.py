@@ -116,7 +116,7 @@ class BoundedHandler(web.RequestHandler):
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         self._count("no HTTP request")
-        refusal = wire.Refusal(code="invalid", reason="not an HTTP request that is understood")
+        refusal = wire.DaemonRefusal(code="invalid", reason="not an HTTP request that is understood")
         told = answer(refusal, status=status)
         told.force_close()
         return told

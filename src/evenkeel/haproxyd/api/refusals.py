@@ -32,15 +32,15 @@ class RequestRefused(Exception):
 
     def __init__(self, code: wire.RefusalCode, reason: str, *, epoch: int | None = None) -> None:
         super().__init__(reason)
-        self.refusal = wire.Refusal(code=code, reason=reason, epoch=epoch)
+        self.refusal = wire.DaemonRefusal(code=code, reason=reason, epoch=epoch)
 
 
-def refusal_of(error: Exception) -> wire.Refusal:
+def refusal_of(error: Exception) -> wire.DaemonRefusal:
     """What a caller is told. What nobody foresaw is logged, and told without details."""
     refusal = _foreseen(error)
     if refusal is None:
         log.error("request failed", exc_info=error)
-        return wire.Refusal(code="failed", reason="the daemon failed; its log says more")
+        return wire.DaemonRefusal(code="failed", reason="the daemon failed; its log says more")
     return refusal
 
 
@@ -50,38 +50,40 @@ def code_of(error: BaseException) -> wire.RefusalCode:
     return refusal.code if refusal else "failed"
 
 
-def _foreseen(error: BaseException) -> wire.Refusal | None:
+def _foreseen(error: BaseException) -> wire.DaemonRefusal | None:
     match error:
         case RequestRefused():
             return error.refusal
         case StaleOwner():
-            return wire.Refusal(code="stale_owner", reason=str(error), epoch=error.seen_epoch)
+            return wire.DaemonRefusal(code="stale_owner", reason=str(error), epoch=error.seen_epoch)
         case NotGuarded():
-            return wire.Refusal(code="not_guarded", reason=str(error), epoch=error.seen_epoch)
+            return wire.DaemonRefusal(code="not_guarded", reason=str(error), epoch=error.seen_epoch)
         case EpochJumpTooLarge():
-            return wire.Refusal(code="too_far", reason=str(error), epoch=error.seen_epoch)
+            return wire.DaemonRefusal(code="too_far", reason=str(error), epoch=error.seen_epoch)
         case OtherOwner():
-            return wire.Refusal(code="other_owner", reason=str(error))
+            return wire.DaemonRefusal(code="other_owner", reason=str(error))
         case InvalidChange() | BodyRefused():
-            return wire.Refusal(code="invalid", reason=str(error))
+            return wire.DaemonRefusal(code="invalid", reason=str(error))
         case PartitionUnknown():
-            return wire.Refusal(code="not_found", reason=str(error))
+            return wire.DaemonRefusal(code="not_found", reason=str(error))
         case WrongCredentials():
-            return wire.Refusal(code="unauthorized", reason="name and password of an agent are needed (HTTP basic)")
+            return wire.DaemonRefusal(
+                code="unauthorized", reason="name and password of an agent are needed (HTTP basic)"
+            )
         case TooManyTries():
-            return wire.Refusal(code="busy", reason="too many passwords are being verified; try again")
+            return wire.DaemonRefusal(code="busy", reason="too many passwords are being verified; try again")
         case PartitionBusy():
-            return wire.Refusal(code="busy", reason=str(error))
+            return wire.DaemonRefusal(code="busy", reason=str(error))
         case EvenKeelError():
-            return wire.Refusal(code="failed", reason=str(error))
+            return wire.DaemonRefusal(code="failed", reason=str(error))
         case web.HTTPException():
             return _of_http(error)
     return None
 
 
-def _of_http(error: web.HTTPException) -> wire.Refusal:
+def _of_http(error: web.HTTPException) -> wire.DaemonRefusal:
     if isinstance(error, web.HTTPRequestEntityTooLarge):
-        return wire.Refusal(code="too_large", reason="the body is larger than this daemon takes")
+        return wire.DaemonRefusal(code="too_large", reason="the body is larger than this daemon takes")
     if error.status in (404, 405):
-        return wire.Refusal(code="not_found", reason="no such path, or not with this method")
-    return wire.Refusal(code="invalid", reason=f"HTTP: {error.reason}")
+        return wire.DaemonRefusal(code="not_found", reason="no such path, or not with this method")
+    return wire.DaemonRefusal(code="invalid", reason=f"HTTP: {error.reason}")

@@ -23,13 +23,13 @@ LOG_BYTES_MIN = 1024 * 1024
 class Snapshot(Wire):
     """Everything at one moment."""
 
-    load_balancers: tuple[wire.LoadBalancer, ...] = ()
+    load_balancers: tuple[wire.LoadBalancerConfig, ...] = ()
 
 
 class ChangeLogEntry(Wire):
     """One change: a line of the log."""
 
-    changed: tuple[wire.LoadBalancer, ...] = ()
+    changed: tuple[wire.LoadBalancerConfig, ...] = ()
     removed: tuple[str, ...] = ()
 
 
@@ -51,7 +51,7 @@ class ChangeLog:
         """Nobody has taken it away."""
         return self._log.exists()
 
-    def read(self) -> dict[str, wire.LoadBalancer]:
+    def read(self) -> dict[str, wire.LoadBalancerConfig]:
         """By id. Raises :class:`StorageBroken`, :class:`OSError`."""
         snapshot = read_value(self._snapshot, Snapshot) or Snapshot()
         held = {one.id: one for one in snapshot.load_balancers}
@@ -72,7 +72,7 @@ class ChangeLog:
                 raise StorageBroken(self._log, error) from error
         return []
 
-    def append(self, changed: Iterable[wire.LoadBalancer], removed: Iterable[str]) -> None:
+    def append(self, changed: Iterable[wire.LoadBalancerConfig], removed: Iterable[str]) -> None:
         """On disk when this returns; if it raises :class:`OSError`, nothing was changed."""
         line = msgspec.json.encode(ChangeLogEntry(changed=tuple(changed), removed=tuple(removed))) + b"\n"
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -87,13 +87,13 @@ class ChangeLog:
         finally:
             os.close(descriptor)
 
-    def compact(self, held: Iterable[wire.LoadBalancer]) -> None:
+    def compact(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
         """Begin the log anew if it is long. ``held``: what snapshot and log come to."""
         if _size(self._log) <= max(LOG_BYTES_MIN, _size(self._snapshot)):
             return
         self.write(held)
 
-    def write(self, held: Iterable[wire.LoadBalancer]) -> None:
+    def write(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
         """All of it, whatever is there."""
         write_file(self._snapshot, msgspec.json.encode(Snapshot(load_balancers=tuple(held))), sync=True)
         os.truncate(self._log, 0)

@@ -45,7 +45,7 @@ class GuardFile(Wire):
     session_id: str = ""
     owner: str = ""
     peer_port: int = 0
-    peers: tuple[wire.Peer, ...] = ()
+    peers: tuple[wire.HaproxyPeer, ...] = ()
 
 
 class WorkerFile(Wire):

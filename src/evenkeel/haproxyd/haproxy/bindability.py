@@ -46,7 +46,7 @@ def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Places) -> d
 
 
 def without(config: HaproxyConfig, running: HaproxyConfig, bad: dict[str, str]) -> HaproxyConfig:
-    """The configuration with some load balancers as they are now; those who would be in their way join them in ``bad``."""
+    """The configuration with ``bad`` load balancers as they run now; those in their way are added to ``bad``."""
     if not bad:
         return config
     kept = {name: one for name, one in config.load_balancers.items() if name not in bad}

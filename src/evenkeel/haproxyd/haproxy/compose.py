@@ -70,12 +70,12 @@ class Layout(Value):
 class HaproxyConfig(Value):
     """What a HAProxy is to do."""
 
-    load_balancers: Mapping[str, wire.LoadBalancer] = {}
-    peer: wire.Peer | None = None
+    load_balancers: Mapping[str, wire.LoadBalancerConfig] = {}
+    peer: wire.HaproxyPeer | None = None
     """This HAProxy among its peers."""
     peer_key: str = ""
     """What it shows them (:func:`~evenkeel.haproxyd.network.peer_keys.make_peer_key`); secret."""
-    peers: tuple[wire.Peer, ...] = ()
+    peers: tuple[wire.HaproxyPeer, ...] = ()
     user: WorkerUser | None = None
     """What workers run as, shut in; None: as the master does."""
 
@@ -85,7 +85,7 @@ def compose(
     config: HaproxyConfig,
     layout: Layout,
     settings: DaemonSettings,
-    fragment_of: Callable[[wire.LoadBalancer], str] | None = None,
+    fragment_of: Callable[[wire.LoadBalancerConfig], str] | None = None,
 ) -> str:
     """The whole file, in an order that depends on content alone."""
     parts = [_global(partition, config, layout, settings), _peers(config, layout, settings), DEFAULTS]
@@ -130,7 +130,7 @@ def _peers(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> s
 
 
 def _with_peers(
-    local: wire.Peer, peers: Iterable[wire.Peer], layout: Layout, settings: DaemonSettings
+    local: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer], layout: Layout, settings: DaemonSettings
 ) -> Iterable[str]:
     identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
     tls = f"ssl crt {identity} ca-file {trusted} verify required ssl-min-ver TLSv1.3"
@@ -162,7 +162,7 @@ class Composer:
         self._partition = partition
         self._layout = layout
         self._settings = settings
-        self._fragments: dict[str, tuple[wire.LoadBalancer, str]] = {}
+        self._fragments: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}
         self._last: tuple[HaproxyConfig, str] | None = None
 
     def text(self, config: HaproxyConfig) -> str:
@@ -173,14 +173,14 @@ class Composer:
             self._fragments = {name: self._fragments[name] for name in config.load_balancers}
         return self._last[1]
 
-    def _fragment(self, one: wire.LoadBalancer) -> str:
+    def _fragment(self, one: wire.LoadBalancerConfig) -> str:
         known = self._fragments.get(one.id)
         if known is None or known[0] is not one:
             known = self._fragments[one.id] = (one, fragment(one))
         return known[1]
 
 
-def fragment(one: wire.LoadBalancer) -> str:
+def fragment(one: wire.LoadBalancerConfig) -> str:
     """One load balancer's sections."""
     parts = [f"\n# load balancer {one.id}\n"]
     parts.extend(_frontend(frontend) for frontend in one.frontends)
@@ -211,14 +211,14 @@ def _connections_are_personal(backend: wire.Backend) -> bool:
     return any(word.startswith(_FORBIDS_REUSE) for server in backend.servers for word in server.arguments)
 
 
-def _server(server: wire.Server, number: int) -> str:
+def _server(server: wire.BackendServer, number: int) -> str:
     words = ["server", server.name, f"{_bracketed(server.address)}:{server.port}", *server_words(server, number)]
     if not server.admin_up:
         words.append("disabled")
     return " ".join(words)
 
 
-def server_words(server: wire.Server, number: int) -> tuple[str, ...]:
+def server_words(server: wire.BackendServer, number: int) -> tuple[str, ...]:
     """What follows the address, in the file and at runtime alike."""
     backup = ("backup",) if server.backup else ()
     return ("id", str(number), "weight", str(server.weight), *backup, *server.arguments)
@@ -243,6 +243,6 @@ def _bracketed(address: str) -> str:
     return f"[{address}]" if ipaddress.ip_address(address).version == 6 else address
 
 
-def address_of(server: wire.Server) -> str:
+def address_of(server: wire.BackendServer) -> str:
     """Address and port as the runtime API takes them."""
     return f"{_bracketed(server.address)}:{server.port}"

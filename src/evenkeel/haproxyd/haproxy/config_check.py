@@ -12,7 +12,7 @@ from evenkeel.haproxyd.haproxy.config_files import write_files
 from evenkeel.haproxyd.ports import HaproxyDown
 from evenkeel.haproxyd.settings import DaemonSettings
 
-LoadBalancers = Mapping[str, wire.LoadBalancer]
+LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 class ConfigCheck:
@@ -66,6 +66,6 @@ class ConfigCheck:
         return dict.fromkeys(named or suspects, words)
 
 
-def _mentions(words: str, one: wire.LoadBalancer) -> bool:
+def _mentions(words: str, one: wire.LoadBalancerConfig) -> bool:
     names = (*(item.name for item in one.frontends), *(item.name for item in one.backends))
     return any(name in words for name in names)

@@ -76,7 +76,7 @@ def server_repairs(config: HaproxyConfig, text: str) -> Repairs:
     return Repairs(commands=tuple(commands), leftovers=extra)
 
 
-def _server(backend: wire.Backend, server: wire.Server, found: SeenServer) -> Iterator[RuntimeCommand]:
+def _server(backend: wire.Backend, server: wire.BackendServer, found: SeenServer) -> Iterator[RuntimeCommand]:
     if (_same(found.address), found.port) != (_same(server.address), server.port):
         name = f"{backend.name}/{server.name}"
         yield RuntimeCommand(text=f"set server {name} addr {server.address} port {server.port}", expects="changed")

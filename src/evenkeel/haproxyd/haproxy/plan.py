@@ -58,8 +58,8 @@ def plan(
         commands: list[RuntimeCommand] = []
         gone: list[tuple[str, str]] = []
         for name in sorted(now.load_balancers.keys() | wanted.load_balancers.keys()):
-            before = now.load_balancers.get(name) or wire.LoadBalancer(id=name, revision=0)
-            after = wanted.load_balancers.get(name) or wire.LoadBalancer(id=name, revision=0)
+            before = now.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
+            after = wanted.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             if before != after:
                 commands.extend(_Step(before, after, binary, leftovers, gone).commands())
         if len(commands) > COMMANDS_MAX:
@@ -74,8 +74,8 @@ class _Step:
 
     def __init__(
         self,
-        before: wire.LoadBalancer,
-        after: wire.LoadBalancer,
+        before: wire.LoadBalancerConfig,
+        after: wire.LoadBalancerConfig,
         binary: Binary,
         leftovers: frozenset[tuple[str, str]],
         gone: list[tuple[str, str]],
@@ -118,7 +118,7 @@ class _Step:
             else:
                 yield from self._added(new, server)
 
-    def _added(self, backend: wire.Backend, server: wire.Server) -> Iterator[RuntimeCommand]:
+    def _added(self, backend: wire.Backend, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
         words = server_words(server, server_ids(tuple(one.name for one in backend.servers))[server.name])
         if not backend.dynamic or not all(WORD.fullmatch(word) for argument in words for word in argument.split(" ")):
             raise NeedsReload(f"server {server.name} cannot be added at runtime")
@@ -145,7 +145,7 @@ def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand
         yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
 
 
-def _server(backend: str, old: wire.Server, new: wire.Server) -> Iterator[RuntimeCommand]:
+def _server(backend: str, old: wire.BackendServer, new: wire.BackendServer) -> Iterator[RuntimeCommand]:
     if (old.address, old.port, old.backup, old.arguments) != (new.address, new.port, new.backup, new.arguments):
         raise NeedsReload(f"server {new.name}")
     if old.weight != new.weight:
@@ -154,12 +154,12 @@ def _server(backend: str, old: wire.Server, new: wire.Server) -> Iterator[Runtim
         yield set_state(backend, new)
 
 
-def set_weight(backend: str, server: wire.Server) -> RuntimeCommand:
+def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Give a server its weight."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
 
 
-def set_state(backend: str, server: wire.Server) -> RuntimeCommand:
+def set_state(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Bring a server into service or take it out."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} state {'ready' if server.admin_up else 'maint'}")
 

@@ -27,7 +27,7 @@ class EventRing:
         self._now = now
         self._numbers = numbers_from(now())
         self._before = self._newest = next(self._numbers)
-        self._events: deque[wire.Event] = deque(maxlen=EVENTS_MAX)
+        self._events: deque[wire.DaemonEvent] = deque(maxlen=EVENTS_MAX)
         self._arrived = asyncio.Event()
 
     @property
@@ -40,7 +40,7 @@ class EventRing:
         if len(self._events) == EVENTS_MAX:
             self._before = self._events[0].number
         self._newest = next(self._numbers)
-        event = wire.Event(
+        event = wire.DaemonEvent(
             number=self._newest,
             time=self._now(),
             partition=news.partition,
@@ -53,16 +53,16 @@ class EventRing:
         self._arrived.set()
         self._arrived = asyncio.Event()
 
-    async def after(self, number: int, wait_seconds: float) -> wire.Events:
+    async def after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
         """Events above ``number``; waits for the first if there is none. ``newest`` is the number to ask after next."""
         if number == self._newest and wait_seconds > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._arrived.wait(), wait_seconds)
         return self._now_after(number)
 
-    def _now_after(self, number: int) -> wire.Events:
+    def _now_after(self, number: int) -> wire.DaemonEvents:
         found = tuple(itertools.islice((event for event in self._events if event.number > number), ANSWER_EVENTS_MAX))
-        return wire.Events(
+        return wire.DaemonEvents(
             newest=found[-1].number if found else self._newest,
             events=found,
             missed=not self._before <= number <= self._newest,

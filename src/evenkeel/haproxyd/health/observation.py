@@ -56,7 +56,7 @@ class ObservedPartition(Protocol):
         ...
 
     @property
-    def held(self) -> Mapping[str, wire.LoadBalancer]:
+    def held(self) -> Mapping[str, wire.LoadBalancerConfig]:
         """Load balancers by id."""
         ...
 
@@ -117,22 +117,22 @@ class Observer:
         self._state_id = state_id
         self._is_pinged = is_pinged
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._next: asyncio.Task[wire.Observation] | None = None
+        self._next: asyncio.Task[wire.DaemonObservation] | None = None
 
-    async def observe(self) -> wire.Observation:
+    async def observe(self) -> wire.DaemonObservation:
         """A look that began after this call, or that nobody has waited for yet."""
         if self._next is None:
             self._next = asyncio.create_task(self._look())
         return await asyncio.shield(self._next)
 
-    async def _look(self) -> wire.Observation:
+    async def _look(self) -> wire.DaemonObservation:
         await asyncio.sleep(0)  # whoever asks in the same moment joins; who asks later gets a later look
         self._next = None
         # before the look: an event that comes meanwhile is told again, never left out
         event, state_id = self._newest_event(), self._state_id()
         found = await asyncio.gather(*(self._partition(name) for name in self._partitions.names()))
         partitions = tuple(status for status in found if status is not None)
-        return wire.Observation(event=event, state_id=state_id, partitions=partitions)
+        return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
 
     async def _partition(self, name: str) -> wire.PartitionStatus | None:
         async with self._turns:
@@ -194,7 +194,7 @@ class _Servers:
         self._connections = connections
         self._is_pinged = is_pinged
 
-    def backends(self, balancers: Iterable[wire.LoadBalancer]) -> Iterable[wire.BackendStatus]:
+    def backends(self, balancers: Iterable[wire.LoadBalancerConfig]) -> Iterable[wire.BackendStatus]:
         """Those that are held; a server that the worker does not have (yet) is left out."""
         for balancer in balancers:
             for backend in balancer.backends:
@@ -221,7 +221,7 @@ class _Servers:
 
 
 def deviations(
-    held: Mapping[str, wire.LoadBalancer], states: str, totals: Mapping[str, FrontendCounts]
+    held: Mapping[str, wire.LoadBalancerConfig], states: str, totals: Mapping[str, FrontendCounts]
 ) -> tuple[str, ...]:
     """What a worker does otherwise than it should, because somebody told it to; ``states``: its own account."""
     try:
@@ -233,7 +233,7 @@ def deviations(
 
 
 def frontend_statuses(
-    balancers: Iterable[wire.LoadBalancer], totals: Mapping[str, FrontendCounts]
+    balancers: Iterable[wire.LoadBalancerConfig], totals: Mapping[str, FrontendCounts]
 ) -> Iterable[wire.FrontendStatus]:
     """Of every frontend that is held."""
     for balancer in balancers:
@@ -262,5 +262,5 @@ def _without_haproxy(partition: ObservedPartition, problem: str) -> wire.Partiti
     )
 
 
-def _notes(held: Mapping[str, wire.LoadBalancer]) -> dict[str, str]:
+def _notes(held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
     return {name: balancer.note for name, balancer in held.items() if balancer.note}

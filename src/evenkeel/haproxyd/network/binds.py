@@ -30,7 +30,7 @@ class BindHolder(Value):
     load_balancer_id: str
 
 
-def places(one: wire.LoadBalancer) -> tuple[Place, ...]:
+def places(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
     """Where a load balancer listens; with repetitions, if it says so."""
     return tuple(place(bind.address, bind.port) for frontend in one.frontends for bind in frontend.binds)
 
@@ -54,7 +54,7 @@ class BindRegistry:
         self._places: dict[str, set[tuple[Place, BindHolder]]] = {}
         """By partition."""
 
-    def take(self, partition: str, one: wire.LoadBalancer, *, own: bool = False) -> str:
+    def take(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
         """Reserve all places of a load balancer, besides those it has; or say, in words, who is in the way: somebody
         of another partition, with ``own`` also another load balancer of the same."""
         wanted = places(one)
@@ -76,7 +76,7 @@ class BindRegistry:
         for one in taken:
             self._add(one, BindHolder(partition=partition, load_balancer_id="(unknown)"))
 
-    def settle(self, partition: str, held: Mapping[str, wire.LoadBalancer]) -> None:
+    def settle(self, partition: str, held: Mapping[str, wire.LoadBalancerConfig]) -> None:
         """A partition has these now, and what else was reserved for it is free."""
         kept = {
             (place, BindHolder(partition=partition, load_balancer_id=one.id))
@@ -110,7 +110,7 @@ class BindRegistry:
             del addresses[place[0]]
 
 
-def in_the_way(first: Iterable[wire.LoadBalancer], then: Iterable[wire.LoadBalancer]) -> dict[str, str]:
+def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]) -> dict[str, str]:
     """Which of ``then`` cannot be together with those that come before them, and why."""
     registry = BindRegistry()
     for one in first:

@@ -12,7 +12,7 @@ Destination = tuple[str, str, int]
 """What it is, in words; address; port."""
 
 
-def destinations(one: wire.LoadBalancer) -> Iterator[Destination]:
+def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
     """All of them, addresses as they are written."""
     for backend in one.backends:
         for server in backend.servers:
@@ -23,7 +23,7 @@ def destinations(one: wire.LoadBalancer) -> Iterator[Destination]:
             yield from _checked_at(where, server)
 
 
-def _checked_at(where: str, server: wire.Server) -> Iterator[Destination]:
+def _checked_at(where: str, server: wire.BackendServer) -> Iterator[Destination]:
     words = words_of(server)
     after = list(itertools.zip_longest(words, words[1:], fillvalue=""))
     addresses = [value.removeprefix("[").removesuffix("]") for name, value in after if name == _ADDRESS]
@@ -34,6 +34,6 @@ def _checked_at(where: str, server: wire.Server) -> Iterator[Destination]:
                 yield f"{where}: addr", address, port
 
 
-def words_of(server: wire.Server) -> tuple[str, ...]:
+def words_of(server: wire.BackendServer) -> tuple[str, ...]:
     """A server's arguments as HAProxy reads them, if there are no quotes in them."""
     return tuple(word for text in server.arguments for word in text.split())

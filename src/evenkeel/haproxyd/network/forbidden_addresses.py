@@ -58,20 +58,20 @@ class ForbiddenAddresses:
                 "address families, AF_NETLINK is to be among them"
             ) from error
 
-    def problem_of(self, one: wire.LoadBalancer, peers: Iterable[wire.Peer]) -> str:
+    def problem_of(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
         """Why this load balancer, which passed the other checks, cannot be taken; empty if it can. Raises
         :class:`OSError`."""
         peers = tuple(peers)
         return next(filter(None, (*self._listening(one, peers), *self._sending(one, peers))), "")
 
-    def _listening(self, one: wire.LoadBalancer, peers: tuple[wire.Peer, ...]) -> Iterator[str]:
+    def _listening(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
         for frontend in one.frontends:
             for bind in frontend.binds:
                 address = _normal(bind.address)
                 if taken := self._taken(address, bind.port, peers):
                     yield f"frontend {frontend.name}: bind: address is {address!r}, {taken}; a VIP is allowed"
 
-    def _sending(self, one: wire.LoadBalancer, peers: tuple[wire.Peer, ...]) -> Iterator[str]:
+    def _sending(self, one: wire.LoadBalancerConfig, peers: tuple[wire.HaproxyPeer, ...]) -> Iterator[str]:
         found = [(what, _normal(address), port) for what, address, port in destinations(one)]
         own = self._own(address for _, address, _ in found)
         for what, address, port in found:
@@ -79,7 +79,7 @@ class ForbiddenAddresses:
             if kind:
                 yield f"{what}: address is {address!r}, {kind}; the address of another host is allowed"
 
-    def _taken(self, address: str, port: int, peers: tuple[wire.Peer, ...]) -> str:
+    def _taken(self, address: str, port: int, peers: tuple[wire.HaproxyPeer, ...]) -> str:
         """By whom; of loopback addresses, where those are allowed, only the ports that are in use."""
         here = self._loopback(address)
         if port == self._api_port and (here or address == self._api_host):

@@ -2,7 +2,7 @@
 
 Each daemon makes an authority for each partition, has it sign one certificate, and forgets the authority's key. So
 whoever trusts that authority trusts exactly one key, which never leaves its host. The authority's certificate is
-public: the partition's owner hands it to the other devices (:attr:`~evenkeel.haproxyd.wire.Peer.certificate`).
+public: the partition's owner hands it to the other devices (:attr:`~evenkeel.haproxyd.wire.HaproxyPeer.certificate`).
 """
 
 import re
@@ -48,7 +48,7 @@ def certificate_problem(text: str) -> str:
     return ""
 
 
-def trusted(peer: wire.Peer, peers: Iterable[wire.Peer]) -> str:
+def trusted(peer: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer]) -> str:
     """The certificates that a HAProxy with these peers believes, PEM. Its own is among them: workers hand their
     tables to the next one in the same way."""
     return "".join(sorted({one.certificate for one in (peer, *peers)}))

@@ -14,9 +14,9 @@ class Digests:
     """Of what one partition holds; each is computed once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[wire.LoadBalancer, str]] = {}
+        self._known: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}
 
-    def of(self, held: Mapping[str, wire.LoadBalancer]) -> dict[str, str]:
+    def of(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
         """By id."""
         for name, one in held.items():
             known = self._known.get(name)
@@ -27,6 +27,6 @@ class Digests:
         return {name: word for name, (_, word) in self._known.items()}
 
 
-def digest(one: wire.LoadBalancer) -> str:
+def digest(one: wire.LoadBalancerConfig) -> str:
     """Equal for equal load balancers."""
     return hashlib.sha256(_ENCODER.encode(one)).hexdigest()[:32]

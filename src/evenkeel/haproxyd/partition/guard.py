@@ -79,16 +79,16 @@ class PartitionGuard:
         return self._file.owner
 
     @property
-    def peers(self) -> tuple[wire.Peer, ...]:
+    def peers(self) -> tuple[wire.HaproxyPeer, ...]:
         """The HAProxys that it shares its stick tables with."""
         return self._file.peers
 
     @property
-    def peer(self) -> wire.Peer | None:
+    def peer(self) -> wire.HaproxyPeer | None:
         """This one, as its peers must name it; None: it has none."""
         if not self._file.peer_port or not self._settings.peers_address or not self.peer_key:
             return None
-        return wire.Peer(
+        return wire.HaproxyPeer(
             name=self._settings.name,
             address=self._settings.peers_address,
             port=self._file.peer_port,
@@ -124,7 +124,7 @@ class PartitionGuard:
         if epoch < held.epoch or another:
             raise StaleOwner(self._partition, held.epoch)
 
-    def admit(self, change: wire.Change, state_id: str) -> None:
+    def admit(self, change: wire.PartitionChange, state_id: str) -> None:
         """Is the guard the sender's, since this daemon began? Raises :class:`StaleOwner`, :class:`NotGuarded`."""
         self.refuse_stale(change.epoch, change.session_id)
         seen = None if self.epoch == UNGUARDED else self.epoch
@@ -133,7 +133,7 @@ class PartitionGuard:
         if change.session_id and change.state_id != state_id:
             raise NotGuarded(self._partition, seen, "the daemon has begun anew since its owner took it over")
 
-    async def move(self, wanted: wire.Guard) -> None:
+    async def move(self, wanted: wire.GuardState) -> None:
         """Make it this owner's. Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`OtherOwner`."""
         async with self._writing:
             held = self._file
@@ -160,7 +160,7 @@ class PartitionGuard:
             if port:
                 await self._become(peer_port=port)
 
-    async def set_peers(self, peers: tuple[wire.Peer, ...]) -> None:
+    async def set_peers(self, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Remember them."""
         async with self._writing:
             await self._become(peers=peers)

@@ -227,10 +227,10 @@ class PartitionManager:
         """Environment and device group that own partitions, by the prefix of these."""
         return self._owners
 
-    def show(self, name: str) -> wire.Partition:
+    def show(self, name: str) -> wire.PartitionConfig:
         """One partition, without private keys. Raises :class:`PartitionUnknown`."""
         supervisor = self.get(name)
-        return wire.Partition(
+        return wire.PartitionConfig(
             name=name,
             epoch=supervisor.epoch,
             session_id=supervisor.session_id,
@@ -243,7 +243,7 @@ class PartitionManager:
 
     # -- writes
 
-    async def guard(self, name: str, wanted: wire.Guard) -> wire.Guard:
+    async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
         """Move a partition's guard, and make the partition if there is none. Raises as
         :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`InvalidChange`,
         :class:`PartitionFailed`,
@@ -259,12 +259,12 @@ class PartitionManager:
         except OSError as error:
             raise PartitionFailed(f"partition {name}: {error.strerror}") from error
 
-    async def change(self, name: str, change: wire.Change, *, complete: bool) -> wire.Receipt:
+    async def change(self, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
         """PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
         check_change(change, complete=complete, settings=self._settings)
         check_name("partition name", name)
         if complete and not change.session_id:  # an agent of the version before, which never hears NotGuarded
-            await self.guard(name, wire.Guard(epoch=change.epoch))
+            await self.guard(name, wire.GuardState(epoch=change.epoch))
         if name not in self._supervisors:
             raise NotGuarded(name, None, "there is no such partition")
         supervisor = await self._made(name)
@@ -338,7 +338,7 @@ def _damages(supervisors: Iterable[PartitionSupervisor]) -> list[tuple[Partition
     return [(supervisor, supervisor.damage()) for supervisor in supervisors]
 
 
-def _without_keys(one: wire.LoadBalancer) -> wire.LoadBalancer:
+def _without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
     files = tuple(
         wire.File(name=file.name, kind=file.kind, content="") if file.kind == "certificate" else file
         for file in one.files

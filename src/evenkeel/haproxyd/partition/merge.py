@@ -18,7 +18,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 class QueuedChange:
     """A change that waits for its turn."""
 
-    def __init__(self, change: wire.Change, *, complete: bool) -> None:
+    def __init__(self, change: wire.PartitionChange, *, complete: bool) -> None:
         self.change = change
         self.complete = complete
         self.receipt: asyncio.Future[wire.Receipt] = asyncio.get_running_loop().create_future()
@@ -30,12 +30,18 @@ class QueuedChange:
             self.receipt.set_exception(error)
 
     def answer(
-        self, merge: "MergedChanges", applied: ApplyResult, peer: wire.Peer | None, peers: tuple[wire.Peer, ...]
+        self,
+        merge: "MergedChanges",
+        applied: ApplyResult,
+        peer: wire.HaproxyPeer | None,
+        peers: tuple[wire.HaproxyPeer, ...],
     ) -> None:
         """It was carried out, but for what the outcomes say."""
         revisions = {one.id: one.revision for one in self.change.load_balancers}
         outcomes = tuple(
-            wire.Outcome(load_balancer_id=name, revision=revisions.get(name, 0), error=merge.errors.get(name, ""))
+            wire.LoadBalancerOutcome(
+                load_balancer_id=name, revision=revisions.get(name, 0), error=merge.errors.get(name, "")
+            )
             for name in (*revisions, *self.change.removed)
         )
         if not self.receipt.done():
@@ -53,13 +59,13 @@ class MergedChanges:
 
     def __init__(
         self,
-        held: Mapping[str, wire.LoadBalancer],
+        held: Mapping[str, wire.LoadBalancerConfig],
         requests: list[QueuedChange],
         *,
         settings: DaemonSettings,
         registry: BindRegistry,
         forbidden_addresses: ForbiddenAddresses,
-        peers: tuple[wire.Peer, ...],
+        peers: tuple[wire.HaproxyPeer, ...],
         partition: str,
     ) -> None:
         """``peers``: as they are."""
@@ -70,15 +76,15 @@ class MergedChanges:
         self._peers_before = peers
         self._partition = partition
         self.requests = requests
-        self.wanted: dict[str, wire.LoadBalancer] = dict(held)
+        self.wanted: dict[str, wire.LoadBalancerConfig] = dict(held)
         self.named: set[str] = set()
         """Load balancers that a request names or removes."""
         self.errors: dict[str, str] = {}
-        self.peers: tuple[wire.Peer, ...] | None = None
+        self.peers: tuple[wire.HaproxyPeer, ...] | None = None
         self.moved = True
         """Does anybody get or give up a name or a place?"""
 
-    def refuse_unguarded(self, admit: Callable[[wire.Change], None]) -> None:
+    def refuse_unguarded(self, admit: Callable[[wire.PartitionChange], None]) -> None:
         """The guard moved on while some waited. ``admit`` raises what they are told."""
         for request in self.requests:
             try:
@@ -102,12 +108,12 @@ class MergedChanges:
         self.requests = [request for request in self.requests if not request.receipt.done()]
         self._refuse_unfit()
 
-    def accepted(self, held: Mapping[str, wire.LoadBalancer]) -> dict[str, wire.LoadBalancer]:
+    def accepted(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
         """What is wanted, but for those with errors, which stay as they were held."""
         good = {name: one for name, one in self.wanted.items() if name not in self.errors}
         return good | {name: one for name, one in held.items() if name in self.errors}
 
-    def _after(self, request: QueuedChange) -> dict[str, wire.LoadBalancer]:
+    def _after(self, request: QueuedChange) -> dict[str, wire.LoadBalancerConfig]:
         change = request.change
         wanted = {} if request.complete else {k: v for k, v in self.wanted.items() if k not in change.removed}
         return wanted | {one.id: _with_certificates(one, self.wanted.get(one.id)) for one in change.load_balancers}
@@ -122,11 +128,11 @@ class MergedChanges:
                 self._put_back(name, problem)
             changed = [one for one in changed if one.id not in problems] if problems else []
 
-    def _problem(self, one: wire.LoadBalancer) -> str:
+    def _problem(self, one: wire.LoadBalancerConfig) -> str:
         peers = self._peers_before if self.peers is None else (*self._peers_before, *self.peers)
         return problem_of(one, self._settings) or self._forbidden_addresses.problem_of(one, peers)
 
-    def _stays(self, one: wire.LoadBalancer) -> bool:
+    def _stays(self, one: wire.LoadBalancerConfig) -> bool:
         """Has it the names and places already that it wants?"""
         before = self._before.get(one.id)
         return before is not None and _names(before) == _names(one) and places(before) == places(one)
@@ -138,7 +144,7 @@ class MergedChanges:
         else:
             del self.wanted[name]
 
-    def _problems(self, changed: list[wire.LoadBalancer]) -> dict[str, str]:
+    def _problems(self, changed: list[wire.LoadBalancerConfig]) -> dict[str, str]:
         """Those that stay as they are have the older right to names and places."""
         if not self.moved:  # most changes are of this kind, and need no look at everybody else
             return {one.id: problem for one in changed if (problem := self._problem(one))}
@@ -157,7 +163,7 @@ class MergedChanges:
         return problems
 
 
-def _with_certificates(one: wire.LoadBalancer, held: wire.LoadBalancer | None) -> wire.LoadBalancer:
+def _with_certificates(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None) -> wire.LoadBalancerConfig:
     """A certificate that is sent without content stays as it is held: whoever reads a partition is not told keys."""
     kept = {file.name: file for file in held.files if file.kind == "certificate"} if held else {}
     files = tuple(
@@ -166,7 +172,7 @@ def _with_certificates(one: wire.LoadBalancer, held: wire.LoadBalancer | None) -
     return one if files == one.files else msgspec.structs.replace(one, files=files)
 
 
-def _names(one: wire.LoadBalancer) -> list[tuple[str, str]]:
+def _names(one: wire.LoadBalancerConfig) -> list[tuple[str, str]]:
     return [
         *(("frontend", item.name) for item in one.frontends),
         *(("backend", item.name) for item in one.backends),
@@ -174,7 +180,7 @@ def _names(one: wire.LoadBalancer) -> list[tuple[str, str]]:
     ]
 
 
-def _name_taken(one: wire.LoadBalancer, taken: Mapping[tuple[str, str], str]) -> str:
+def _name_taken(one: wire.LoadBalancerConfig, taken: Mapping[tuple[str, str], str]) -> str:
     for kind, name in _names(one):
         if taken.get((kind, name), one.id) != one.id:
             return f"{kind} {name} is load balancer {taken[kind, name]}'s; names are unique in a partition"

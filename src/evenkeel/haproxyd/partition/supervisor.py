@@ -66,7 +66,7 @@ class PartitionSupervisor:
         self._on_event = on_event
         self._guard = PartitionGuard(name, settings, storage, peer_ports)
         self._user = PartitionUser(name, storage, users)
-        self._held: dict[str, wire.LoadBalancer] = {}
+        self._held: dict[str, wire.LoadBalancerConfig] = {}
         self._digests = Digests()
         self._requests: list[QueuedChange] = []
         self._task: asyncio.Task[None] | None = None
@@ -113,7 +113,7 @@ class PartitionSupervisor:
         return self._digests.of(self._held)
 
     @property
-    def held(self) -> Mapping[str, wire.LoadBalancer]:
+    def held(self) -> Mapping[str, wire.LoadBalancerConfig]:
         """What was accepted, by id."""
         return self._held
 
@@ -158,12 +158,12 @@ class PartitionSupervisor:
         return self._storage.local
 
     @property
-    def peers(self) -> tuple[wire.Peer, ...]:
+    def peers(self) -> tuple[wire.HaproxyPeer, ...]:
         """The HAProxys that it shares its stick tables with."""
         return self._guard.peers
 
     @property
-    def peer(self) -> wire.Peer | None:
+    def peer(self) -> wire.HaproxyPeer | None:
         """This one, as its peers must name it."""
         return self._guard.peer
 
@@ -272,7 +272,7 @@ class PartitionSupervisor:
 
     # -- changes
 
-    async def guard(self, wanted: wire.Guard) -> wire.Guard:
+    async def guard(self, wanted: wire.GuardState) -> wire.GuardState:
         """Move the guard, on disk, before anything else. Once this returns, no change of an older owner lands. Raises
         as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`PartitionBusy`, :class:`OSError`."""
         await self._guard.move(wanted)
@@ -280,7 +280,7 @@ class PartitionSupervisor:
             await self._passing.over(self._settings.guard_timeout_seconds)
         return msgspec.structs.replace(wanted, owner=self._guard.owner, state_id=self._state_id())
 
-    async def change(self, change: wire.Change, *, complete: bool) -> wire.Receipt:
+    async def change(self, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
         """Apply a change that was checked. Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`;
         :class:`PartitionFailed`, :class:`PartitionBusy`, :class:`~evenkeel.haproxyd.ports.InvalidChange`."""
         self.admit(change)
@@ -293,7 +293,7 @@ class PartitionSupervisor:
         self._kick()
         return await asyncio.shield(request.receipt)
 
-    def admit(self, change: wire.Change) -> None:
+    def admit(self, change: wire.PartitionChange) -> None:
         """Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`."""
         self._guard.admit(change, self._state_id())
 
@@ -378,7 +378,7 @@ class PartitionSupervisor:
         await self._accept(merge, applied, peers)
         return applied
 
-    async def _accept(self, merge: MergedChanges, applied: ApplyResult, peers: tuple[wire.Peer, ...]) -> None:
+    async def _accept(self, merge: MergedChanges, applied: ApplyResult, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Hold what HAProxy does now: first on disk."""
         merge.errors.update({name: words for name, words in applied.errors.items() if name in merge.named})
         held = merge.accepted(self._held)
@@ -390,7 +390,7 @@ class PartitionSupervisor:
         await self._guard.set_peers(peers)
 
     def _config_of(
-        self, held: Mapping[str, wire.LoadBalancer], peers: tuple[wire.Peer, ...] | None = None
+        self, held: Mapping[str, wire.LoadBalancerConfig], peers: tuple[wire.HaproxyPeer, ...] | None = None
     ) -> HaproxyConfig:
         return HaproxyConfig(
             load_balancers=held,

@@ -80,9 +80,9 @@ _HIDDEN = frozenset(
 """Arguments of servers that name another address, or have somebody else name it."""
 
 
-def check_change(change: wire.Change, *, complete: bool, settings: DaemonSettings) -> None:
+def check_change(change: wire.PartitionChange, *, complete: bool, settings: DaemonSettings) -> None:
     """Raises :class:`InvalidChange` if the request as a whole makes no sense."""
-    check_guard(wire.Guard(epoch=change.epoch, session_id=change.session_id))
+    check_guard(wire.GuardState(epoch=change.epoch, session_id=change.session_id))
     if complete and change.removed:
         raise InvalidChange("removed: only PATCH takes it; PUT removes what it does not name")
     named = [*(one.id for one in change.load_balancers), *change.removed]
@@ -104,7 +104,7 @@ def check_change(change: wire.Change, *, complete: bool, settings: DaemonSetting
             raise InvalidChange(f"peer {peer.name}: certificate: {problem}")
 
 
-def check_guard(guard: wire.Guard) -> None:
+def check_guard(guard: wire.GuardState) -> None:
     """Raises :class:`InvalidChange` if nobody can be such an owner."""
     if not plausible(guard.epoch):
         raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
@@ -120,12 +120,12 @@ def check_name(what: str, name: str) -> None:
         raise InvalidChange(_name_problem(what, name))
 
 
-def problem_of(load_balancer: wire.LoadBalancer, settings: DaemonSettings) -> str:
+def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:
     """Why this load balancer cannot be taken; empty if it can. The first reason will do."""
     return next(filter(None, _problems(load_balancer, settings)), "")
 
 
-def _problems(one: wire.LoadBalancer, settings: DaemonSettings) -> Iterator[str]:
+def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
     named: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("frontend", tuple(item.name for item in one.frontends)),
         ("backend", tuple(item.name for item in one.backends)),

@@ -15,7 +15,7 @@ class Hand:
         return self.now
 
 
-def seen(bytes_in: int = 0, bytes_out: int = 0, connections: int = 0) -> wire.Observation:
+def seen(bytes_in: int = 0, bytes_out: int = 0, connections: int = 0) -> wire.DaemonObservation:
     listener = wire.FrontendStatus(
         name="l",
         load_balancer_id="lb",
@@ -30,7 +30,7 @@ def seen(bytes_in: int = 0, bytes_out: int = 0, connections: int = 0) -> wire.Ob
         frontends=(listener,),
         notes={"lb": pack(Note(addresses=3))},
     )
-    return wire.Observation(event=0, partitions=(used, wire.PartitionStatus(name="dev_emptied")))
+    return wire.DaemonObservation(event=0, partitions=(used, wire.PartitionStatus(name="dev_emptied")))
 
 
 def test_whatever_is_on_the_device_counts() -> None:

@@ -39,7 +39,8 @@ def partition(
 
 def reading(*partitions: wire.PartitionStatus, host: str = "a") -> Reading:
     return Reading(
-        seen=wire.Observation(event=1, partitions=partitions), state=DeviceState(name=host, reachable=True, version="2")
+        seen=wire.DaemonObservation(event=1, partitions=partitions),
+        state=DeviceState(name=host, reachable=True, version="2"),
     )
 
 

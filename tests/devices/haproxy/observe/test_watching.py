@@ -36,8 +36,8 @@ async def group(daemon: FakeDaemon) -> AsyncIterator[Device]:
     await opened.close()
 
 
-def event(number: int, partition: str) -> wire.Event:
-    return wire.Event(number=number, time=0.0, partition=partition)
+def event(number: int, partition: str) -> wire.DaemonEvent:
+    return wire.DaemonEvent(number=number, time=0.0, partition=partition)
 
 
 def script(daemon: FakeDaemon, *answers: object) -> None:
@@ -46,13 +46,13 @@ def script(daemon: FakeDaemon, *answers: object) -> None:
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.path == "/v1/observation":
-            return await json(wire.Observation(event=10))(request)
+            return await json(wire.DaemonObservation(event=10))(request)
         if request.path != "/v1/events":
             return await about(request)
         if not left:
             return await silence(request)
         next_one = left.pop(0)
-        return await (json(next_one) if isinstance(next_one, wire.Events) else refusal("busy", 503))(request)
+        return await (json(next_one) if isinstance(next_one, wire.DaemonEvents) else refusal("busy", 503))(request)
 
     daemon.answer = answer
 
@@ -64,13 +64,13 @@ def questions(daemon: FakeDaemon) -> list[str]:
 @pytest.mark.parametrize(
     "news",
     [
-        wire.Events(newest=11, events=(event(11, "dev_p"),)),
-        wire.Events(newest=11, missed=True),
-        wire.Events(newest=3),
+        wire.DaemonEvents(newest=11, events=(event(11, "dev_p"),)),
+        wire.DaemonEvents(newest=11, missed=True),
+        wire.DaemonEvents(newest=3),
     ],
     ids=["an event of ours", "some are no longer kept", "another life of the daemon"],
 )
-async def test_it_returns(daemon: FakeDaemon, group: Device, news: wire.Events) -> None:
+async def test_it_returns(daemon: FakeDaemon, group: Device, news: wire.DaemonEvents) -> None:
     script(daemon, news)
     await group.observe()
     async with asyncio.timeout(60):
@@ -79,7 +79,7 @@ async def test_it_returns(daemon: FakeDaemon, group: Device, news: wire.Events) 
 
 
 async def test_it_goes_on_waiting_while_nothing_of_ours_happens(daemon: FakeDaemon, group: Device) -> None:
-    script(daemon, wire.Events(newest=10), wire.Events(newest=12, events=(event(12, "dev_a_p"),)))
+    script(daemon, wire.DaemonEvents(newest=10), wire.DaemonEvents(newest=12, events=(event(12, "dev_a_p"),)))
     await group.observe()
     waiting = asyncio.create_task(group.changed())
     await eventually(lambda: len(questions(daemon)) == 3)
@@ -92,7 +92,7 @@ async def test_a_daemon_that_is_back_has_something_to_tell(
     daemon: FakeDaemon, group: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
-    script(daemon, "busy", "busy", wire.Events(newest=10))
+    script(daemon, "busy", "busy", wire.DaemonEvents(newest=10))
     await group.observe()
     async with asyncio.timeout(60):
         await group.changed()
@@ -103,6 +103,6 @@ async def test_before_the_first_observation_there_is_something_to_see(
     daemon: FakeDaemon, group: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "RETRY", Backoff(initial_seconds=0.01, max_seconds=0.01))
-    script(daemon, wire.Events(newest=10))
+    script(daemon, wire.DaemonEvents(newest=10))
     async with asyncio.timeout(60):
         await group.changed()

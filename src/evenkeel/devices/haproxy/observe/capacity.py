@@ -32,7 +32,7 @@ class CapacityReader:
         self._monotonic = monotonic
         self._last: Sample | None = None
 
-    def read(self, seen: wire.Observation, metrics: Collection[str]) -> dict[str, float]:
+    def read(self, seen: wire.DaemonObservation, metrics: Collection[str]) -> dict[str, float]:
         """Those of ``metrics`` that can be told."""
         listeners = [each for partition in seen.partitions for each in partition.frontends]
         found = {
@@ -60,6 +60,6 @@ class CapacityReader:
         return rates
 
 
-def _addresses(seen: wire.Observation) -> Iterator[int]:
+def _addresses(seen: wire.DaemonObservation) -> Iterator[int]:
     for partition in seen.partitions:
         yield from (unpack(partition.notes.get(each, "")).addresses for each in partition.load_balancer_ids)

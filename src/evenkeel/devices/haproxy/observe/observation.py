@@ -26,7 +26,7 @@ Key = tuple[str, str]
 class Reading(Value):
     """What one device answered."""
 
-    seen: wire.Observation
+    seen: wire.DaemonObservation
     state: DeviceState
 
 
@@ -74,7 +74,7 @@ def _worse(one: ObservedStatus, other: ObservedStatus) -> ObservedStatus:
 # -- statuses on one device
 
 
-def own_partitions(seen: wire.Observation, names: Names) -> Iterator[wire.PartitionStatus]:
+def own_partitions(seen: wire.DaemonObservation, names: Names) -> Iterator[wire.PartitionStatus]:
     """Those of this environment."""
     return (partition for partition in seen.partitions if names.owns(partition.name))
 
@@ -84,7 +84,7 @@ def runs(partition: wire.PartitionStatus) -> bool:
     return bool(partition.frontends or partition.backends) or not partition.problem
 
 
-def _statuses(host: str, seen: wire.Observation, names: Names) -> Iterator[ObservedStatus]:
+def _statuses(host: str, seen: wire.DaemonObservation, names: Names) -> Iterator[ObservedStatus]:
     for partition in own_partitions(seen, names):
         if runs(partition):
             yield from _of_partition(host, partition)
@@ -176,7 +176,7 @@ def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence
     )
 
 
-def _held(seen: wire.Observation, names: Names) -> dict[str, set[Key]]:
+def _held(seen: wire.DaemonObservation, names: Names) -> dict[str, set[Key]]:
     found: dict[str, set[Key]] = {}
     for partition in filter(runs, own_partitions(seen, names)):
         for each in partition.load_balancer_ids:

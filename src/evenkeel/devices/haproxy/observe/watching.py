@@ -41,6 +41,6 @@ async def _told(device: HaproxyDevice, names: Names) -> None:
         after = news.newest
 
 
-def _concerns(news: wire.Events, after: int, names: Names) -> bool:
+def _concerns(news: wire.DaemonEvents, after: int, names: Names) -> bool:
     """Numbers that went backwards are those of another life of the daemon."""
     return news.missed or news.newest < after or any(names.owns(event.partition) for event in news.events)

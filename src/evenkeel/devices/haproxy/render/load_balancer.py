@@ -41,7 +41,7 @@ class Rendered(Value):
     """One load balancer of a batch: what is to be held of it, or why it cannot be."""
 
     service: ServiceDefinition
-    load_balancer: wire.LoadBalancer | None = None
+    load_balancer: wire.LoadBalancerConfig | None = None
     """None: nothing is to be held, or there is a ``problem``."""
     problem: str = ""
 
@@ -60,7 +60,7 @@ def render(service: ServiceDefinition) -> Rendered:
         return Rendered(service=service, problem=str(error))
 
 
-def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancer:
+def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancerConfig:
     address, *more = vip_addresses(service)
     listening = tuple(listener for listener in service.listeners if service.admin_state_up and listener.admin_state_up)
     targets = {
@@ -74,7 +74,7 @@ def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancer:
         for pool in service.pools
         if pool.admin_state_up and (pool.id, "http") in targets
     }
-    return wire.LoadBalancer(
+    return wire.LoadBalancerConfig(
         id=object_name("load balancer", service.load_balancer_id),
         revision=service.revision,
         frontends=tuple(

@@ -68,10 +68,10 @@ def _refuse_twins(pool: ServicePool) -> None:
         seen.add(place)
 
 
-def _server(pool: ServicePool, member: ServiceMember, how: Checks) -> wire.Server:
+def _server(pool: ServicePool, member: ServiceMember, how: Checks) -> wire.BackendServer:
     if not 0 <= member.weight <= WEIGHT_MAX:
         raise Unsupported(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
-    return wire.Server(
+    return wire.BackendServer(
         name=object_name("member", member.id),
         address=_address(member, "address", member.address),
         port=_port(member, "protocol_port", member.protocol_port),
