@@ -11,7 +11,7 @@ from tests.acceptance.websites import create, website
 
 from evenkeel.demo.sides.haproxy import HaproxySide
 from evenkeel.devices.haproxy.client import Daemon
-from evenkeel.devices.haproxy.options import HaproxyOptions
+from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
 
 POLL_SECONDS = 0.002
@@ -67,15 +67,13 @@ class Partition:
 
     def __init__(self, side: HaproxySide, held: wire.PartitionConfig) -> None:
         known = side.daemon
-        options = HaproxyOptions(
-            hosts=(known.url.removeprefix("https://"),),
-            username=known.user,
-            password=known.password,
-            environment="bench",
-            group_number=1,
-            agent_host="bench",
-            ca_file=known.ca_file,
-        )
+        given = {
+            "haproxyd_url": known.url,
+            "haproxyd_username": known.user,
+            "haproxyd_password": known.password,
+            "ca_file": known.ca_file,
+        }
+        options = parse_options(given, environment="bench", group_number=1, host="bench")
         self._daemon = Daemon(options.hosts[0], options)
         self._name = held.name
         self._held = held

@@ -1,61 +1,76 @@
-"""Writes docs/reference/options.md from the options the processes register; ``--check`` only compares."""
+"""Writes docs/reference/options.md from the options the processes and the installed device drivers declare.
+
+``--check`` only compares; ``--print`` writes to standard output.
+"""
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.cmd import identity_options, options
-from evenkeel.cmd.address_options import ADDRESSES
-from evenkeel.cmd.haproxyd_options import HAPROXYD
-from evenkeel.cmd.identity_options import IDENTITY
-from evenkeel.cmd.limit_options import LIMITS
-from evenkeel.cmd.network_options import NETWORK, NEUTRON
-from evenkeel.cmd.quota_options import QUOTAS
+from evenkeel.cmd import options, sections
+from evenkeel.cmd.device_drivers import declared_options, installed_drivers
+from evenkeel.config.values import allowed_values
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
 HEAD = """# Options
 
 Ini files read by oslo.config; every process takes `--config-file` (several times: later files win).
-This page is made from the code by `scripts/generate_options_reference.py`.
+Several processes may share a file. An option or section that none of them reads, no installed device driver and no
+library, is refused at start, with the file, the section and the nearest option that there is.
+This page is made from the code by `scripts/generate_options_reference.py`; where drivers of other packages are
+installed, `--print` shows it with theirs.
 """
-SECTIONS = [
-    ("Every process, `[DEFAULT]`", options.COMMON),
-    ("Controller, `[DEFAULT]`", options.CONTROLLER),
-    ("Controller, `[database]`", options.DATABASE),
-    ("Controller, `[api]`", options.API + identity_options.API + ADDRESSES),
-    ("Controller, `[identity]` (and oslo.policy's and Keystone's: see how-to/authentication.md)", IDENTITY),
-    ("Controller, `[quotas]`", QUOTAS),
-    ("Controller, `[limits]`", LIMITS),
-    ("Controller, `[network]`", NETWORK),
-    ("Controller with driver = neutron, `[neutron]` (and keystoneauth's options: see how-to/use-neutron.md)", NEUTRON),
-    ("Agent, `[DEFAULT]`", options.AGENT),
-    ("Agent with device_driver = bigip, `[bigip]`", options.BIGIP),
-    ("Agent with device_driver = haproxy, `[haproxy]`", options.HAPROXY),
-    ("evenkeel-haproxyd, `[haproxyd]` (and `debug` in `[DEFAULT]`)", HAPROXYD),
-]
+NOTES = {
+    "identity": " (and oslo.policy's and Keystone's: see how-to/authentication.md)",
+    "neutron": " (and keystoneauth's options: see how-to/use-neutron.md)",
+    "haproxyd": " (and `debug` in `[DEFAULT]`)",
+}
+CONDITIONS = {"neutron": " with driver = neutron"}
+
+
+def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
+    """Titles and options of the page."""
+    yield "Every process, `[DEFAULT]`", options.COMMON
+    yield "Controller, `[DEFAULT]`", options.CONTROLLER
+    yield from of("Controller", sections.CONTROLLER)
+    yield "Agent, `[DEFAULT]`", options.AGENT
+    for driver in sorted(installed_drivers()):
+        if declared := declared_options(driver):
+            yield f"Agent with device_driver = {driver}, `[{driver}]`", declared
+    yield from of("evenkeel-haproxyd", sections.HAPROXYD)
+
+
+def of(process: str, declared: sections.Sections) -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
+    """A process's sections but for ``[DEFAULT]``."""
+    for name, listed in declared.items():
+        if name is not None:
+            yield f"{process}{CONDITIONS.get(name, '')}, `[{name}]`{NOTES.get(name, '')}", listed
 
 
 def row(option: cfg.Opt) -> str:
     """One option as a table row."""
     default = "" if option.default in (None, [], "") else f"`{option.default}`"
-    return f"| `{option.name}` | {default} | {option.help} |"
+    return f"| `{option.name}` | {default} | {allowed_values(option)} | {option.help} |"
 
 
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
-    for title, group in SECTIONS:
-        parts.append(
-            f"\n## {title}\n\n| option | default | meaning |\n|---|---|---|\n" + "\n".join(map(row, group)) + "\n"
-        )
+    for title, listed in tables():
+        rows = "\n".join(map(row, listed))
+        parts.append(f"\n## {title}\n\n| option | default | allowed | meaning |\n|---|---|---|---|\n{rows}\n")
     return "".join(parts)
 
 
 def main() -> int:
-    """Write or compare."""
+    """Write, print or compare."""
     if "--check" in sys.argv:
         return 0 if TARGET.read_text() == page() else 1
+    if "--print" in sys.argv:
+        print(page(), end="")
+        return 0
     TARGET.write_text(page())
     return 0
 

@@ -19,7 +19,7 @@ from evenkeel.demo.sides.haproxy import HaproxySide
 from evenkeel.demo.sides.leftovers import haproxies_of
 from evenkeel.demo.traffic import Traffic
 from evenkeel.devices.haproxy.client import Daemon
-from evenkeel.devices.haproxy.options import HaproxyOptions
+from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create, website
@@ -91,15 +91,13 @@ class Street:
     async def agents_connection(self) -> AsyncIterator[Daemon]:
         """To the daemon, as an agent has it."""
         known = self.side.daemon
-        options = HaproxyOptions(
-            hosts=(known.url.removeprefix("https://"),),
-            username=known.user,
-            password=known.password,
-            environment=ENVIRONMENT,
-            group_number=1,
-            agent_host="host-1",
-            ca_file=known.ca_file,
-        )
+        given = {
+            "haproxyd_url": known.url,
+            "haproxyd_username": known.user,
+            "haproxyd_password": known.password,
+            "ca_file": known.ca_file,
+        }
+        options = parse_options(given, environment=ENVIRONMENT, group_number=1, host="host-1")
         daemon = Daemon(options.hosts[0], options)
         try:
             yield daemon

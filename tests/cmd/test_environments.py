@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from evenkeel.cmd import options
+from evenkeel.cmd.config_files import load
 from evenkeel.cmd.controller import parse_environment, start_store
 from evenkeel.core.statuses import FailbackMode
 from evenkeel.store.sql_store import open_store
 
 
 async def test_a_restart_leaves_alone_what_operators_set_and_refuses_another_device_driver(tmp_path: Path) -> None:
-    conf = options.load("controller", [], groups={None: options.CONTROLLER, "database": options.DATABASE})
+    conf = load("controller", [], groups={None: options.CONTROLLER, "database": options.DATABASE})
     store = open_store(f"sqlite:///{tmp_path}/e.db")
     try:
         await start_store(store, [parse_environment("prod:bigip")], conf)

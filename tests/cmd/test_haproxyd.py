@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd import options
+from evenkeel.cmd.config_files import load
 from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_settings, http_settings
 from evenkeel.haproxyd.api.credentials import read_hashes
 from evenkeel.haproxyd.api.tls import make_certificates, server_context
@@ -104,7 +104,7 @@ def test_options_reach_the_settings(tmp_path: Path) -> None:
         bind_port=0,
         hard_stop_after=60,
     )
-    conf = options.load("x", ["--config-file", str(file)], groups={"haproxyd": HAPROXYD})
+    conf = load("x", ["--config-file", str(file)], groups={"haproxyd": HAPROXYD})
     settings, http = daemon_settings(conf), http_settings(conf)
     assert (settings.name, settings.haproxy, settings.hard_stop_after_seconds) == ("h", Path("/opt/haproxy"), 60)
     assert (settings.peers_address, settings.peers_port_first) == ("192.0.2.1", 11000)

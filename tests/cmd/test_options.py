@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 import structlog
+from oslo_config import cfg
 
-from evenkeel.cmd import identity_options, limit_options, options, quota_options
+from evenkeel.cmd import config_files, identity_options, limit_options, quota_options
 from evenkeel.cmd.agent import agent_settings, driver_options
 from evenkeel.cmd.controller import open_controller_bus, parse_environment
+from evenkeel.cmd.sections import AGENT
 from evenkeel.core.capacity import parse_policy
 from evenkeel.core.limits import LoadBalancerLimits
 from evenkeel.core.quota import TITLES
@@ -23,11 +25,10 @@ def test_the_options_page_is_made_from_the_code() -> None:
     assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
 
 
-def load(tmp_path: Path, text: str) -> options.cfg.ConfigOpts:
+def load(tmp_path: Path, text: str) -> cfg.ConfigOpts:
     file = tmp_path / "agent.ini"
     file.write_text(text)
-    groups = {None: options.COMMON + options.AGENT, "bigip": options.BIGIP}
-    return options.load("agent", ["--config-file", str(file)], groups=groups)
+    return config_files.load("agent", ["--config-file", str(file)], groups=AGENT)
 
 
 def test_an_agent_without_a_host_is_refused_by_name(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_users_of_agents_need_rabbitmq(tmp_path: Path) -> None:
 def test_limits_of_a_load_balancer_are_read(tmp_path: Path) -> None:
     file = tmp_path / "controller.ini"
     file.write_text("[limits]\nmembers_per_load_balancer = 7\n")
-    conf = options.load("controller", ["--config-file", str(file)], groups={"limits": limit_options.LIMITS})
+    conf = config_files.load("controller", ["--config-file", str(file)], groups={"limits": limit_options.LIMITS})
     assert limit_options.load_balancer_limits(conf) == LoadBalancerLimits(member=7)
 
 
@@ -87,7 +88,7 @@ def test_the_password_may_come_from_a_file(tmp_path: Path) -> None:
     conf = load(tmp_path, f"[bigip]\nicontrol_hostname = a,b:8443\nicontrol_password_file = {secret}\n")
     read = driver_options(conf)
     assert read["icontrol_password"] == "s3cret"
-    assert read["icontrol_hostname"] == "a,b:8443"
+    assert read["icontrol_hostname"] == ["a", "b:8443"]
     secret.unlink()
     with pytest.raises(ValueError, match=r"icontrol_password_file"):
         driver_options(conf)
@@ -99,10 +100,10 @@ def test_a_malformed_environment_is_refused(item: str) -> None:
         parse_environment(item)
 
 
-def loaded(tmp_path: Path, text: str, group: str, found: Sequence[options.cfg.Opt]) -> options.cfg.ConfigOpts:
+def loaded(tmp_path: Path, text: str, group: str, found: Sequence[cfg.Opt]) -> cfg.ConfigOpts:
     file = tmp_path / "controller.ini"
     file.write_text(text)
-    return options.load("controller", ["--config-file", str(file)], groups={group: found})
+    return config_files.load("controller", ["--config-file", str(file)], groups={group: found})
 
 
 def test_tenants_are_limited_unless_an_operator_says_otherwise(tmp_path: Path) -> None:

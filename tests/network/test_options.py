@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from evenkeel.cmd import network_options, options
+from evenkeel.cmd import network_options
+from evenkeel.cmd.config_files import load
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.core.errors import NetworkUnavailable
 from evenkeel.network.builtin import BuiltinNetwork
@@ -24,7 +25,7 @@ def opened(tmp_path: Path, text: str) -> OpenedNetwork:
     file.write_text(text)
     groups = {"network": network_options.NETWORK, "neutron": network_options.NEUTRON}
     store: Any = Claims()
-    return open_network(options.load("controller", ["--config-file", str(file)], groups=groups), store)
+    return open_network(load("controller", ["--config-file", str(file)], groups=groups), store)
 
 
 def test_the_builtin_network_is_the_default(tmp_path: Path) -> None:

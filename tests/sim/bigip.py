@@ -26,7 +26,7 @@ from evenkeel.devices.bigip import driver as driver_module
 from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.icontrol.client import IControl, NoAnswer, NotSent
 from evenkeel.devices.bigip.naming import Guard, Names, parse_guard, parse_mark
-from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.bigip.options import BigIpOptions, parse_options
 from icontrol_emulator import Emulator
 from icontrol_emulator.rest.message import Reply, parse_query
 from icontrol_emulator.server import TRANSACTION_HEADER
@@ -161,22 +161,19 @@ class BigIpSite:
         self._names = Names(environment=ENVIRONMENT, prefix=ENVIRONMENT, group=1)
 
     def options(self, host: str) -> BigIpOptions:
-        return BigIpOptions(
-            hosts=tuple(box.name for box in self.boxes),
-            username="admin",
-            password="admin",
-            environment=ENVIRONMENT,
-            group_number=1,
-            agent_host=host,
-            prefix=ENVIRONMENT,
-            ha_type=HaType.STANDALONE if len(self.boxes) == 1 else HaType.PAIR,
-            connect_timeout_seconds=1.0,
-            request_timeout_seconds=2.0,
-            commit_timeout_seconds=2.0,
-            retry_seconds=1.0,
-            save_delay_seconds=2.0,
-            full_read_interval_seconds=600.0,
-        )
+        given = {
+            "icontrol_hostname": [box.name for box in self.boxes],
+            "icontrol_password": "admin",
+            "f5_ha_type": (HaType.STANDALONE if len(self.boxes) == 1 else HaType.PAIR).value,
+            "connect_timeout": 1.0,
+            "request_timeout": 2.0,
+            "commit_timeout": 2.0,
+            "retry_time": 1.0,
+            "save_delay": 2.0,
+            "full_read_interval": 600.0,
+        }
+        options = parse_options(given, environment=ENVIRONMENT, group_number=1, host=host)
+        return replace(options, hosts=tuple(box.name for box in self.boxes))
 
     def open(self, process: Process) -> "SimBigIp":
         return SimBigIp(self, self._group(process.name, lambda box: _Wire(self, box, process).exchange), process)

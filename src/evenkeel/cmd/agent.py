@@ -2,8 +2,7 @@
 
 import asyncio
 import sys
-from importlib.metadata import entry_points
-from pathlib import Path
+from typing import Any
 
 import structlog
 from oslo_config import cfg
@@ -12,25 +11,22 @@ from evenkeel.agent.service import Agent, AgentRefused
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
-from evenkeel.cmd import options
+from evenkeel.cmd.config_files import load
+from evenkeel.cmd.device_drivers import driver_entry
 from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, start_bus
+from evenkeel.cmd.sections import AGENT
+from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
 from evenkeel.core.names import derived_agent_id
 from evenkeel.core.ports import Bus, Device
 
 log = structlog.get_logger(__name__)
 
-PASSWORD_FILE = "_password_file"
-
 
 def main() -> int:
     """Entry point. Exit codes: 2 configuration refused, 3 refused by the controllers or devices unfit."""
     try:
-        conf = options.load(
-            "evenkeel-agent",
-            sys.argv[1:],
-            groups={None: options.COMMON + options.AGENT, **options.DRIVER_SECTIONS},
-        )
+        conf = load("evenkeel-agent", sys.argv[1:], groups=AGENT)
     except ValueError as error:
         print(f"evenkeel-agent: configuration refused: {error}", file=sys.stderr)
         return 2
@@ -120,44 +116,19 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
 
 def open_device(conf: cfg.ConfigOpts, settings: AgentSettings) -> Device:
     """The device group, by the entry point the configuration names. Raises :class:`ValueError`."""
-    found = {entry.name: entry for entry in entry_points(group="evenkeel.devices")}
-    if conf.device_driver not in found:
-        raise ValueError(f"device_driver: {conf.device_driver!r} is not one of {sorted(found)}")
-    device: Device = found[conf.device_driver].load()(
+    device: Device = driver_entry(conf.device_driver).load()(
         driver_options(conf), environment=settings.environment, group_number=settings.group_number, host=settings.host
     )
     return device
 
 
-def driver_options(conf: cfg.ConfigOpts) -> dict[str, str]:
-    """The options of the device driver's own section, as text.
+def driver_options(conf: cfg.ConfigOpts) -> dict[str, Any]:
+    """The options of the device driver's own section, in their types; None: not set.
 
     An option called ``…_password_file`` stands for the password in it. Raises :class:`ValueError` naming one that
     cannot be read.
     """
-    section = conf[conf.device_driver] if conf.device_driver in options.DRIVER_SECTIONS else {}
-    found = {name: as_text(section[name]) for name in section if not name.endswith(PASSWORD_FILE)}
-    for name in section:
-        if name.endswith(PASSWORD_FILE) and section[name]:
-            found[name.removesuffix("_file")] = first_line(f"{conf.device_driver}.{name}", section[name])
-    return found
-
-
-def as_text(value: object) -> str:
-    """An option as drivers take it: lists with commas, switches in lower case, nothing if it is not set."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    return "" if value is None else str(value)
-
-
-def first_line(option: str, path: str) -> str:
-    """What a secret's file holds. Raises :class:`ValueError` naming the option."""
-    try:
-        return Path(path).read_text().splitlines()[0]
-    except (OSError, IndexError) as error:
-        raise ValueError(f"{option}: {path}: unreadable") from error
+    return with_passwords(conf[conf.device_driver], section=conf.device_driver)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,11 @@ from oslo_config import cfg
 from evenkeel.api.app import create_app
 from evenkeel.bus.access import ControllerAccess, refusal_of
 from evenkeel.bus.factory import AMQP, open_bus
-from evenkeel.cmd import identity_options, limit_options, network_options, options, quota_options
-from evenkeel.cmd.address_options import ADDRESSES, address_rules
+from evenkeel.cmd import limit_options, quota_options
 from evenkeel.cmd.admission import Admission, check_exposure, open_admission
 from evenkeel.cmd.beside import SinkBeside, run_beside
 from evenkeel.cmd.capabilities import load_capabilities
+from evenkeel.cmd.config_files import load
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.cmd.runtime import (
     NEIGHBOUR_RETRY_SECONDS,
@@ -28,7 +28,9 @@ from evenkeel.cmd.runtime import (
     start_bus,
     tune_collector,
 )
+from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.cmd.serving import Server, proxies_of, run_serving, server_of
+from evenkeel.config.addresses import address_rules
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.addresses import AddressRules
@@ -46,20 +48,7 @@ log = structlog.get_logger(__name__)
 def main() -> int:
     """Entry point."""
     try:
-        conf = options.load(
-            "evenkeel-controller",
-            sys.argv[1:],
-            groups={
-                None: options.COMMON + options.CONTROLLER,
-                "database": options.DATABASE,
-                "api": options.API + identity_options.API + ADDRESSES,
-                "identity": identity_options.IDENTITY,
-                "network": network_options.NETWORK,
-                "neutron": network_options.NEUTRON,
-                "quotas": quota_options.QUOTAS,
-                "limits": limit_options.LIMITS,
-            },
-        )
+        conf = load("evenkeel-controller", sys.argv[1:], groups=CONTROLLER)
     except ValueError as error:
         print(f"evenkeel-controller: configuration refused: {error}", file=sys.stderr)
         return 2

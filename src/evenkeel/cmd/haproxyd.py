@@ -12,9 +12,10 @@ from pathlib import Path
 import structlog
 from oslo_config import cfg
 
-from evenkeel.cmd import options
-from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_name, daemon_settings, http_settings
+from evenkeel.cmd.config_files import load
+from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.runtime import on_stop_signal, set_up_logs
+from evenkeel.cmd.sections import HAPROXYD
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
@@ -26,7 +27,6 @@ from evenkeel.haproxyd.settings import DaemonSettings
 log = structlog.get_logger(__name__)
 
 NAME = "evenkeel-haproxyd"
-DEBUG = [cfg.BoolOpt("debug", default=False, help="Log at debug level.")]
 MADE = """made in {folder}:
   server.pem, server.key   this host's: tls_certificate and tls_key of [haproxyd], for {names}
   ca.pem                   copy it to every agent's host: ca_file of its [haproxy]
@@ -41,10 +41,10 @@ def main() -> int:
     try:
         if arguments.init:
             return init(arguments.init, arguments.host)
-        conf = options.load(
+        conf = load(
             NAME,
             [word for file in arguments.config_file for word in ("--config-file", file)],
-            groups={None: DEBUG, "haproxyd": HAPROXYD},
+            groups=HAPROXYD,
         )
         if arguments.add_agent:
             return add(Path(conf.haproxyd.credentials_file), arguments.add_agent)

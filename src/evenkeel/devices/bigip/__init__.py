@@ -6,14 +6,15 @@ render (what is wanted) -> plan (against what is seen) -> one guarded transactio
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from evenkeel.core.ports import Device
 from evenkeel.devices.bigip.driver import BigIpGroup
-from evenkeel.devices.bigip.options import parse_options
+from evenkeel.devices.bigip.options import OPTIONS, parse_options
 
-__all__ = ["open_group"]
+__all__ = ["OPTIONS", "open_group"]
 
 
-def open_group(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> Device:
+def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
     """The device group these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
     return BigIpGroup(parse_options(options, environment=environment, group_number=group_number, host=host))

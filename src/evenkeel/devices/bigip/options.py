@@ -1,102 +1,131 @@
-"""The driver's settings: text in, checked values out."""
+"""The driver's options, declared once, and the checked values made from them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from evenkeel.core.addresses import STRICT, Address, AddressRules, parsed_address, parsed_networks
+from oslo_config import cfg
+
+from evenkeel.config.addresses import ADDRESSES
+from evenkeel.config.values import checked_values
+from evenkeel.core.addresses import Address, AddressRules, parsed_address, parsed_networks
 from evenkeel.core.statuses import HaType
 from evenkeel.core.values import Value
-from evenkeel.devices.settings import choice, filled, known, number
+from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 443
 
+OPTIONS = [
+    cfg.ListOpt(
+        "icontrol_hostname", default=[], help="Management addresses, host[:port], of all devices of the group."
+    ),
+    cfg.StrOpt("icontrol_username", default="admin", help="User on every device."),
+    cfg.StrOpt("icontrol_password", default="", secret=True, help="Its password."),
+    cfg.StrOpt("icontrol_password_file", help="File whose first line is the password; wins over icontrol_password."),
+    cfg.StrOpt(
+        "f5_ha_type",
+        default=HaType.PAIR.value,
+        choices=[one.value for one in HaType],
+        help="How many devices there are.",
+    ),
+    *client_options(servers="devices", request_timeout=30.0),
+    cfg.FloatOpt(
+        "commit_timeout",
+        default=60.0,
+        min=0.1,
+        max=600.0,
+        help="Seconds that a commit may take: it changes much at once, and is not repeated blindly.",
+    ),
+    cfg.FloatOpt(
+        "retry_time",
+        default=5.0,
+        min=0.0,
+        max=600.0,
+        help="Seconds that a busy device is asked again before it counts as out of reach.",
+    ),
+    cfg.FloatOpt(
+        "full_read_interval",
+        default=300.0,
+        min=0.0,
+        max=86_400.0,
+        help="Seconds after which all attributes of a partition are read again; else only what tells of changes.",
+    ),
+    cfg.FloatOpt(
+        "save_delay",
+        default=30.0,
+        min=0.0,
+        max=86_400.0,
+        help="Seconds from a change to saving the running configuration, which a reboot else loses; 0: never.",
+    ),
+    cfg.IntOpt(
+        "commands_max",
+        default=200,
+        min=10,
+        max=10_000,
+        help="Commands of one transaction; what needs more is applied in several, whole load balancers at a time.",
+    ),
+    *ADDRESSES,
+]
+
 
 class BigIpOptions(Value):
-    """Settings of one device group. Times in seconds."""
+    """Settings of one device group, from :data:`OPTIONS`. Times in seconds."""
 
     hosts: tuple[str, ...]
+    """``host:port`` of every device."""
     username: str
     password: str
     environment: str
     group_number: int
     agent_host: str
-    ca_file: str = ""
-    verify_tls: bool = True
-    prefix: str = ""
-    """First part of every name on the device; the environment by default."""
-    ha_type: HaType = HaType.PAIR
-    connect_timeout_seconds: float = 3.0
-    """For a connection to be made, and the silence after which a device is asked whether it lives."""
-    request_timeout_seconds: float = 30.0
-    commit_timeout_seconds: float = 60.0
-    """A commit changes much at once and is not repeated blindly, so it is given longer."""
-    retry_seconds: float = 5.0
-    """How long a busy device is asked again before it counts as out of reach."""
-    full_read_interval_seconds: float = 300.0
-    """All attributes of a partition are read again when the last time was longer ago."""
-    save_delay_seconds: float = 30.0
-    """The running configuration is saved this long after a change; 0: never."""
-    addresses: AddressRules = STRICT
+    ca_file: str
+    verify_tls: bool
+    prefix: str
+    ha_type: HaType
+    connect_timeout_seconds: float
+    request_timeout_seconds: float
+    commit_timeout_seconds: float
+    retry_seconds: float
+    full_read_interval_seconds: float
+    save_delay_seconds: float
+    addresses: AddressRules
     """Which ones load balancers may have and send to; asked for again here, whoever has asked before."""
-    commands_max: int = 200
-    """Commands of one transaction; what needs more is applied in several, whole load balancers at a time."""
+    commands_max: int
 
 
-OPTIONS = (
-    "icontrol_hostname",
-    "icontrol_username",
-    "icontrol_password",
-    "f5_ha_type",
-    "ca_file",
-    "verify_tls",
-    "prefix",
-    "connect_timeout",
-    "request_timeout",
-    "commit_timeout",
-    "retry_time",
-    "full_read_interval",
-    "save_delay",
-    "commands_max",
-    "allow_loopback_addresses",
-    "denied_member_networks",
-)
-
-
-def parse_options(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> BigIpOptions:
+def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> BigIpOptions:
     """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
-    known(options, OPTIONS)
-    ha_type = choice(options, "f5_ha_type", HaType.PAIR.value, tuple(HaType))
-    hosts = _hosts(options.get("icontrol_hostname", ""), HaType(ha_type))
+    values = checked_values(OPTIONS, options)
+    ha_type = HaType(values["f5_ha_type"])
+    hosts = _hosts(values["icontrol_hostname"], ha_type)
     return BigIpOptions(
         hosts=hosts,
-        username=filled(options, "icontrol_username"),
-        password=filled(options, "icontrol_password"),
+        username=credential(values, "icontrol_username"),
+        password=credential(values, "icontrol_password"),
         environment=environment,
         group_number=group_number,
         agent_host=host,
-        ca_file=options.get("ca_file", ""),
-        verify_tls=choice(options, "verify_tls", "true", ("true", "false")) == "true",
-        prefix=options.get("prefix") or environment,
-        ha_type=HaType(ha_type),
-        connect_timeout_seconds=number(options, "connect_timeout", 3.0, float, 0.1, 300),
-        request_timeout_seconds=number(options, "request_timeout", 30.0, float, 0.1, 600),
-        commit_timeout_seconds=number(options, "commit_timeout", 60.0, float, 0.1, 600),
-        retry_seconds=number(options, "retry_time", 5.0, float, 0, 600),
-        full_read_interval_seconds=number(options, "full_read_interval", 300.0, float, 0, 86_400),
-        save_delay_seconds=number(options, "save_delay", 30.0, float, 0, 86_400),
-        addresses=_addresses(options, hosts),
-        commands_max=number(options, "commands_max", 200, int, 10, 10_000),
+        ca_file=values["ca_file"] or "",
+        verify_tls=values["verify_tls"],
+        prefix=values["prefix"] or environment,
+        ha_type=ha_type,
+        connect_timeout_seconds=values["connect_timeout"],
+        request_timeout_seconds=values["request_timeout"],
+        commit_timeout_seconds=values["commit_timeout"],
+        retry_seconds=values["retry_time"],
+        full_read_interval_seconds=values["full_read_interval"],
+        save_delay_seconds=values["save_delay"],
+        addresses=_addresses(values, hosts),
+        commands_max=values["commands_max"],
     )
 
 
-def _addresses(options: Mapping[str, str], hosts: Iterable[str]) -> AddressRules:
-    allowed = choice(options, "allow_loopback_addresses", "false", ("true", "false")) == "true"
-    texts = [text for text in options.get("denied_member_networks", "").split(",") if text.strip()]
+def _addresses(values: Mapping[str, Any], hosts: Iterable[str]) -> AddressRules:
     try:
-        denied = parsed_networks(texts)
+        denied = parsed_networks(text for text in values["denied_member_networks"] if text.strip())
     except ValueError as error:
         raise ValueError(f"denied_member_networks: {error}") from None
     own = frozenset(address for address in map(_management, hosts) if address is not None)
-    return AddressRules(allow_loopback=allowed, denied_networks=denied, own_addresses=own)
+    return AddressRules(allow_loopback=values["allow_loopback_addresses"], denied_networks=denied, own_addresses=own)
 
 
 def _management(host: str) -> Address | None:
@@ -108,17 +137,18 @@ def _management(host: str) -> Address | None:
     return None if address.is_loopback else address
 
 
-def _hosts(text: str, ha_type: HaType) -> tuple[str, ...]:
-    hosts = tuple(_host(part.strip()) for part in text.split(",") if part.strip())
+def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
+    hosts = tuple(_host(text.strip()) for text in texts if text.strip())
+    shown = repr(",".join(texts))
     if len(set(hosts)) != len(hosts):
-        raise ValueError(f"icontrol_hostname: {text!r}: a device is named twice")
+        raise ValueError(f"icontrol_hostname: {shown}: a device is named twice")
     fits, allowed = {
         HaType.STANDALONE: (len(hosts) == 1, "exactly one"),
         HaType.PAIR: (len(hosts) == 2, "exactly two"),
         HaType.SCALEN: (len(hosts) >= 2, "two or more"),
     }[ha_type]
     if not fits:
-        raise ValueError(f"icontrol_hostname: {text!r}: f5_ha_type {ha_type} needs {allowed} host[:port]")
+        raise ValueError(f"icontrol_hostname: {shown}: f5_ha_type {ha_type} needs {allowed} host[:port]")
     return hosts
 
 

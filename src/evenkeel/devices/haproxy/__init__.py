@@ -6,14 +6,15 @@ The daemon keeps the guard of each partition, so that two agents never write out
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from evenkeel.core.ports import Device
 from evenkeel.devices.haproxy.driver import HaproxyGroup
-from evenkeel.devices.haproxy.options import parse_options
+from evenkeel.devices.haproxy.options import OPTIONS, parse_options
 
-__all__ = ["open_group"]
+__all__ = ["OPTIONS", "open_group"]
 
 
-def open_group(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> Device:
+def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
     """The device group these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
     return HaproxyGroup(parse_options(options, environment=environment, group_number=group_number, host=host))

@@ -1,18 +1,38 @@
-"""The driver's settings: text in, checked values out."""
+"""The driver's options, declared once, and the checked values made from them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from oslo_config import cfg
 from yarl import URL
 
+from evenkeel.config.values import checked_values
 from evenkeel.core.statuses import HaType
 from evenkeel.core.values import Value
-from evenkeel.devices.settings import choice, filled, known, number
+from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 9443
 
+OPTIONS = [
+    cfg.ListOpt(
+        "haproxyd_url", default=[], help="https://host:port of the daemon beside each HAProxy of the group; port 9443."
+    ),
+    cfg.StrOpt("haproxyd_username", default="", help="This agent's user on every daemon."),
+    cfg.StrOpt("haproxyd_password", default="", secret=True, help="Its password."),
+    cfg.StrOpt("haproxyd_password_file", help="File whose first line is the password; wins over haproxyd_password."),
+    cfg.StrOpt(
+        "ha_type",
+        default=HaType.STANDALONE.value,
+        choices=[HaType.STANDALONE.value, HaType.PAIR.value],
+        help="How many HAProxys there are.",
+    ),
+    # a change may have to wait for the reload of another one and for its own
+    *client_options(servers="daemons", request_timeout=60.0),
+]
+
 
 class HaproxyOptions(Value):
-    """Settings of one device group. Times in seconds."""
+    """Settings of one device group, from :data:`OPTIONS`. Times in seconds."""
 
     hosts: tuple[str, ...]
     """``host:port`` of every daemon."""
@@ -21,15 +41,12 @@ class HaproxyOptions(Value):
     environment: str
     group_number: int
     agent_host: str
-    ca_file: str = ""
-    verify_tls: bool = True
-    prefix: str = ""
-    """First part of every partition's name; the environment by default."""
-    ha_type: HaType = HaType.STANDALONE
-    connect_timeout_seconds: float = 3.0
-    """For a connection to be made, and the silence after which a daemon is asked whether it lives."""
-    request_timeout_seconds: float = 60.0
-    """A change may have to wait for the reload of another one and for its own."""
+    ca_file: str
+    verify_tls: bool
+    prefix: str
+    ha_type: HaType
+    connect_timeout_seconds: float
+    request_timeout_seconds: float
 
     @property
     def owner(self) -> str:
@@ -37,49 +54,37 @@ class HaproxyOptions(Value):
         return f"{self.environment}/{self.group_number}"
 
 
-OPTIONS = (
-    "haproxyd_url",
-    "haproxyd_username",
-    "haproxyd_password",
-    "ha_type",
-    "ca_file",
-    "verify_tls",
-    "prefix",
-    "connect_timeout",
-    "request_timeout",
-)
-
-
-def parse_options(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> HaproxyOptions:
+def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> HaproxyOptions:
     """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
-    known(options, OPTIONS)
-    ha_type = HaType(choice(options, "ha_type", HaType.STANDALONE, (HaType.STANDALONE, HaType.PAIR)))
-    username = filled(options, "haproxyd_username")
+    values = checked_values(OPTIONS, options)
+    ha_type = HaType(values["ha_type"])
+    username = credential(values, "haproxyd_username")
     if ":" in username:
         raise ValueError(f"haproxyd_username: {username!r}: ':' is not allowed in a user's name")
     return HaproxyOptions(
-        hosts=_hosts(options.get("haproxyd_url", ""), ha_type),
+        hosts=_hosts(values["haproxyd_url"], ha_type),
         username=username,
-        password=filled(options, "haproxyd_password"),
+        password=credential(values, "haproxyd_password"),
         environment=environment,
         group_number=group_number,
         agent_host=host,
-        ca_file=options.get("ca_file", ""),
-        verify_tls=choice(options, "verify_tls", "true", ("true", "false")) == "true",
-        prefix=options.get("prefix") or environment,
+        ca_file=values["ca_file"] or "",
+        verify_tls=values["verify_tls"],
+        prefix=values["prefix"] or environment,
         ha_type=ha_type,
-        connect_timeout_seconds=number(options, "connect_timeout", 3.0, float, 0.1, 300),
-        request_timeout_seconds=number(options, "request_timeout", 60.0, float, 0.1, 600),
+        connect_timeout_seconds=values["connect_timeout"],
+        request_timeout_seconds=values["request_timeout"],
     )
 
 
-def _hosts(text: str, ha_type: HaType) -> tuple[str, ...]:
-    hosts = tuple(_host(part.strip()) for part in text.split(",") if part.strip())
+def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
+    hosts = tuple(_host(text.strip()) for text in texts if text.strip())
+    shown = repr(",".join(texts))
     if len(set(hosts)) != len(hosts):
-        raise ValueError(f"haproxyd_url: {text!r}: a daemon is named twice")
+        raise ValueError(f"haproxyd_url: {shown}: a daemon is named twice")
     wanted = 1 if ha_type is HaType.STANDALONE else 2
     if len(hosts) != wanted:
-        raise ValueError(f"haproxyd_url: {text!r}: ha_type {ha_type} needs exactly {wanted} of https://host:port")
+        raise ValueError(f"haproxyd_url: {shown}: ha_type {ha_type} needs exactly {wanted} of https://host:port")
     return hosts
 
 

@@ -9,6 +9,7 @@ mode.
 import asyncio
 import ipaddress
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from evenkeel.core.device import (
     Applied,
@@ -29,7 +30,7 @@ NAME = "noop"
 __all__ = ["NoopGroup", "NoopMemory", "open_group"]
 
 
-def open_group(options: Mapping[str, str], *, environment: str, group_number: int, host: str) -> Device:
+def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
     """A group of its own. Raises :class:`ValueError` for any option: there are none."""
     for name in options:
         raise ValueError(f"{name}: no such option; the no-op driver has none")

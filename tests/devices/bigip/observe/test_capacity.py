@@ -6,7 +6,7 @@ from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.observe.capacity import CapacityReader
-from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.bigip.options import parse_options
 from evenkeel.devices.group import fullest
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.services import batch, gone, service
@@ -20,8 +20,11 @@ class Counters(IControl):
     def __init__(self) -> None:
         super().__init__(
             "device",
-            BigIpOptions(
-                hosts=("device",), username="u", password="p", environment="e", group_number=1, agent_host="h"
+            parse_options(
+                {"icontrol_hostname": "device", "icontrol_password": "p", "f5_ha_type": "standalone"},
+                environment="e",
+                group_number=1,
+                host="h",
             ),
         )
         self.values: dict[str, int] = {}

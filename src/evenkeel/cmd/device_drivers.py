@@ -1,0 +1,37 @@
+"""The device drivers that are installed: entry points of the group ``evenkeel.devices``.
+
+A driver's options are in the section that is called as its entry point. The module that the entry point names declares
+them: ``OPTIONS``, a list of oslo.config options. One that has no options needs none.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from oslo_config import cfg
+
+GROUP = "evenkeel.devices"
+
+
+def installed_drivers() -> set[str]:
+    """The names of all drivers; none of them is loaded."""
+    return {entry.name for entry in entry_points(group=GROUP)}
+
+
+def driver_entry(name: str) -> EntryPoint:
+    """Raises :class:`ValueError` if no driver of that name is installed."""
+    for entry in entry_points(group=GROUP, name=name):
+        return entry
+    raise ValueError(f"device_driver: {name!r} is not one of {sorted(installed_drivers())}")
+
+
+def declared_options(name: str) -> Sequence[cfg.Opt]:
+    """What the driver declares. Raises :class:`ValueError` if there is none, or if it cannot be loaded."""
+    module = driver_entry(name).module
+    try:
+        declared = getattr(import_module(module), "OPTIONS", ())
+    except Exception as error:
+        raise ValueError(f"device_driver: {name!r} cannot be loaded: {error}") from error
+    if not isinstance(declared, list | tuple) or not all(isinstance(one, cfg.Opt) for one in declared):
+        raise ValueError(f"device_driver: {name!r}: {module}.OPTIONS is not a list of oslo.config options")
+    return declared

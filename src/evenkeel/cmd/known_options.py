@@ -1,0 +1,105 @@
+"""Which options may be in an ini file: what any of our processes reads, because several may share a file, and what the
+libraries read that controllers use.
+
+A section of a library that is not installed, or of a login that it does not know, may hold anything.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import entry_points
+
+from oslo_config import cfg
+
+from evenkeel.cmd import sections
+from evenkeel.cmd.unknown_options import DEFAULT, IniFile, Known, section_key
+
+OF_LIBRARIES = {
+    "oslo_policy": "oslo.policy",
+    "keystone_authtoken": "keystonemiddleware.auth_token",
+    "cache": "oslo.cache",  # where keystonemiddleware keeps tokens
+}
+"""Section -> entry point of the group ``oslo.config.opts`` that lists its options."""
+LOGINS = ("keystone_authtoken", "neutron")
+"""Sections from which keystoneauth reads how to log in to Keystone."""
+
+Groups = Mapping[str | None, Sequence[cfg.Opt] | None]
+Written = Mapping[str, Mapping[str, str]]
+
+
+def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
+    """``groups``: options by section of this process and of device drivers; None instead of options: any."""
+    written = _written(files)
+    known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
+    for declared in (sections.CONTROLLER, sections.AGENT, sections.HAPROXYD, groups, _of_libraries(written)):
+        for group, options in declared.items():
+            _add(known, group or DEFAULT, options or ())
+    anything = {group for group, options in {**groups, **_of_libraries(written)}.items() if options is None}
+    # oslo.config reads more options from where these sections say
+    anything |= {section_key(name.strip()) for name in written.get(DEFAULT, {}).get("config_source", "").split(",")}
+    return {name: None if name in anything else frozenset(known.get(name, ())) for name in {*known, *anything} if name}
+
+
+def _add(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> None:
+    names = known.setdefault(group, set())
+    for option in options:
+        names.add(option.dest)
+        for former in option.deprecated_opts:
+            known.setdefault(section_key(former.group or group), set()).add(former.name or option.dest)
+
+
+def _written(files: Sequence[IniFile]) -> Written:
+    """Section -> option -> the value that counts."""
+    found: dict[str, dict[str, str]] = {}
+    for file in files:
+        for section, options in file.sections.items():
+            found.setdefault(section_key(section), {}).update({name: values[-1] for name, values in options.items()})
+    return found
+
+
+def _of_libraries(written: Written) -> Groups:
+    """Options by section, of the sections that are there; None: not known."""
+    found: dict[str | None, Sequence[cfg.Opt] | None] = {
+        section: _listed(section) for section in OF_LIBRARIES if section in written
+    }
+    for section in LOGINS:
+        if section in written:
+            found.update(_of_login(section, found.get(section, ()), written))
+    return found
+
+
+def _listed(section: str) -> Sequence[cfg.Opt] | None:
+    for entry in entry_points(group="oslo.config.opts", name=OF_LIBRARIES[section]):
+        try:
+            listed = entry.load()()
+        except ImportError:
+            return None
+        return [option for group, options in listed if str(group) == section for option in options]
+    return None
+
+
+def _of_login(section: str, listed: Sequence[cfg.Opt] | None, written: Written) -> Groups:
+    """The section with what keystoneauth reads there, and the one that its ``auth_section`` names."""
+    try:
+        from keystoneauth1 import loading
+    except ImportError:
+        return {section: None}
+    there = section_key(written[section].get("auth_section", section))
+    login = _of_auth_type(written.get(there, {}))
+    own = [*loading.get_session_conf_options(), *loading.get_adapter_conf_options()] if section == "neutron" else []
+    own += loading.get_auth_common_conf_options()
+    if there != section:
+        return {section: None if listed is None else [*listed, *own], there: login}
+    return {section: None if listed is None or login is None else [*listed, *own, *login]}
+
+
+def _of_auth_type(written: Mapping[str, str]) -> Sequence[cfg.Opt] | None:
+    """What the kind of login reads; None: there is no such kind, which is told when it is opened."""
+    from keystoneauth1 import exceptions, loading
+
+    common = list(loading.get_auth_common_conf_options())
+    name = written.get("auth_type") or written.get("auth_plugin")
+    if not name:
+        return common
+    try:
+        return common + list(loading.get_auth_plugin_conf_options(name))
+    except exceptions.NoMatchingPlugin:
+        return None

@@ -1,0 +1,23 @@
+"""Which options each process reads, by section; None is ``[DEFAULT]``. Device drivers bring their own."""
+
+from collections.abc import Mapping, Sequence
+
+from oslo_config import cfg
+
+from evenkeel.cmd import haproxyd_options, identity_options, limit_options, network_options, options, quota_options
+from evenkeel.config.addresses import ADDRESSES
+
+Sections = Mapping[str | None, Sequence[cfg.Opt]]
+
+CONTROLLER: Sections = {
+    None: options.COMMON + options.CONTROLLER,
+    "database": options.DATABASE,
+    "api": options.API + identity_options.API + ADDRESSES,
+    "identity": identity_options.IDENTITY,
+    "network": network_options.NETWORK,
+    "neutron": network_options.NEUTRON,
+    "quotas": quota_options.QUOTAS,
+    "limits": limit_options.LIMITS,
+}
+AGENT: Sections = {None: options.COMMON + options.AGENT}
+HAPROXYD: Sections = {None: options.DEBUG, "haproxyd": haproxyd_options.HAPROXYD}

@@ -1,0 +1,1 @@
+"""Options (oslo.config) that several rooms declare alike, and their values checked."""

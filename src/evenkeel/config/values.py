@@ -1,0 +1,88 @@
+"""Values held against the options that declare them, whoever gives them: an ini file by way of oslo.config, or text.
+
+oslo.config checks what it reads from a file by itself; this is for code that takes options as a mapping.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+
+PASSWORD_FILE = "_password_file"
+"""How the name of an option ends that names a file whose first line is the password, which then counts."""
+
+
+def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> dict[str, Any]:
+    """The value of every declared option: the one given, as text or in the option's type, or else its default.
+
+    Password files are read, and left out of the result. Raises :class:`ValueError` naming option, value (but for
+    secrets) and what is allowed.
+    """
+    known = {option.dest: option for option in declared}
+    for name in given:
+        if name not in known:
+            raise ValueError(f"{name}: no such option; there are {', '.join(known) or 'none'}")
+    values = {
+        name: _checked(option, given[name]) if name in given else option.default for name, option in known.items()
+    }
+    return with_passwords(values)
+
+
+def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str, Any]:
+    """The values without those that name password files, which are read instead.
+
+    Raises :class:`ValueError` naming the option, with the ``section`` before it if there is one.
+    """
+    found = {name: value for name, value in values.items() if not name.endswith(PASSWORD_FILE)}
+    for name, path in values.items():
+        if name.endswith(PASSWORD_FILE) and path:
+            found[name.removesuffix("_file")] = _first_line(f"{section}.{name}" if section else name, path)
+    return found
+
+
+def allowed_values(option: cfg.Opt) -> str:
+    """What the option may be, for people; empty: anything."""
+    if choices := getattr(option.type, "choices", None):
+        return _words(choices)
+    low, high = (_number(getattr(option.type, name, None)) for name in ("min", "max"))
+    if low:
+        return f"{low} to {high}" if high else f"{low} or more"
+    return "true, false" if isinstance(option, cfg.BoolOpt) else ""
+
+
+def _checked(option: cfg.Opt, value: object) -> Any:
+    if value is None and option.default is None:
+        return None
+    try:
+        found = option.type(value)
+        usable = found is not None and not (isinstance(found, float) and math.isnan(found))
+    except (ValueError, AttributeError):  # oslo.config's types ask text for its methods
+        usable = False
+    if usable:
+        return found
+    raise ValueError(f"{option.dest}: {'its value' if option.secret else repr(value)}: {_rule(option)}")
+
+
+def _rule(option: cfg.Opt) -> str:
+    allowed = allowed_values(option)
+    if isinstance(option, cfg.IntOpt | cfg.FloatOpt):
+        return f"a number{f' ({allowed})' if allowed else ''} is allowed"
+    return f"allowed are {allowed}" if allowed else f"a {option.type.type_name} is allowed"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _words(choices: Iterable[object]) -> str:
+    return ", ".join(map(str, choices))
+
+
+def _first_line(option: str, path: str) -> str:
+    """What a secret's file holds. Raises :class:`ValueError` naming the option."""
+    try:
+        return Path(path).read_text().splitlines()[0]
+    except (OSError, IndexError, UnicodeDecodeError) as error:
+        raise ValueError(f"{option}: {path}: unreadable") from error

@@ -1,0 +1,41 @@
+"""What the options of device drivers have in common. Each driver declares its own beside its entry point."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_config import cfg
+
+
+def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
+    """How the agent speaks HTTPS with its devices. ``servers``: what answers it, in the plural; ``request_timeout``:
+    the default of the option of that name, seconds."""
+    return [
+        cfg.StrOpt(
+            "ca_file", help=f"PEM file of authorities that signed the {servers}' certificates; else the system's."
+        ),
+        cfg.BoolOpt(
+            "verify_tls", default=True, help=f"Verify the {servers}' certificates. Turning it off is logged loudly."
+        ),
+        cfg.StrOpt(
+            "prefix",
+            help="First part of the names of all partitions; else the environment. Another prefix makes other "
+            "partitions: what stands in the earlier ones is no longer looked after.",
+        ),
+        cfg.FloatOpt(
+            "connect_timeout",
+            default=3.0,
+            min=0.1,
+            max=300.0,
+            help=f"Seconds to make a connection, and of silence after which the {servers} are asked whether they live.",
+        ),
+        cfg.FloatOpt(
+            "request_timeout", default=request_timeout, min=0.1, max=600.0, help="Seconds that one request may take."
+        ),
+    ]
+
+
+def credential(values: Mapping[str, Any], name: str) -> str:
+    """One that must be given. Raises :class:`ValueError` naming the option."""
+    if not values[name]:
+        raise ValueError(f"{name}: not set; it is needed to log in to the devices")
+    return str(values[name])
