@@ -84,5 +84,5 @@ def _check(conf: cfg.ConfigOpts, group: str | None, option: cfg.Opt) -> None:
         getattr(conf[group] if group else conf, option.dest)
     except (cfg.Error, ValueError) as error:
         name = f"{group}.{option.name}" if group else option.name
-        reason = "a value that is not allowed" if option.secret else str(error).rpartition(": ")[2]
+        reason = "a value that is not allowed" if option.secret else str(error).rpartition(" is not valid: ")[2]
         raise ValueError(f"{name}: {reason}; {option.help}") from error

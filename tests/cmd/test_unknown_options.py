@@ -1,0 +1,198 @@
+"""What nothing reads is refused; what anything reads is not."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from oslo_config import cfg
+
+from evenkeel.cmd.config_files import load
+from evenkeel.cmd.known_options import known_options
+from evenkeel.cmd.sections import AGENT, CONTROLLER, HAPROXYD, Sections
+from evenkeel.cmd.unknown_options import IniFile, refuse_unknown
+
+ROOT = Path(__file__).parent.parent.parent
+# importing oslo.cache and keystonemiddleware is not silent
+LIBRARIES = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
+
+
+def read(folder: Path, text: str, groups: Sections = AGENT, *more: str) -> cfg.ConfigOpts:
+    file = folder / "some.ini"
+    file.write_text(text)
+    return load("test", ["--config-file", str(file), *more], groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "[DEFAULT]\nreport_intervall = 3\n",
+            "[DEFAULT] report_intervall: no such option, did you mean report_interval?",
+        ),
+        ("[bigip]\nsave_delays = 3\n", "[bigip] save_delays: no such option, did you mean save_delay?"),
+        (
+            "[DEFAULT]\nicontrol_hostname = a\n",
+            "[DEFAULT] icontrol_hostname: no such option, did you mean icontrol_hostname of [bigip]?",
+        ),
+        (
+            "[haproxy]\nhaproxyd_pasword = s3cret\n",
+            "[haproxy] haproxyd_pasword: no such option, did you mean haproxyd_password?",
+        ),
+        ("[noop]\ncolour = blue\n", "[noop] colour: no such option"),
+        ("[databse]\nconnection = sqlite://\n", "[databse]: no such section, did you mean [database]?"),
+        ("[default]\nhost = h\n", "[default]: no such section, did you mean [DEFAULT]?"),
+        ("[storage]\nconnection = sqlite://\n", "[storage]: no such section, did you mean [database]?"),
+        ("[zzz]\nyyy = 1\n", "[zzz]: no such section"),
+        ("[bigip]\nrequest-timeout = 3\n", "[bigip] request-timeout: no such option, did you mean request_timeout?"),
+    ],
+)
+def test_what_nothing_reads_is_refused_with_what_was_meant(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ValueError) as refusal:
+        read(tmp_path, text)
+    assert str(refusal.value) == f"{tmp_path}/some.ini: {told}"
+
+
+@pytest.mark.parametrize("groups", [CONTROLLER, AGENT, HAPROXYD])
+def test_every_process_refuses_it(tmp_path: Path, groups: Sections) -> None:
+    with pytest.raises(ValueError, match=r"\[DEFAULT\] debig: no such option, did you mean debug\?"):
+        read(tmp_path, "[DEFAULT]\ndebig = true\n", groups)
+
+
+def test_processes_may_share_a_file(tmp_path: Path) -> None:
+    text = (
+        "[DEFAULT]\nhost = h\nsession_ttl = 7\n[database]\nconnection = sqlite://\n[haproxyd]\nname = n\n"
+        "[bigip]\nsave_delay = 1\n[BigIP]\nretry_time = 2\n[haproxy]\nprefix = p\n[noop]\n[api]\n[neutron]\n"
+        "operation_timeout = 30\n"
+    )
+    for groups in (CONTROLLER, AGENT, HAPROXYD):
+        read(tmp_path, text, groups)
+
+
+def test_the_file_that_has_it_is_named_and_directories_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "conf.d"
+    folder.mkdir()
+    (folder / "10.conf").write_text("[DEFAULT]\nhost = h\n")
+    (folder / "20.conf").write_text("[DEFAULT]\nhots = h\n")
+    (folder / "notes.txt").write_text("[DEFAULT]\nwhatever = h\n")
+    with pytest.raises(ValueError) as refusal:
+        read(tmp_path, "[DEFAULT]\n", AGENT, "--config-dir", str(folder))
+    assert str(refusal.value) == f"{folder}/20.conf: [DEFAULT] hots: no such option, did you mean host?"
+
+
+def test_values_are_substituted_as_ever(tmp_path: Path) -> None:
+    conf = read(tmp_path, "[DEFAULT]\nhost = h\nagent_id = at-$host\n[bigip]\nicontrol_username = u-$host\n")
+    assert (conf.agent_id, conf.bigip.icontrol_username) == ("at-h", "u-h")
+
+
+def test_several_are_told_at_once_but_not_all_of_very_many() -> None:
+    options = {f"x{number}": [""] for number in range(12)}
+    with pytest.raises(ValueError) as refusal:
+        refuse_unknown([IniFile(path="f", sections={"DEFAULT": options})], {"DEFAULT": frozenset()})
+    assert str(refusal.value).count("no such option") == 10 and str(refusal.value).endswith("; and 2 more")
+
+
+def test_former_names_are_read_and_no_others(tmp_path: Path) -> None:
+    former = [cfg.DeprecatedOpt("colour"), cfg.DeprecatedOpt("tint", group="paint")]
+    groups: Sections = {"room": [cfg.StrOpt("color", deprecated_opts=former)]}
+    assert read(tmp_path, "[room]\ncolour = blue\n", groups).room.color == "blue"
+    assert read(tmp_path, "[paint]\ntint = blue\n", groups).room.color == "blue"
+    with pytest.raises(ValueError, match=r"\[paint\] color: no such option"):
+        read(tmp_path, "[paint]\ncolor = blue\n", groups)
+
+
+def test_a_line_that_cannot_be_read_is_named_and_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"some\.ini: line 2: No ':' or '='") as refusal:
+        read(tmp_path, "[bigip]\nicontrol_password s3cret\n")
+    assert "s3cret" not in str(refusal.value)
+
+
+# -- what libraries read
+
+KEYSTONE = (
+    "[keystone_authtoken]\nauth_url = http://k\nmemcached_servers = m\nauth_type = password\nuser_domain_id = d\n"
+)
+
+
+@LIBRARIES
+@pytest.mark.parametrize("groups", [CONTROLLER, AGENT])
+def test_options_of_libraries_are_known(tmp_path: Path, groups: Sections) -> None:
+    text = (
+        f"{KEYSTONE}[oslo_policy]\npolicy_file = f\n[cache]\nbackend = dogpile.cache.null\n"
+        "[neutron]\nauth_type = v3applicationcredential\napplication_credential_id = i\nregion_name = r\ncafile = f\n"
+    )
+    read(tmp_path, text, groups)
+
+
+@LIBRARIES
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{KEYSTONE}usernam = u\n", r"\[keystone_authtoken\] usernam: .* username\?"),
+        (f"{KEYSTONE}application_credential_id = u\n", r"\[keystone_authtoken\] application_credential_id: no such"),
+        ("[oslo_policy]\npolicy_files = f\n", r"\[oslo_policy\] policy_files: .* policy_file\?"),
+        ("[neutron]\nauth_type = none\nendpont = http://n\n", r"\[neutron\] endpont: .* endpoint\?"),
+        ("[keystone_authtokens]\nauth_url = http://k\n", r"\[keystone_authtokens\]: no such section"),
+    ],
+)
+def test_slips_in_sections_of_libraries_are_found(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        read(tmp_path, text, CONTROLLER)
+
+
+@LIBRARIES
+def test_a_login_may_be_in_a_section_of_its_own(tmp_path: Path) -> None:
+    text = "[keystone_authtoken]\nauth_section = login\n[login]\nauth_type = password\nusername = u\n"
+    read(tmp_path, text, CONTROLLER)
+    with pytest.raises(ValueError, match=r"\[login\] usernam: .* username\?"):
+        read(tmp_path, f"{text}usernam = u\n", CONTROLLER)
+
+
+def test_a_login_that_nobody_knows_is_left_to_who_opens_it(tmp_path: Path) -> None:
+    read(tmp_path, "[neutron]\nauth_type = telepathy\nwavelength = 3\n", CONTROLLER)
+
+
+def test_sections_that_say_where_else_options_are_may_hold_anything() -> None:
+    known = known_options({}, [IniFile(path="f", sections={"DEFAULT": {"config_source": ["there, Too"]}})])
+    assert known["there"] is None and known["too"] is None and known["database"]
+
+
+# -- whole processes, and the documentation
+
+
+@pytest.mark.parametrize("module", ["agent", "controller", "haproxyd"])
+def test_a_process_says_so_and_ends(tmp_path: Path, module: str) -> None:
+    file = tmp_path / "some.ini"
+    file.write_text("[DEFAULT]\ndebig = true\n")
+    done = subprocess.run(
+        [sys.executable, "-m", f"evenkeel.cmd.{module}", "--config-file", str(file)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    assert done.returncode == 2
+    assert f"{file}: [DEFAULT] debig: no such option, did you mean debug?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def ini_blocks() -> list[tuple[str, str]]:
+    """Every ini file of ours that the documentation shows, or a part of one."""
+    found = []
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for number, block in enumerate(
+            re.findall(r"^ *```ini\n(.*?)^ *```", page.read_text(), re.DOTALL | re.MULTILINE)
+        ):
+            if block.lstrip().startswith("[") and "[Unit]" not in block:
+                found.append((f"{page.stem}-{number}", re.sub(r"^ +", "", block, flags=re.MULTILINE)))
+    return found
+
+
+@LIBRARIES
+@pytest.mark.parametrize("block", [pytest.param(text, id=name) for name, text in ini_blocks()])
+def test_what_the_documentation_shows_is_read(tmp_path: Path, block: str) -> None:
+    for groups in (CONTROLLER, AGENT, HAPROXYD):
+        read(tmp_path, block, groups)
