@@ -28,8 +28,8 @@ from tests.acceptance.websites import create, website
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster, agent_name
-from evenkeel.demo.sides.haproxy import HaproxySide
-from evenkeel.demo.sides.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.leftovers import haproxies_of
 from evenkeel.haproxyd.haproxy.binary import find_binary
 
 ENVIRONMENT = "bench"

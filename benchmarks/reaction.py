@@ -9,7 +9,7 @@ import msgspec
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant
 from tests.acceptance.websites import create, website
 
-from evenkeel.demo.sides.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.devices.haproxy.client import Daemon
 from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire

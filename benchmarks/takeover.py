@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import structlog
 
-from evenkeel.agent.service import Agent
+from evenkeel.agent.service import AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.cmd.runtime import SystemClock, tune_collector
@@ -64,7 +64,7 @@ class Bench:
         settings = AgentSettings(
             agent_id=str(uuid.uuid5(uuid.NAMESPACE_URL, host)), environment=ENVIRONMENT, group_number=1, host=host
         )
-        agent = Agent(
+        agent = AgentService(
             bus=await self.bus(host),
             device=NoopGroup(self.memory),
             clock=SystemClock(),

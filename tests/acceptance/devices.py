@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 
 from evenkeel.demo.cluster import Cluster
+from evenkeel.demo.device_kinds.bigip import USER
 from evenkeel.demo.devices import EmulatedDevice
-from evenkeel.demo.sides.bigip import USER
 
 KINDS = (
     "ltm/virtual",

@@ -8,7 +8,7 @@ import aiohttp
 from aiohttp import web
 
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.sides.haproxy import PROCESS, HaproxySide
+from evenkeel.demo.device_kinds.haproxy import PROCESS, HaproxySide
 from evenkeel.haproxyd.api.tls import CertificateFiles, server_context
 
 BODY_BYTES_MAX = 64 * 1024 * 1024

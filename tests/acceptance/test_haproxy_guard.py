@@ -8,8 +8,8 @@ import pytest
 
 from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.sides.daemon import Daemon
-from evenkeel.demo.sides.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.daemon import DaemonProbe
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.haproxyd import wire
 from tests.acceptance.frozen import AGENT, CONTROLLER, HOSTS, ROUNDS, late_write
 from tests.acceptance.gate import Gate
@@ -45,7 +45,7 @@ async def gate(cluster: Cluster) -> AsyncIterator[Gate]:
 class Delay:
     """Catches a write on its way: the agent has sent it and stands still while another takes over."""
 
-    def __init__(self, daemon: Daemon, gate: Gate) -> None:
+    def __init__(self, daemon: DaemonProbe, gate: Gate) -> None:
         self._daemon = daemon
         self._gate = gate
 

@@ -15,8 +15,8 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.sides.haproxy import HaproxySide
-from evenkeel.demo.sides.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.leftovers import haproxies_of
 from evenkeel.demo.traffic import Traffic
 from evenkeel.devices.haproxy.client import Daemon
 from evenkeel.devices.haproxy.options import parse_options

@@ -13,7 +13,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.sides.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
 from tests.acceptance.websites import create, website
 from tests.haproxyd.world import Traffic, get

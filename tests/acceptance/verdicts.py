@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.sides.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.haproxyd import wire
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant
 from tests.waiting import eventually

@@ -4,9 +4,9 @@ import asyncio
 import random
 from collections.abc import Callable, Iterable
 
+from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
-from evenkeel.agent.turns import Turns
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import Backoff
@@ -163,7 +163,7 @@ class Bench:
         revisions: dict[str, int],
         *,
         work: tuple[str, ...] = (),
-        turns: Turns | None = None,
+        turns: PassLimit | None = None,
         shard_id: str = "shard",
     ) -> None:
         self.session = FakeSession()
@@ -178,7 +178,7 @@ class Bench:
             clock=SystemClock(),
             settings=SETTINGS,
             rng=random.Random(1),
-            turns=turns or Turns(1, SystemClock()),
+            turns=turns or PassLimit(1, SystemClock()),
             on_device_trouble=self._note_trouble,
         )
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
-from evenkeel.agent.turns import Turns
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import Repair
@@ -328,7 +328,7 @@ async def test_what_was_repaired_is_told(bench: Bench) -> None:
 
 
 async def test_a_tenant_whose_passes_hang_does_not_hold_up_another_one() -> None:
-    turns = Turns(2, SystemClock(), slow_seconds=0.05)
+    turns = PassLimit(2, SystemClock(), slow_seconds=0.05)
     hanging = [Bench({"lb-1": 1}, turns=turns, shard_id=f"hanging-{number}") for number in range(4)]
     for bench in hanging:
         bench.device.open.clear()

@@ -11,7 +11,7 @@ from typing import Self
 import uvicorn
 
 from evenkeel.api.app import create_app
-from evenkeel.api.identity.caller import Identity
+from evenkeel.api.identity.caller import Authenticator
 from evenkeel.core.control import Change, Environment
 from evenkeel.core.messages import Applied, Register, ReportApplied
 from evenkeel.core.ports import Store
@@ -62,7 +62,7 @@ class InstantAgent:
 class LiveServer:
     """A serving thread. Use :meth:`started`."""
 
-    def __init__(self, folder: Path, identity: Identity | None) -> None:
+    def __init__(self, folder: Path, identity: Authenticator | None) -> None:
         self._folder = folder
         self._identity = identity
         self._server: uvicorn.Server | None = None
@@ -72,7 +72,7 @@ class LiveServer:
 
     @classmethod
     @contextlib.contextmanager
-    def started(cls, folder: Path, identity: Identity | None = None) -> Iterator[Self]:
+    def started(cls, folder: Path, identity: Authenticator | None = None) -> Iterator[Self]:
         """Serve until the block ends. ``folder`` takes the database."""
         server = cls(folder, identity)
         server._thread.start()

@@ -12,7 +12,7 @@ import msgspec
 from evenkeel.core.model import Subnet
 from evenkeel.demo.configuration import NO_QUOTAS, merged
 from evenkeel.demo.processes import stop_all
-from evenkeel.demo.workshop import Workshop, announced
+from evenkeel.demo.workspace import Workspace, announced
 from tests.api.subnet import SUBNET
 from tests.waiting import eventually
 
@@ -37,7 +37,7 @@ class Stack:
     """Controllers over one database, and an agent. Use :meth:`started`."""
 
     def __init__(self, directory: Path, options: Mapping[str, Mapping[str, object]]) -> None:
-        self._workshop = Workshop(directory, start_seconds=START_SECONDS)
+        self._workshop = Workspace(directory, start_seconds=START_SECONDS)
         self._bus = f"embedded://{self._workshop.directory}/bus.db"
         self._options = options
         self.urls: tuple[str, ...] = ()

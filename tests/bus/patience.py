@@ -3,7 +3,7 @@ sets it itself."""
 
 from collections.abc import Callable
 
-from evenkeel.bus.amqp import bus, consumer, link, nodes, presence
+from evenkeel.bus.amqp import bus, connection, consumer, nodes, presence
 from evenkeel.bus.embedded import schema
 
 LIMIT_SECONDS = 120
@@ -16,9 +16,9 @@ _LIMITS: tuple[tuple[object, str], ...] = (
     (bus, "REPLY_WAIT_SECONDS"),
     (consumer, "FIRST_CONNECT_SECONDS"),
     (consumer, "CANCEL_SECONDS"),
-    (link, "CONNECT_SECONDS"),
-    (link, "SETUP_SECONDS"),
-    (link, "CLOSE_SECONDS"),
+    (connection, "CONNECT_SECONDS"),
+    (connection, "SETUP_SECONDS"),
+    (connection, "CLOSE_SECONDS"),
     (nodes, "HEARTBEAT_SECONDS"),
     (presence, "ANNOUNCE_SECONDS"),
     (presence, "WITHDRAW_SECONDS"),

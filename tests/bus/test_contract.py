@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, encode
-from evenkeel.bus.work import Workers
+from evenkeel.bus.deliveries import Workers
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageTooLarge
 from evenkeel.core.messages import (
@@ -106,7 +106,7 @@ async def test_a_message_whose_handler_fails_comes_again(transport: Transport) -
 async def test_a_message_whose_handler_always_fails_is_set_aside_and_others_go_on(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenkeel.bus.work.RETRY", Backoff(initial_seconds=0.05, max_seconds=0.05))
+    monkeypatch.setattr("evenkeel.bus.deliveries.RETRY", Backoff(initial_seconds=0.05, max_seconds=0.05))
     bus = await transport.bus()
     attempts: Counter[str] = Counter()
 

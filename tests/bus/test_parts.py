@@ -5,8 +5,8 @@ import random
 import pytest
 
 from evenkeel.bus.codec import decode_reply, encode
-from evenkeel.bus.parts import ANSWERS_MAX, Parts, cut
-from evenkeel.bus.work import Calls
+from evenkeel.bus.deliveries import PendingCalls
+from evenkeel.bus.parts import ANSWERS_MAX, PartAssembler, cut
 from evenkeel.core.errors import MessageRejected
 from evenkeel.core.messages import Assignment, Assignments, Part
 
@@ -27,7 +27,7 @@ def parts_of(reply: Assignments, call_id: str = "c") -> list[Part]:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_parts_in_any_order_and_more_than_once_make_the_answer(seed: int) -> None:
-    calls = Calls()
+    calls = PendingCalls()
     future = calls.open("c")
     parts = parts_of(answer(1))
     coming = parts[:-1] * 2
@@ -40,7 +40,7 @@ async def test_parts_in_any_order_and_more_than_once_make_the_answer(seed: int) 
 
 
 async def test_parts_of_two_answers_to_one_call_are_not_mixed() -> None:
-    calls = Calls()
+    calls = PendingCalls()
     future = calls.open("c")
     first, second = parts_of(answer(1)), parts_of(answer(2))
     assert len(first) == len(second)
@@ -53,7 +53,7 @@ async def test_parts_of_two_answers_to_one_call_are_not_mixed() -> None:
 
 
 async def test_what_nobody_waits_for_is_not_kept() -> None:
-    calls = Calls()
+    calls = PendingCalls()
     calls.open("c")
     first, *rest = parts_of(answer(1))
     calls.resolve("c", first)
@@ -65,18 +65,18 @@ async def test_what_nobody_waits_for_is_not_kept() -> None:
 
 def test_parts_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MessageRejected, match="part 2 of 2"):
-        Parts().add(Part(number=2, count=2, digest="d", data=b""))
+        PartAssembler().add(Part(number=2, count=2, digest="d", data=b""))
     with pytest.raises(MessageRejected, match="none of one answer"):
-        Parts().add(Part(number=0, count=1, digest="d", data=b"x"))
+        PartAssembler().add(Part(number=0, count=1, digest="d", data=b"x"))
     monkeypatch.setattr("evenkeel.bus.parts.LARGEST_ANSWER_BYTES", 100)
-    parts = Parts()
+    parts = PartAssembler()
     parts.add(Part(number=0, count=9, digest="d", data=b"x" * 90))
     with pytest.raises(MessageRejected, match="more than 100 bytes"):
         parts.add(Part(number=1, count=9, digest="d", data=b"x" * 90))
 
 
 def test_answers_that_never_come_to_an_end_are_forgotten() -> None:
-    parts = Parts()
+    parts = PartAssembler()
     for number in range(10):
         parts.add(Part(number=0, count=2, digest=str(number), data=b"x"))
         assert len(parts._answers) <= ANSWERS_MAX

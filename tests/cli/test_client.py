@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel.cli.client import API, Client, Refused, Unreachable, Usage, checked_endpoint, segment
+from evenkeel.cli.client import API, Client, RequestRefused, Unreachable, UsageError, checked_endpoint, segment
 from tests.cli.stub import Stub, served
 
 NOBODY = "http://127.0.0.1:1"
@@ -82,20 +82,20 @@ def test_a_put_may_be_repeated_on_the_next_endpoint(stub: Stub, silent: str) -> 
 )
 def test_a_refusal_carries_the_servers_reason(stub: Stub, body: object, reason: str) -> None:
     stub.on("DELETE", "/subnets/x", body, status=409)
-    with pytest.raises(Refused, match=reason) as caught:
+    with pytest.raises(RequestRefused, match=reason) as caught:
         Client([stub.url]).delete(f"{API}/subnets/x")
     assert caught.value.status == 409
 
 
 def test_an_answer_that_is_not_json_is_said_to_be_somebody_elses(stub: Stub) -> None:
     stub.on("GET", "/status", b"hello")
-    with pytest.raises(Refused, match="not JSON"):
+    with pytest.raises(RequestRefused, match="not JSON"):
         Client([stub.url]).get(f"{API}/status")
 
 
 @pytest.mark.parametrize("text", ["", "127.0.0.1:9876", "ftp://host", "http://"])
 def test_an_endpoint_must_be_a_url(text: str) -> None:
-    with pytest.raises(Usage, match="is not a URL"):
+    with pytest.raises(UsageError, match="is not a URL"):
         checked_endpoint(text)
 
 

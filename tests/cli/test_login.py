@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from evenkeel.cli.client import API, Client, Refused, Usage
+from evenkeel.cli.client import API, Client, RequestRefused, UsageError
 from evenkeel.cli.login import login_headers
 
 
@@ -35,7 +35,7 @@ def test_the_environment_says_who_asks(environment: dict[str, str], headers: dic
     [({"EVENKEEL_USERNAME": "root"}, "EVENKEEL_PASSWORD"), ({"OS_TOKEN": "s3cr\net"}, "OS_TOKEN")],
 )
 def test_half_a_login_is_refused(environment: dict[str, str], told: str) -> None:
-    with pytest.raises(Usage, match=told) as caught:
+    with pytest.raises(UsageError, match=told) as caught:
         login_headers(environment)
     assert "s3cr" not in str(caught.value)
 
@@ -79,7 +79,7 @@ def door() -> Iterator[str]:
 
 
 def test_a_missing_login_is_told_in_the_servers_words(door: str) -> None:
-    with pytest.raises(Refused, match=r"who are you\?"):
+    with pytest.raises(RequestRefused, match=r"who are you\?"):
         Client([door]).get(f"{API}/status")
 
 

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.api.identity.headers import TrustedHeaders
-from evenkeel.api.identity.none import NoIdentity
+from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.identity.password_file import PasswordFile
 from evenkeel.cmd.admission import check_exposure, open_admission
 from tests.cmd.apiserver import Certificates, load, serving
@@ -17,7 +17,7 @@ ALICE = {"X-User-Id": "alice", "X-Project-Id": "p1", "X-Roles": "member"}
 
 
 def test_the_kind_of_identity_is_configured(tmp_path: Path) -> None:
-    assert isinstance(open_admission(load(tmp_path, "")).identity, NoIdentity)
+    assert isinstance(open_admission(load(tmp_path, "")).identity, NoAuthentication)
     gateway = open_admission(load(tmp_path, "[identity]\nkind = trusted_headers\n"))
     assert isinstance(gateway.identity, TrustedHeaders)
     users = tmp_path / "users"

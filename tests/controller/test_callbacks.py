@@ -11,8 +11,8 @@ from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.errors import CallRefused, Invalid, SessionLost, StoreUnavailable
+from evenkeel.core.message_chunks import encoded_bytes
 from evenkeel.core.model import Vip
-from evenkeel.core.portions import encoded_bytes
 from evenkeel.core.service import ServiceDefinition, ServiceMember, ServicePool
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")

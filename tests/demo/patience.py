@@ -4,8 +4,8 @@ import pytest
 
 from evenkeel.demo import devices, processes, traffic
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.sides import daemon
-from evenkeel.demo.workshop import Workshop
+from evenkeel.demo.device_kinds import daemon
+from evenkeel.demo.workspace import Workspace
 
 ANSWER_SECONDS = 60.0
 START_SECONDS = 240.0
@@ -22,6 +22,6 @@ def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     for function, name, seconds in (
         (Cluster.client, "timeout_seconds", ANSWER_SECONDS),
         (Cluster.__init__, "start_seconds", START_SECONDS),
-        (Workshop.__init__, "start_seconds", START_SECONDS),
+        (Workspace.__init__, "start_seconds", START_SECONDS),
     ):
         monkeypatch.setitem(function.__kwdefaults__, name, seconds)

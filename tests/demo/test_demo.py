@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.demo.cluster import DEVICES
-from evenkeel.demo.sides.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.leftovers import haproxies_of
 
 
 @pytest.mark.acceptance

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.demo.sides.guard import Guard
-from evenkeel.demo.sides.leftovers import haproxies_of
+from evenkeel.demo.device_kinds.guard import ProcessGuard
+from evenkeel.demo.device_kinds.leftovers import haproxies_of
 from tests.demo.test_processes import is_there
 from tests.waiting import eventually
 
@@ -46,7 +46,7 @@ async def test_closing_ends_the_haproxys_of_the_directory_and_no_others(
     removed.mkdir()
     lookalikes += [lookalike(ours), lookalike(ours, STUBBORN), lookalike(neighbours)]
     await eventually(lambda: len(haproxies_of(str(ours))) == 2)
-    guard = Guard(ours, removed=[removed], log=tmp_path / "log")
+    guard = ProcessGuard(ours, removed=[removed], log=tmp_path / "log")
     guard.start()
     closing = asyncio.create_task(asyncio.to_thread(guard.close))
     await asyncio.gather(ended(lookalikes[0]), ended(lookalikes[1]))
@@ -61,8 +61,8 @@ async def test_they_end_with_a_starter_that_was_killed(
 ) -> None:
     lookalikes.append(lookalike(tmp_path))
     program = (
-        "import time; from pathlib import Path; from evenkeel.demo.sides.guard import Guard\n"
-        f"guard = Guard(Path({str(tmp_path)!r}), log=Path({str(tmp_path / 'log')!r})); guard.start()\n"
+        "import time; from pathlib import Path; from evenkeel.demo.device_kinds.guard import ProcessGuard\n"
+        f"guard = ProcessGuard(Path({str(tmp_path)!r}), log=Path({str(tmp_path / 'log')!r})); guard.start()\n"
         "print('up', flush=True); time.sleep(600)"
     )
     starter = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=subprocess.PIPE)
@@ -77,4 +77,4 @@ async def test_they_end_with_a_starter_that_was_killed(
 
 
 def test_a_guard_that_never_started_has_nothing_to_close(tmp_path: Path) -> None:
-    Guard(tmp_path, log=tmp_path / "log").close()
+    ProcessGuard(tmp_path, log=tmp_path / "log").close()

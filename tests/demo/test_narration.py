@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from evenkeel.demo.narration import LiveNarrator, Narrator, drawn
-from evenkeel.demo.outcome import Outcome
+from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.traffic import Counts
 
 AGENT = {"host": "host-1", "alive": True, "acting_shards": 2, "home_shards": 1, "load_balancers": 7, "queue_depth": 0}
@@ -36,12 +36,12 @@ def test_a_terminal_shows_agents_traffic_and_events() -> None:
 
 
 def test_an_outcome_is_judged_by_what_is_promised() -> None:
-    good = Outcome(
+    good = DemoResult(
         create_requests_promised=12, counts=Counts(sent=5), takeover_seconds=4.0, create_requests={"bigip-1": 12}
     )
     good.judge()
     assert good.problems == []
-    bad = Outcome(
+    bad = DemoResult(
         create_requests_promised=12,
         counts=Counts(sent=5, failed=2, first_failure="reset"),
         takeover_seconds=10.0,
@@ -52,7 +52,7 @@ def test_an_outcome_is_judged_by_what_is_promised() -> None:
 
 
 def test_the_table_says_what_was_counted_and_what_only_this_device_has() -> None:
-    outcome = Outcome(
+    outcome = DemoResult(
         create_requests_promised=3,
         requests_counted="writes to the device",
         create_requests={"haproxy-1": 2},

@@ -6,9 +6,9 @@ import msgspec
 
 from evenkeel.api.fields import MAX_ADDITIONAL_VIPS, MAX_CIDRS, MAX_SNI_CONTAINERS
 from evenkeel.core.limits import LoadBalancerLimits
+from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES
 from evenkeel.core.model import L7_RULES_MAX, SessionPersistence, Vip
-from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, encoded_bytes
 from evenkeel.core.service import (
     ServiceDefinition,
     ServiceL7Policy,

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from evenkeel.demo.processes import stop_all
-from evenkeel.demo.workshop import Workshop, announced
+from evenkeel.demo.workspace import Workspace, announced
 from evenkeel.haproxyd import wire
 from tests.api import bodies
 from tests.api.personas import ADMIN, MEMBER
@@ -23,7 +23,7 @@ START_SECONDS = 120.0
 @pytest.fixture
 async def api(tmp_path: Path) -> AsyncIterator[str]:
     """URL of a controller behind a gateway: whoever connects from its own host is who the headers say."""
-    workshop = Workshop(tmp_path, start_seconds=START_SECONDS)
+    workshop = Workspace(tmp_path, start_seconds=START_SECONDS)
     file = workshop.announcement("controller.url")
     sections = {
         "DEFAULT": {"transport_url": f"embedded://{tmp_path}/bus.db", "environments": "dev:noop"},

@@ -5,7 +5,6 @@ request of a transaction may be lost, late, or left behind by a process that die
 guards included. Every commit must begin with a guard, and nothing of a tenant may be written outside of one.
 """
 
-import asyncio
 import base64
 import json
 import random
@@ -24,9 +23,10 @@ from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
 from evenkeel.devices.bigip import driver as driver_module
 from evenkeel.devices.bigip.driver import BigIpGroup
-from evenkeel.devices.bigip.icontrol.client import IControl, NoAnswer, NotSent
+from evenkeel.devices.bigip.icontrol.client import REQUESTS_MAX, IControl
 from evenkeel.devices.bigip.naming import Guard, Names, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options
+from evenkeel.devices.https import HttpsTransport, NotSent
 from icontrol_emulator import Emulator
 from icontrol_emulator.rest.message import Reply, parse_query
 from icontrol_emulator.server import TRANSACTION_HEADER
@@ -182,13 +182,14 @@ class BigIpSite:
         boxes = {box.name: box for box in self.boxes}
 
         def icontrol(name: str, options: BigIpOptions, _tls: Any) -> IControl:
-            made = _IControl(name, options, _tls, now=self.effects.loop.time)
-            made.wire = wire(boxes[name])
-            return made
+            now = self.effects.loop.time
+            transport = _Transport(name, options, _tls, requests_max=REQUESTS_MAX, now=now)
+            transport.wire = wire(boxes[name])
+            return _IControl(name, options, https=transport, now=now)
 
         with (
             patch.object(device_module, "IControl", icontrol),
-            patch.object(driver_module, "client_context", lambda options: object()),
+            patch.object(driver_module, "tls_context", lambda options: object()),
         ):
             return BigIpGroup(self.options(host))
 
@@ -374,31 +375,22 @@ class SimBigIp:
 
 
 class _IControl(IControl):
-    """The driver's client with another wire."""
+    """The driver's client, whose tokens are not given back: what it was started with is gone when it closes."""
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self._https.close()
+
+
+class _Transport(HttpsTransport):
+    """The driver's transport with another wire."""
 
     wire: Callable[..., Any]
 
-    async def _exchange(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str],
-        body: Mapping[str, Any] | None,
-        headers: Mapping[str, str],
-        timeout_seconds: float,
-        turns: asyncio.Semaphore | None = None,
-    ) -> tuple[int, bytes]:
-        url = URL(f"https://{self.host}{path}", encoded=True)
-        raw_query = url.with_query(query).raw_query_string if query else ""
-        raw = b"" if body is None else json.dumps(body).encode()
-        try:
-            async with turns or self._turns, asyncio.timeout(timeout_seconds):
-                answer: tuple[int, bytes] = await self.wire(method, url.raw_path, raw_query, raw, headers)
-                self._heard_at_seconds = self._now()
-                return answer
-        except TimeoutError as error:
-            raise NoAnswer(self.host, f"no answer within {timeout_seconds:g} s") from error
+    async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        answer: tuple[int, bytes] = await self.wire(method, url.raw_path, url.raw_query_string, body or b"", headers)
+        self._heard_at_seconds = self._now()
+        return answer
 
 
 class _Wire:

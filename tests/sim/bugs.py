@@ -16,8 +16,8 @@ from sqlalchemy import select, text, update
 
 from evenkeel.agent import ownership as agent_ownership
 from evenkeel.agent import shard as agent_shard
+from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.inventory import Findings, Inventory
-from evenkeel.agent.memory import Memory
 from evenkeel.agent.session import Session
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.controller.scheduler import Scheduler
@@ -537,7 +537,7 @@ def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
 
 
 def _lost_shards_forgotten() -> AbstractContextManager[Any]:
-    return patch.object(Memory, "lost", lambda self: ())
+    return patch.object(DatabaseHistory, "lost", lambda self: ())
 
 
 BUGS: dict[str, Bug] = {

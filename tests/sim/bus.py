@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
-from evenkeel.bus.work import Calls, work
+from evenkeel.bus.deliveries import PendingCalls, work
 from evenkeel.core.errors import BusUnavailable, CallTimeout
 from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
@@ -22,7 +22,7 @@ class SimBus:
     def __init__(self, broker: Broker, process: Process) -> None:
         self._broker = broker
         self._process = process
-        self._calls = Calls()
+        self._calls = PendingCalls()
         self._address = broker.unique(process.name)
         self._seen: set[str] = set()
         """Names seen present since the connection was last made."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from evenkeel.agent.service import Agent, AgentRefused
+from evenkeel.agent.service import AgentRefused, AgentService
 from evenkeel.controller.service import Controller
 from evenkeel.core.control import Change
 from evenkeel.core.errors import BusUnavailable, StoreUnavailable
@@ -159,7 +159,7 @@ class World:
         assert bus is not None
         number = self.scenario.agent_groups[self.agents.index(life)]
         process.identity = self.agent_id(life)
-        agent = Agent(
+        agent = AgentService(
             bus=bus,
             device=self.sites[number].open(process),
             clock=self._clock(process),

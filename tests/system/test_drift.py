@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evenkeel.agent.common import CommonWorker
+from evenkeel.agent.common_shard import CommonShardWorker
 from evenkeel.store.reports.findings import ABSENT_REASON
 from tests.system.world import World
 from tests.waiting import eventually
@@ -36,7 +36,7 @@ def looked_at(world: World) -> set[str]:
     """What was on the devices at the last look of the agent that looks for all."""
     for agent in world.agents.values():
         for worker, _ in agent._ownership._workers.values() if agent._ownership else ():
-            if isinstance(worker, CommonWorker):
+            if isinstance(worker, CommonShardWorker):
                 return set(worker._inventory._held or ())
     return set()
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES
 from evenkeel.core.control import VipPlan
 from evenkeel.core.limits import LoadBalancerLimits
+from evenkeel.core.message_chunks import encoded_bytes
 from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
-from evenkeel.core.portions import encoded_bytes
 from evenkeel.core.service import definition_of
 from tests.system.test_versions import MixedWorld
 from tests.system.world import ENVIRONMENT, World

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from evenkeel.agent.service import Agent
+from evenkeel.agent.service import AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.memory import MemoryBus, MemoryHub
 from evenkeel.cmd.runtime import SystemClock
@@ -89,7 +89,7 @@ class World:
         self.capacity_policy: dict[str, float] = {}
         """Of agents that are started from now on."""
         self.controllers: dict[str, Controller] = {}
-        self.agents: dict[str, Agent] = {}
+        self.agents: dict[str, AgentService] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.views: dict[str, HostView] = {}
         self.reschedule = RescheduleMode.CONTROL
@@ -151,7 +151,7 @@ class World:
             retry=Backoff(initial_seconds=0.05, max_seconds=0.5, jitter=(0.75, 1.25)),
             duplicate_patience_seconds=self.duplicate_patience_seconds,
         )
-        agent = self.agents[host] = Agent(
+        agent = self.agents[host] = AgentService(
             bus=await self._bus(host),
             device=self.views[host],
             clock=SystemClock(),

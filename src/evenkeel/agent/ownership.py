@@ -7,14 +7,14 @@ from functools import partial
 
 import structlog
 
-from evenkeel.agent.common import CommonWorker
-from evenkeel.agent.controllers import Controllers
-from evenkeel.agent.memory import Memory
+from evenkeel.agent.common_shard import CommonShardWorker
+from evenkeel.agent.controller_client import ControllerClient
+from evenkeel.agent.database_history import DatabaseHistory
+from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
-from evenkeel.agent.turns import Turns
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 SERVING_REPORTED = 500
 
-Worker = ShardWorker | CommonWorker
+Worker = ShardWorker | CommonShardWorker
 
 
 class Ownership:
@@ -35,11 +35,11 @@ class Ownership:
         self,
         session: Session,
         *,
-        controllers: Controllers,
+        controllers: ControllerClient,
         device: Device,
         clock: Clock,
         settings: AgentSettings,
-        memory: Memory,
+        memory: DatabaseHistory,
         rng: random.Random,
         ask_again: Callable[[], None],
         on_device_trouble: Callable[[], None],
@@ -53,7 +53,7 @@ class Ownership:
         self._rng = rng
         self._ask_again = ask_again
         self._on_device_trouble = on_device_trouble
-        self._turns = Turns(settings.passes_at_once, clock)
+        self._turns = PassLimit(settings.passes_at_once, clock)
         self._restarts = Retries(settings.retry, rng)
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
         self._releases: set[asyncio.Task[None]] = set()
@@ -70,7 +70,7 @@ class Ownership:
         self.revision = -1
         self._look_again()
         for worker, _ in self._workers.values():
-            if isinstance(worker, CommonWorker):
+            if isinstance(worker, CommonShardWorker):
                 worker.say_all_again()
         return True
 
@@ -102,7 +102,7 @@ class Ownership:
     def _start(self, assignment: m.Assignment) -> None:
         worker: Worker
         if assignment.project_id == COMMON_PROJECT:
-            worker = CommonWorker(
+            worker = CommonShardWorker(
                 assignment,
                 session_id=self._session.id,
                 controllers=self._controllers,
@@ -194,7 +194,7 @@ class Ownership:
         if entry is None:
             return False
         worker = entry[0]
-        if isinstance(worker, CommonWorker):
+        if isinstance(worker, CommonShardWorker):
             worker.say_all_again()
         elif hint.look_again:
             worker.doubt(hint.load_balancer_ids, complete=hint.complete)
@@ -217,7 +217,7 @@ class Ownership:
     def observed_devices(self) -> tuple[DeviceState, ...] | None:
         """Device states as the common worker last saw them; None if this agent does not observe."""
         for worker, _ in self._workers.values():
-            if isinstance(worker, CommonWorker) and worker.devices:
+            if isinstance(worker, CommonShardWorker) and worker.devices:
                 return worker.devices
         return None
 

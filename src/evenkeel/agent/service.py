@@ -11,8 +11,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 import structlog
 
 from evenkeel.agent.capacity import CapacityGauge
-from evenkeel.agent.controllers import Controllers
-from evenkeel.agent.memory import Memory
+from evenkeel.agent.controller_client import ControllerClient
+from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
@@ -30,7 +30,7 @@ class AgentRefused(EvenKeelError):
     """The agent cannot serve, and waiting will not help. The text says what is wrong and what is expected."""
 
 
-class Agent:
+class AgentService:
     """One agent process."""
 
     def __init__(
@@ -52,8 +52,8 @@ class Agent:
         self._new_id = new_id
         self._rng = rng or random.Random()
         self._configurations = configurations or {}
-        self._controllers = Controllers(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
-        self._memory = Memory(clock)
+        self._controllers = ControllerClient(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
+        self._memory = DatabaseHistory(clock)
         self._stop = asyncio.Event()
         self._ask = asyncio.Event()
         self._tell = asyncio.Event()

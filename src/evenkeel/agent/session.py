@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import structlog
 
-from evenkeel.agent.controllers import Controllers
-from evenkeel.agent.memory import Memory
+from evenkeel.agent.controller_client import ControllerClient
+from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceFacts
@@ -24,12 +24,12 @@ class Session:
     def __init__(
         self,
         session_id: str,
-        controllers: Controllers,
+        controllers: ControllerClient,
         facts: DeviceFacts,
         clock: Clock,
         settings: AgentSettings,
         *,
-        memory: Memory,
+        memory: DatabaseHistory,
         capacity: Mapping[str, m.CapacityFigure] | None = None,
         identities: Mapping[str, str] | None = None,
     ) -> None:
@@ -51,7 +51,7 @@ class Session:
         return self._memory.history
 
     def confirmed(self, history: str, outcomes: tuple[m.Applied, ...]) -> None:
-        """A report was taken: see :meth:`evenkeel.agent.memory.Memory.confirm`."""
+        """A report was taken: see :meth:`evenkeel.agent.database_history.DatabaseHistory.confirm`."""
         self._memory.confirm(history, outcomes)
 
     def may_write(self) -> bool:

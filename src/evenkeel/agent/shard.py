@@ -12,11 +12,11 @@ from collections.abc import Callable
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.agent.controllers import Controllers
+from evenkeel.agent.controller_client import ControllerClient
+from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
-from evenkeel.agent.turns import Turns
 from evenkeel.core import messages as m
 from evenkeel.core.device import PartitionBatch, Repair
 from evenkeel.core.errors import (
@@ -28,7 +28,7 @@ from evenkeel.core.errors import (
     SessionLost,
     StaleOwner,
 )
-from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, portions
+from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.service import ServiceDefinition
 
@@ -53,12 +53,12 @@ class ShardWorker:
         assignment: m.Assignment,
         *,
         session: Session,
-        controllers: Controllers,
+        controllers: ControllerClient,
         device: Device,
         clock: Clock,
         settings: AgentSettings,
         rng: random.Random,
-        turns: Turns,
+        turns: PassLimit,
         on_device_trouble: Callable[[], None],
     ) -> None:
         self.shard_id = assignment.shard_id

@@ -16,24 +16,24 @@ from litestar.types import ASGIApp, HTTPScope, Message
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.bodies import check_content_type, read_body
-from evenkeel.api.context import NOBODY, Admitted, Call, Headers, Limits, Services
-from evenkeel.api.dialect import Dialect, Dialects
+from evenkeel.api.context import NOBODY, Call, Limits, Services
 from evenkeel.api.discovery import DISCOVERY_ROUTES
 from evenkeel.api.errors import Refusal
-from evenkeel.api.identity.caller import Identity
-from evenkeel.api.identity.none import NoIdentity
+from evenkeel.api.gatekeeper import Gatekeeper
+from evenkeel.api.identity.caller import Authenticator
+from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.lookups import LOOKUP_ROUTES
 from evenkeel.api.neutron.routes import NEUTRON_ROUTES
 from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
-from evenkeel.api.policy.names import PUBLIC, UNHURRIED
+from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.ports import ChangeSink
-from evenkeel.api.protocol import CONNECTION
-from evenkeel.api.rate import UNLIMITED, RateLimit
+from evenkeel.api.rate_limit import UNLIMITED, RateLimit
 from evenkeel.api.routing import Operation, RouteMap
+from evenkeel.api.style import ApiStyle, ApiStyles
 from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
@@ -54,28 +54,6 @@ Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
 ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
 _REQUEST_ID = b"x-openstack-request-id"
-
-
-class Door:
-    """What every request passes before its handler: who calls, how often, and whether they may."""
-
-    def __init__(self, identity: Identity, policy: Policy, rate_limit: RateLimit, routes: Iterable[RouteMap]) -> None:
-        """Raises :class:`ValueError` for a route that no rule guards."""
-        names = {operation.rule for route_map in routes for operation in route_map.operations}
-        policy.check_names((names - {PUBLIC}) | {UNHURRIED})
-        self._identity = identity
-        self._policy = policy
-        self._rate_limit = rate_limit
-
-    async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
-        """The caller, let in. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
-        caller = await self._identity.identify(headers, scope)
-        connection = scope["state"].get(CONNECTION)
-        if connection is not None:
-            connection.known()
-        if not self._policy.allows(UNHURRIED, caller):
-            self._rate_limit.take(caller.project_id)
-        return self._policy.admit(rule, caller)
 
 
 class Application(Litestar):
@@ -107,7 +85,7 @@ def create_app(
     capabilities: Mapping[str, Capabilities] | None = None,
     max_body_bytes: int = 1 << 20,
     max_page_items: int = 1000,
-    identity: Identity | None = None,
+    identity: Authenticator | None = None,
     policy: Policy | None = None,
     rate_limit: RateLimit = UNLIMITED,
     addresses: AddressRules = STRICT_ADDRESSES,
@@ -132,10 +110,10 @@ def create_app(
         new_id=new_id,
     )
     routes = (*ROUTES, document_routes(ROUTES))
-    door = Door(identity or NoIdentity(), policy or open_policy(), rate_limit, routes)
+    gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)
     return Application(
-        route_handlers=list(_route_handlers(routes, services, door)),
-        exception_handlers={Exception: _error_handler(Dialects({route_map.dialect for route_map in routes}))},
+        route_handlers=list(_route_handlers(routes, services, gatekeeper)),
+        exception_handlers={Exception: _error_handler(ApiStyles({route_map.style for route_map in routes}))},
         openapi_config=None,
         logging_config=None,
         request_max_body_size=None,  # bodies.read_body has the limit
@@ -143,35 +121,37 @@ def create_app(
     )
 
 
-def _error_handler(dialects: Dialects) -> ErrorHandler:
+def _error_handler(styles: ApiStyles) -> ErrorHandler:
     def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
         """What goes wrong before a handler is reached: no route, or not this method."""
         scope = request.scope
-        answer = dialects.of(scope["path"]).answer_to(error, scope["state"]["request_id"])
+        answer = styles.of(scope["path"]).answer_to(error, scope["state"]["request_id"])
         headers = {name.decode(): value.decode() for name, value in answer.headers}
         return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
 
     return answer_error
 
 
-def _route_handlers(routes: Iterable[RouteMap], services: Services, door: Door) -> Iterable[HTTPRouteHandler]:
+def _route_handlers(
+    routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper
+) -> Iterable[HTTPRouteHandler]:
     """One Litestar handler a path, for all methods: so that every 405 can tell the methods that are allowed."""
     paths: dict[str, dict[str, Endpoint]] = defaultdict(dict)
-    dialects: dict[str, Dialect] = {}
+    styles: dict[str, ApiStyle] = {}
     for route_map in routes:
         for operation in route_map.operations:
-            endpoint = _endpoint(operation, route_map.dialect, services, door)
+            endpoint = _endpoint(operation, route_map.style, services, gatekeeper)
             for prefix in route_map.prefixes:
                 path = _litestar_path(prefix + operation.path)
                 paths[path][operation.method] = endpoint
-                dialects[path] = route_map.dialect
+                styles[path] = route_map.style
     for path, endpoints in paths.items():
         yield HTTPRouteHandler(path, http_method=METHODS, status_code=200, include_in_schema=False)(
-            _dispatch(endpoints, dialects[path])
+            _dispatch(endpoints, styles[path])
         )
 
 
-def _dispatch(endpoints: dict[str, Endpoint], dialect: Dialect) -> Callable[..., Any]:
+def _dispatch(endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., Any]:
     """The Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
     allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 
@@ -179,11 +159,11 @@ def _dispatch(endpoints: dict[str, Endpoint], dialect: Dialect) -> Callable[...,
         scope = request.scope
         endpoint = endpoints.get(scope["method"])
         if endpoint is None:
-            return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else dialect.not_allowed(allow)
+            return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else style.not_allowed(allow)
         try:
             return await endpoint(request, scope)
         except Exception as error:
-            return dialect.answer_to(error, scope["state"]["request_id"])
+            return style.answer_to(error, scope["state"]["request_id"])
 
     return dispatch
 
@@ -192,16 +172,16 @@ def _litestar_path(path: str) -> str:
     return path.replace("}", ":str}") or "/"
 
 
-def _endpoint(operation: Operation, dialect: Dialect, services: Services, door: Door) -> Endpoint:
+def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekeeper: Gatekeeper) -> Endpoint:
     handle, rule = operation.handle, operation.rule
-    reader = None if operation.body is None else dialect.reader(operation.body)
+    reader = None if operation.body is None else style.reader(operation.body)
     limit_bytes = services.limits.body_bytes
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
         check_accept(headers.get(b"accept"))
         call = Call(
-            caller=NOBODY if rule == PUBLIC else await door.admit(rule, headers, scope),
+            caller=NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope),
             headers=headers,
             params=scope["path_params"],
             path=scope["path"],

@@ -9,8 +9,8 @@ import msgspec
 from litestar.types import Receive
 
 from evenkeel.api.context import Headers
+from evenkeel.api.decode_errors import explained
 from evenkeel.api.errors import Refusal, shorten
-from evenkeel.api.explain import explained
 from evenkeel.core.errors import Invalid
 from evenkeel.core.values import Value
 

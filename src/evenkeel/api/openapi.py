@@ -90,7 +90,7 @@ def document(routes: Iterable[RouteMap]) -> Document:
 def _types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
     found: dict[type[Any], None] = {Unauthorized: None}
     for route_map, operation in shown:
-        for kind in (*route_map.dialect.errors, operation.body, operation.answer):
+        for kind in (*route_map.style.errors, operation.body, operation.answer):
             if kind is not None:
                 found[kind] = None
     return list(found)
@@ -141,7 +141,7 @@ def _responses(
     yield str(operation.status), good
     body = _BODY_ERRORS if operation.body is not None else ()
     caller = () if operation.rule == PUBLIC else _CALLER_ERRORS
-    error = {"anyOf": [schemas[kind] for kind in route_map.dialect.errors]}
+    error = {"anyOf": [schemas[kind] for kind in route_map.style.errors]}
     for status in sorted({*_COMMON_ERRORS, *body, *caller, *operation.errors}):
         shown = schemas[Unauthorized] if status == 401 else error
         yield str(status), {"description": _MEANINGS[status], "content": _json(shown)}

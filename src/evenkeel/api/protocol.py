@@ -17,8 +17,8 @@ from evenkeel.api.answers import fault
 from evenkeel.api.identity.caller import PEER, Peer
 from evenkeel.core.values import Value
 from evenkeel.serving.connections import Connection
-from evenkeel.serving.stalled import Writing
-from evenkeel.serving.tally import Tally
+from evenkeel.serving.refusal_log import RefusalLog
+from evenkeel.serving.stalled_writes import StalledWrites
 
 CONNECTION = "connection"
 """Where the :class:`Connection` of a request is in the scope's ``state``."""
@@ -54,7 +54,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     limits = HttpLimits()
     connection: Connection
-    tally: Tally
+    tally: RefusalLog
 
     _peer = Peer()
     _in_header = False
@@ -70,7 +70,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """After an answer that did not wait for its request's end."""
     _header_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
-    _writing: Writing
+    _writing: StalledWrites
 
     # -- the connection
 
@@ -78,7 +78,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Begin: see who it is, and wait for a request."""
         super().connection_made(transport)
         self._peer = peer_of(transport)
-        self._writing = Writing(transport, self.limits.write_seconds, self._is_stalled)
+        self._writing = StalledWrites(transport, self.limits.write_seconds, self._is_stalled)
         self.connection.close = self._abort
         self._expect_header()
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from evenkeel.api.answers import Answer
-from evenkeel.api.dialect import OCTAVIA, Dialect
+from evenkeel.api.style import OCTAVIA, ApiStyle
 from evenkeel.core.values import Value
 
 Handler = Callable[..., Awaitable[Answer]]
@@ -51,5 +51,5 @@ class RouteMap(Value):
     tag: str
     prefixes: tuple[str, ...]
     operations: tuple[Operation, ...]
-    dialect: Dialect = OCTAVIA
+    style: ApiStyle = OCTAVIA
     """How bodies are read and errors told."""

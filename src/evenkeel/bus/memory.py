@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
-from evenkeel.bus.presence import Sightings
-from evenkeel.bus.work import Calls, Workers, work
+from evenkeel.bus.deliveries import PendingCalls, Workers, work
+from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.errors import BusUnavailable, CallTimeout
 from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
@@ -93,7 +93,7 @@ class MemoryHub:
         self.queues: dict[str, _Queue] = {}
         self.dead: deque[DeadMessage] = deque(maxlen=MAX_DEAD)
         """What was set aside, the newest last."""
-        self.callers: dict[str, Calls] = {}
+        self.callers: dict[str, PendingCalls] = {}
         self.announced: Counter[str] = Counter()
         self.outages = 0
         """How many there were so far."""
@@ -149,10 +149,10 @@ class MemoryBus:
         self.hub = hub if hub is not None else MemoryHub()
         self._max_bytes = max_message_bytes
         self._address = self.hub.unique(name)
-        self._calls = Calls()
+        self._calls = PendingCalls()
         self._subscriptions: list[MemorySubscription] = []
         self._announcements: list[MemoryAnnouncement] = []
-        self._sightings = Sightings()
+        self._sightings = PresenceHistory()
         self._outages_seen = self.hub.outages
         self._closed = False
         self._abandoned = False

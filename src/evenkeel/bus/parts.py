@@ -18,7 +18,7 @@ ANSWERS_MAX = 2
 
 
 def cut(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
-    """Messages of at most ``max_bytes`` that :class:`Parts` puts together to ``raw`` again."""
+    """Messages of at most ``max_bytes`` that :class:`PartAssembler` puts together to ``raw`` again."""
     size = (max_bytes - OVERHEAD_BYTES) // 4 * 3  # bytes travel as base64
     digest = _digest(raw)
     slices = [raw[start : start + size] for start in range(0, len(raw), size)]
@@ -30,7 +30,7 @@ def cut(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
     )
 
 
-class Parts:
+class PartAssembler:
     """The parts of the answers to one call that have come so far."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ MAX_SIGHTINGS = 10_000
 """Of more names, those not asked for the longest are forgotten."""
 
 
-class Sightings:
+class PresenceHistory:
     """The names that were seen present over one connection."""
 
     def __init__(self) -> None:

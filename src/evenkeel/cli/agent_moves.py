@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
-from evenkeel.cli.base import Shows, agent_path, find_agent, find_neighbour, warn_of_halted
-from evenkeel.cli.client import Usage
+from evenkeel.cli.base import ShowCommand, agent_path, find_agent, find_neighbour, warn_of_halted
+from evenkeel.cli.client import UsageError
 from evenkeel.cli.columns import Columns, shown
 from evenkeel.cli.progress import COMING_HOME, LEAVING, Progress, add_wait_arguments, follow
 
@@ -26,7 +26,7 @@ SHOWN = (
 )
 
 
-class Moves(Shows):
+class Moves(ShowCommand):
     """A command that asks for something that is done by and by."""
 
     action: str
@@ -44,7 +44,7 @@ class Moves(Shows):
         """Those of this command alone."""
 
     def body(self, parsed_args: Namespace) -> Any:
-        """What is sent. Raises :class:`Usage`."""
+        """What is sent. Raises :class:`UsageError`."""
         return None
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -105,18 +105,18 @@ class ForceDown(Moves):
         sure.add_argument("--undo", action="store_true", help="It is not dead (any more).")
 
     def body(self, parsed_args: Namespace) -> Any:
-        """Raises :class:`Usage` without the confirmation."""
+        """Raises :class:`UsageError` without the confirmation."""
         if not parsed_args.yes and not parsed_args.undo:
-            raise Usage(
+            raise UsageError(
                 "make sure that the host is really dead, then say --yes: in reschedule mode relocate its load"
                 " balancers are built anew on another host, and two hosts must not answer for the same addresses"
             )
         if parsed_args.undo and parsed_args.wait:
-            raise Usage("--wait is for --yes: taking it back moves nothing by itself")
+            raise UsageError("--wait is for --yes: taking it back moves nothing by itself")
         return {"down": not parsed_args.undo}
 
 
-class Rebind(Shows):
+class Rebind(ShowCommand):
     """Make another agent of the group the home of all shards of an agent, for good; they move there by and by.
 
     Where load balancers are bound to their host (modes relocate and never) they are built anew there once the agent

@@ -4,9 +4,9 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import (
-    Lists,
-    Shows,
-    Speaks,
+    ApiCommand,
+    ListCommand,
+    ShowCommand,
     agent_path,
     devices_in_reach,
     devices_missed,
@@ -40,7 +40,7 @@ def add_agent_argument(parser: ArgumentParser) -> None:
     parser.add_argument("agent", metavar="AGENT", help="Id of the agent, or its host if that is unique.")
 
 
-class ListAgents(Lists):
+class ListAgents(ListCommand):
     """List agents: who is alive, and how much each serves."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -60,7 +60,7 @@ class ListAgents(Lists):
         return listed(LIST_COLUMNS, [{**row, "devices_in_reach": devices_in_reach(row)} for row in rows])
 
 
-class ShowAgent(Shows):
+class ShowAgent(ShowCommand):
     """Show everything known of one agent, its devices included."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -77,7 +77,7 @@ class ShowAgent(Shows):
         return shown({**agent, "devices_in_reach": devices_in_reach(agent)})
 
 
-class SetAgent(Shows):
+class SetAgent(ShowCommand):
     """Take an agent out of service or back into it: other words for drain and undrain."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -96,7 +96,7 @@ class SetAgent(Shows):
         return shown(self.client.put(agent_path(agent), body)["agent"])
 
 
-class DeleteAgent(Speaks):
+class DeleteAgent(ApiCommand):
     """Forget an agent that is gone for good. Refused while it is alive, or home to load balancers (see --rebind-to).
 
     Where load balancers are bound to their host (modes relocate and never) they are built anew at their new home.

@@ -8,7 +8,7 @@ from cliff.command import Command
 from cliff.lister import Lister
 from cliff.show import ShowOne
 
-from evenkeel.cli.client import API, Client, Refused, segment
+from evenkeel.cli.client import API, Client, RequestRefused, segment
 
 if TYPE_CHECKING:
     from evenkeel.cli.main import EvenKeelApp
@@ -19,7 +19,7 @@ PAGE_ITEMS = 1000
 MAX_PAGES = 1000
 
 
-class Speaks(Command):
+class ApiCommand(Command):
     """A command that speaks with the operators' API."""
 
     app: "EvenKeelApp"
@@ -30,16 +30,16 @@ class Speaks(Command):
         return self.app.client
 
 
-class Lists(Speaks, Lister):
+class ListCommand(ApiCommand, Lister):
     """A command that shows rows."""
 
 
-class Shows(Speaks, ShowOne):
+class ShowCommand(ApiCommand, ShowOne):
     """A command that shows one object."""
 
 
 def find_agent(client: Client, name: str) -> dict[str, Any]:
-    """The agent with this id, or on this host. Raises :class:`Refused` if there is none, or more than one."""
+    """The agent with this id, or on this host. Raises :class:`RequestRefused` if there is none, or more than one."""
     if is_id(name):
         agent: dict[str, Any] = client.get(f"{API}/agents/{segment(name)}")["agent"]
         return agent
@@ -47,10 +47,10 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
     if not found:  # operators may have configured ids of their own
         found = client.get(f"{API}/agents", {"id": name})["agents"]
     if not found:
-        raise Refused(404, f"no agent has the id or host {name!r}")
+        raise RequestRefused(404, f"no agent has the id or host {name!r}")
     if len(found) > 1:
         which = ", ".join(f"{row['id']} ({row['environment']}, group {row['group_number']})" for row in found)
-        raise Refused(409, f"several agents are on host {name!r}: {which}; name one by id")
+        raise RequestRefused(409, f"several agents are on host {name!r}: {which}; name one by id")
     return found[0]
 
 
@@ -71,7 +71,7 @@ def agent_path(agent: Mapping[str, Any]) -> str:
     return f"{API}/agents/{segment(agent['id'])}"
 
 
-def warn_of_halted(command: "Speaks", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
+def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
     """A line on standard error for each environment of ``rows`` whose circuit breaker is open."""
     halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
     for name, reason in halted.items():
@@ -81,7 +81,7 @@ def warn_of_halted(command: "Speaks", rows: Iterable[Mapping[str, Any]], key: st
         )
 
 
-def tell_problems(command: "Speaks", problems: Iterable[str]) -> None:
+def tell_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
     """A line on standard error for each, and the exit code says that there are some."""
     for problem in problems:
         command.app.stderr.write(f"problem: {problem}\n")

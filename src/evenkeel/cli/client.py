@@ -26,7 +26,7 @@ class ClientError(Exception):
     exit_code = 1
 
 
-class Refused(ClientError):
+class RequestRefused(ClientError):
     """The server understood and refused, or failed. The text is the server's reason; ``status`` its HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -34,7 +34,7 @@ class Refused(ClientError):
         self.status = status
 
 
-class Usage(ClientError):
+class UsageError(ClientError):
     """The command line says something that cannot be meant."""
 
     exit_code = 2
@@ -70,7 +70,7 @@ class Client:
     ) -> None:
         self._endpoints = [checked_endpoint(item) for item in endpoints]
         if not self._endpoints:
-            raise Usage("no endpoint is given")
+            raise UsageError("no endpoint is given")
         self._timeout_seconds = timeout_seconds
         self._login = dict(login or {})
 
@@ -93,7 +93,7 @@ class Client:
     def request(self, method: str, path: str, *, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
         """The decoded answer; None if it has no body.
 
-        Raises :class:`Refused`, and :class:`Unreachable` if no endpoint answered.
+        Raises :class:`RequestRefused`, and :class:`Unreachable` if no endpoint answered.
         """
         problems = []
         for endpoint in list(self._endpoints):
@@ -133,11 +133,11 @@ class Client:
 
 
 def checked_endpoint(text: str) -> str:
-    """The endpoint without a trailing slash. Raises :class:`Usage`."""
+    """The endpoint without a trailing slash. Raises :class:`UsageError`."""
     endpoint = text.strip().rstrip("/")
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Usage(f"endpoint {text!r} is not a URL such as http://127.0.0.1:9876")
+        raise UsageError(f"endpoint {text!r} is not a URL such as http://127.0.0.1:9876")
     return endpoint
 
 
@@ -154,13 +154,13 @@ def _opener(endpoint: str) -> urllib.request.OpenerDirector:
 
 def _decoded(content: bytes) -> Any:
     if len(content) > MAX_ANSWER_BYTES:
-        raise Refused(200, f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
+        raise RequestRefused(200, f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
     if not content:
         return None
     try:
         return json.loads(content)
     except ValueError as error:
-        raise Refused(200, "the endpoint answers something that is not JSON; is it Even Keel's?") from error
+        raise RequestRefused(200, "the endpoint answers something that is not JSON; is it Even Keel's?") from error
 
 
 def _refusal(error: urllib.error.HTTPError) -> Exception:
@@ -169,7 +169,7 @@ def _refusal(error: urllib.error.HTTPError) -> Exception:
         reason = _reason(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
     if error.code == 503:
         return _Down(f"503 {reason}", executed=False)
-    return Refused(error.code, reason)
+    return RequestRefused(error.code, reason)
 
 
 def _reason(content: bytes) -> str:

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from evenkeel.cli.base import Lists, Shows, Speaks, warn_of_halted
-from evenkeel.cli.client import API, Usage, segment
+from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, warn_of_halted
+from evenkeel.cli.client import API, UsageError, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("name", "device_driver", "failback", "breaker_share", "breaker_agents", "halted", "description")
@@ -39,7 +39,7 @@ def _path(parsed_args: Namespace) -> str:
     return f"{API}/environments/{segment(parsed_args.name)}"
 
 
-class ListEnvironments(Lists):
+class ListEnvironments(ListCommand):
     """List environments; tenants name them as providers."""
 
     def take_action(self, parsed_args: Namespace) -> Any:
@@ -49,7 +49,7 @@ class ListEnvironments(Lists):
         return listed(LIST_COLUMNS, rows)
 
 
-class CreateEnvironment(Shows):
+class CreateEnvironment(ShowCommand):
     """Create an environment. Creating the same again is harmless."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -66,7 +66,7 @@ class CreateEnvironment(Shows):
         return shown(self.client.post(f"{API}/environments", {"environment": body})["environment"])
 
 
-class ShowsEnvironment(Shows):
+class ShowsEnvironment(ShowCommand):
     """A command about one environment."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -109,7 +109,7 @@ class SetEnvironment(ShowsEnvironment):
         changes = _given(parsed_args)
         if not changes:
             options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
-            raise Usage(f"say what is to change: {options}")
+            raise UsageError(f"say what is to change: {options}")
         row: dict[str, Any] = self.client.put(_path(parsed_args), {"environment": changes})["environment"]
         return row
 
@@ -123,7 +123,7 @@ class ResumeEnvironment(ShowsEnvironment):
         return row
 
 
-class DeleteEnvironment(Speaks):
+class DeleteEnvironment(ApiCommand):
     """Delete an environment. Refused while it has agents or load balancers."""
 
     def get_parser(self, prog_name: str) -> Any:

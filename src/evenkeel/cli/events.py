@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from evenkeel.cli.base import Lists
+from evenkeel.cli.base import ListCommand
 from evenkeel.cli.client import API, Client, Unreachable
 from evenkeel.cli.columns import escaped, listed
 
@@ -15,7 +15,7 @@ MAX_EVENTS = 1000
 FOLLOW_SECONDS = 1.0
 
 
-class Events(Lists):
+class ListEvents(ListCommand):
     """List the newest events; with --follow keep printing what happens, one line each (JSON with -f json)."""
 
     def get_parser(self, prog_name: str) -> Any:

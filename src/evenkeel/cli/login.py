@@ -7,11 +7,11 @@ ours are not set.
 import base64
 from collections.abc import Mapping
 
-from evenkeel.cli.client import Usage
+from evenkeel.cli.client import UsageError
 
 
 def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
-    """The headers that say who asks; none if nothing is set. Raises :class:`Usage` for half a login."""
+    """The headers that say who asks; none if nothing is set. Raises :class:`UsageError` for half a login."""
     if token := environment.get("EVENKEEL_TOKEN"):
         return _token(token)
     if name := environment.get("EVENKEEL_USERNAME"):
@@ -25,11 +25,11 @@ def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _token(token: str) -> dict[str, str]:
     if not (token.isascii() and token.isprintable()):
-        raise Usage("the token of EVENKEEL_TOKEN or OS_TOKEN holds characters that no token has")
+        raise UsageError("the token of EVENKEEL_TOKEN or OS_TOKEN holds characters that no token has")
     return {"X-Auth-Token": token}
 
 
 def _basic(name: str, password: str | None, variable: str) -> dict[str, str]:
     if not password:
-        raise Usage(f"{variable} is not set for user {name!r}")
+        raise UsageError(f"{variable} is not set for user {name!r}")
     return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}

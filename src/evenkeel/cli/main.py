@@ -13,14 +13,14 @@ from cliff.commandmanager import CommandManager
 
 import evenkeel
 from evenkeel.cli import agent_moves, agents, database, environments, events, placement, providers, status, subnets
-from evenkeel.cli.client import Client, ClientError, Usage
+from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.login import login_headers
 from evenkeel.cli.progress import WAIT_OPTION
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
 
 COMMANDS: dict[str, type[Command]] = {
-    "status": status.Status,
+    "status": status.ShowStatus,
     "agent list": agents.ListAgents,
     "agent show": agents.ShowAgent,
     "agent set": agents.SetAgent,
@@ -40,11 +40,11 @@ COMMANDS: dict[str, type[Command]] = {
     "environment delete": environments.DeleteEnvironment,
     "database show": database.ShowDatabase,
     "database new-history": database.NewHistory,
-    "provider capabilities": providers.Capabilities,
+    "provider capabilities": providers.ShowCapabilities,
     "subnet list": subnets.ListSubnets,
     "subnet create": subnets.CreateSubnet,
     "subnet delete": subnets.DeleteSubnet,
-    "events": events.Events,
+    "events": events.ListEvents,
 }
 
 
@@ -87,7 +87,7 @@ class EvenKeelApp(App):
     def prepare_to_run_command(self, cmd: Command) -> None:
         """Make the client."""
         if self.options.timeout <= 0:
-            raise Usage("--timeout must be above 0")
+            raise UsageError("--timeout must be above 0")
         endpoints = [item for item in self.options.endpoint.split(",") if item.strip()]
         self.client = Client(endpoints, timeout_seconds=self.options.timeout, login=login_headers(os.environ))
 
@@ -100,7 +100,7 @@ class EvenKeelApp(App):
         """No command given: there is no interactive mode, only help."""
         self.parser.print_usage(self.stderr)
         self.stderr.write("evenkeel: a command is needed; 'evenkeel --help' lists them\n")
-        self.exit_code = Usage.exit_code
+        self.exit_code = UsageError.exit_code
 
 
 def with_own_timeout(argv: list[str]) -> list[str]:

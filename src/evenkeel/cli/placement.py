@@ -4,14 +4,14 @@ from argparse import Namespace
 from typing import Any
 
 from evenkeel.cli.agents import add_agent_argument
-from evenkeel.cli.base import Lists, Shows, agent_path, all_pages, find_agent, warn_of_halted
+from evenkeel.cli.base import ListCommand, ShowCommand, agent_path, all_pages, find_agent, warn_of_halted
 from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("id", "name", "project_id", "vip_address", "provisioning_status", "operating_status")
 
 
-class ListOnAgent(Lists):
+class ListOnAgent(ListCommand):
     """List load balancers that an agent serves now or is home to."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -28,7 +28,7 @@ class ListOnAgent(Lists):
         return listed(LIST_COLUMNS, all_pages(self.client, path, "loadbalancers"))
 
 
-class ShowAgentOfLoadBalancer(Shows):
+class ShowAgentOfLoadBalancer(ShowCommand):
     """Show which agent serves a load balancer, which is its home, and how far its device is."""
 
     def get_parser(self, prog_name: str) -> Any:

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from evenkeel.cli.base import Shows
+from evenkeel.cli.base import ShowCommand
 from evenkeel.cli.client import segment
 from evenkeel.cli.columns import Columns, shown
 
@@ -11,7 +11,7 @@ LBAAS = "/v2.0/lbaas"
 """Where the tenants' API is below an endpoint."""
 
 
-class Capabilities(Shows):
+class ShowCapabilities(ShowCommand):
     """Show what a provider (environment) can do; anything else is refused to tenants by name."""
 
     def get_parser(self, prog_name: str) -> Any:

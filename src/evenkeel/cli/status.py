@@ -4,12 +4,12 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from evenkeel.cli.base import Shows, tell_problems, warn_of_halted
+from evenkeel.cli.base import ShowCommand, tell_problems, warn_of_halted
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import Columns, shown
 
 
-class Status(Shows):
+class ShowStatus(ShowCommand):
     """Show the whole system in a few numbers."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:

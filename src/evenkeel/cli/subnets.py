@@ -3,15 +3,15 @@
 from argparse import Namespace
 from typing import Any
 
-from evenkeel.cli.base import Lists, Shows, Speaks, is_id
-from evenkeel.cli.client import API, Client, Refused, segment
+from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
+from evenkeel.cli.client import API, Client, RequestRefused, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("id", "name", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
 OPTIONAL = ("network_id", "gateway_ip", "allocation_start", "allocation_end", "project_id", "reserved")
 
 
-class ListSubnets(Lists):
+class ListSubnets(ListCommand):
     """List address pools that VIPs are taken from."""
 
     def take_action(self, parsed_args: Namespace) -> Any:
@@ -19,7 +19,7 @@ class ListSubnets(Lists):
         return listed(LIST_COLUMNS, self.client.get(f"{API}/subnets")["subnets"])
 
 
-class CreateSubnet(Shows):
+class CreateSubnet(ShowCommand):
     """Create an address pool."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -48,7 +48,7 @@ class CreateSubnet(Shows):
         return shown(self.client.post(f"{API}/subnets", {"subnet": body})["subnet"])
 
 
-class DeleteSubnet(Speaks):
+class DeleteSubnet(ApiCommand):
     """Delete an address pool. Refused while a load balancer has an address of it."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -63,10 +63,10 @@ class DeleteSubnet(Speaks):
 
 
 def subnet_id(client: Client, name: str) -> str:
-    """The id of the subnet with this id or name. Raises :class:`Refused`."""
+    """The id of the subnet with this id or name. Raises :class:`RequestRefused`."""
     if is_id(name):
         return name
     for row in client.get(f"{API}/subnets")["subnets"]:
         if row["name"] == name:
             return str(row["id"])
-    raise Refused(404, f"no subnet has the id or name {name!r}")
+    raise RequestRefused(404, f"no subnet has the id or name {name!r}")

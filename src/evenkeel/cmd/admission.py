@@ -6,13 +6,13 @@ from typing import NamedTuple
 import structlog
 from oslo_config import cfg
 
-from evenkeel.api.identity.caller import Identity
+from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.headers import TrustedHeaders
-from evenkeel.api.identity.none import NoIdentity
+from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.identity.password_file import PasswordFile
 from evenkeel.api.identity.user_file import UserFile
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.api.rate import RateLimit
+from evenkeel.api.rate_limit import RateLimit
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.cmd.serving import check_tls
 
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 class Admission(NamedTuple):
     """What a request passes before it is looked into."""
 
-    identity: Identity
+    identity: Authenticator
     policy: Policy
     rate_limit: RateLimit
 
@@ -37,7 +37,7 @@ def open_admission(conf: cfg.ConfigOpts) -> Admission:
     )
 
 
-def open_identity(conf: cfg.ConfigOpts) -> Identity:
+def open_identity(conf: cfg.ConfigOpts) -> Authenticator:
     """The identity of ``[identity] kind``. Raises :class:`ValueError` naming the option."""
     kind = conf.identity.kind
     if kind == "password_file":
@@ -46,10 +46,10 @@ def open_identity(conf: cfg.ConfigOpts) -> Identity:
         return TrustedHeaders(frozenset(conf.identity.gateway_names))
     if kind == "keystone":
         return _keystone(conf)
-    return NoIdentity()
+    return NoAuthentication()
 
 
-def _keystone(conf: cfg.ConfigOpts) -> Identity:
+def _keystone(conf: cfg.ConfigOpts) -> Authenticator:
     try:
         from evenkeel.api.identity.keystone import open_keystone
     except ModuleNotFoundError as error:

@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from oslo_config import cfg
 
-from evenkeel.agent.service import Agent, AgentRefused
+from evenkeel.agent.service import AgentRefused, AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
@@ -53,7 +53,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         max_message_bytes=conf.max_message_bytes,
         access=AgentAccess(user=settings.agent_id) if conf.rabbit_agents_authenticated else None,
     )
-    agent = Agent(
+    agent = AgentService(
         bus=bus,
         device=device,
         clock=SystemClock(),
@@ -75,7 +75,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         await device.close()
 
 
-async def connected(bus: Bus, agent: Agent) -> bool:
+async def connected(bus: Bus, agent: AgentService) -> bool:
     """Wait for the message bus. False: asked to stop meanwhile."""
     starting = asyncio.create_task(start_bus(bus))
 

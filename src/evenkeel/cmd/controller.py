@@ -15,7 +15,7 @@ from evenkeel.bus.access import ControllerAccess, refusal_of
 from evenkeel.bus.factory import AMQP, open_bus
 from evenkeel.cmd import limit_options, quota_options
 from evenkeel.cmd.admission import Admission, check_exposure, open_admission
-from evenkeel.cmd.beside import SinkBeside, run_beside
+from evenkeel.cmd.api_thread import ThreadedChangeSink, run_beside
 from evenkeel.cmd.capabilities import load_capabilities
 from evenkeel.cmd.config_files import load
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
@@ -130,7 +130,7 @@ async def serve(
         network=network.network if network.gives_back else None,
     )
     await controller.start()
-    driver = SinkBeside(controller.driver)
+    driver = ThreadedChangeSink(controller.driver)
 
     async def serve_api(stop: asyncio.Event) -> None:
         tenants = store.beside()

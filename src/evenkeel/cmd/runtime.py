@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from evenkeel.cmd.exhaustion import plainly
+from evenkeel.cmd.descriptor_exhaustion import plainly
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.ports import Bus
 

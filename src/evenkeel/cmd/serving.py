@@ -16,7 +16,7 @@ from evenkeel.api.protocol import BoundedProtocol, HttpLimits
 from evenkeel.serving.accepting import Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.peers import Network, networks
-from evenkeel.serving.tally import Tally
+from evenkeel.serving.refusal_log import RefusalLog
 
 KEEP_ALIVE_SECONDS = 75
 """An idle connection is kept for so long: longer than gateways and clients keep theirs, which would else send on one
@@ -36,7 +36,7 @@ def run_serving(main: Coroutine[Any, Any, None]) -> None:
 class Server(uvicorn.Server):
     """uvicorn without its own signal handling, because the process decides when to stop, and with our own accepting."""
 
-    def __init__(self, config: uvicorn.Config, connections: Connections, limits: HttpLimits, tally: Tally) -> None:
+    def __init__(self, config: uvicorn.Config, connections: Connections, limits: HttpLimits, tally: RefusalLog) -> None:
         super().__init__(config)
         self._connections = connections
         self._limits = limits
@@ -91,7 +91,7 @@ def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
         forwarded_allow_ips=[str(network) for network in shared],
         **_tls(conf),
     )
-    tally = Tally("api")
+    tally = RefusalLog("api")
     limits = ConnectionLimits(
         connections_max=fitting(conf.api.connections_max, open_files_max()),
         per_address_max=conf.api.connections_per_address_max,

@@ -14,8 +14,8 @@ from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.core.errors import CallRefused, RequestError, SessionLost
+from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES
-from evenkeel.core.portions import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
 from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.service import ServiceDefinition, stand_in
 

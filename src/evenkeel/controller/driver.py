@@ -3,8 +3,8 @@
 import structlog
 
 from evenkeel.controller.hints import Hints
-from evenkeel.controller.port_changes import PortChanges
 from evenkeel.controller.scheduler import Scheduler
+from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.control import Change
 
 log = structlog.get_logger(__name__)
@@ -13,7 +13,7 @@ log = structlog.get_logger(__name__)
 class Driver:
     """Called after the commit. What it fails to do is found by the scheduler's tick or the agent's sync."""
 
-    def __init__(self, scheduler: Scheduler, hints: Hints, ports: PortChanges | None = None) -> None:
+    def __init__(self, scheduler: Scheduler, hints: Hints, ports: VipPortUpdates | None = None) -> None:
         """``ports``: of a network in which VIPs have some."""
         self._scheduler = scheduler
         self._hints = hints

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import structlog
 
-from evenkeel.controller.clockwatch import ClockWatch
+from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.controller.waiting import Pause
 from evenkeel.core.control import LookAgain, ShardOwner, Stock
 from evenkeel.core.placement import (
     FULL_SCORE,
@@ -48,9 +48,9 @@ class Scheduler:
         self._settings = settings
         self._rng = rng
         self._clock = clock
-        self._database_clock = ClockWatch(clock, hold_seconds=settings.session_ttl_seconds)
+        self._database_clock = DatabaseClockMonitor(clock, hold_seconds=settings.session_ttl_seconds)
         self._homes_at = 0.0
-        self._pause = Pause()
+        self._pause = InterruptibleSleep()
 
     def _tie(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)

@@ -11,12 +11,12 @@ import structlog
 
 from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.driver import Driver
+from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
-from evenkeel.controller.port_changes import PortChanges
-from evenkeel.controller.releases import Releases
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.controller.suspicion import Suspicion
+from evenkeel.controller.vip_port_updates import VipPortUpdates
+from evenkeel.controller.vip_releases import VipReleases
 from evenkeel.core.errors import EvenKeelError, Unavailable
 from evenkeel.core.messages import callback_queue, keepalive_queue
 from evenkeel.core.ports import Bus, Clock, Network, Store, Subscription
@@ -46,12 +46,12 @@ class Controller:
         self._rng = rng or random.Random()
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store, self._hints, settings, self._rng, clock)
-        self._suspicion = Suspicion(store, bus, settings, self._scheduler.wake)
+        self._suspicion = FailureDetector(store, bus, settings, self._scheduler.wake)
         self._callbacks = Callbacks(store, self._hints, settings, on_unserved=self._scheduler.wake)
-        self._releases = None if network is None else Releases(store, network)
+        self._releases = None if network is None else VipReleases(store, network)
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._ports = None if network is None else PortChanges(store, network)
+        self._ports = None if network is None else VipPortUpdates(store, network)
         self.driver = Driver(self._scheduler, self._hints, self._ports)
 
     async def start(self) -> None:

@@ -15,6 +15,7 @@ from typing import Any, get_args
 from msgspec import field
 from msgspec.structs import asdict
 
+from evenkeel.core.attributes import defaults_of
 from evenkeel.core.errors import Unsupported
 from evenkeel.core.model import (
     POOL_PROTOCOLS_OF_LISTENER,
@@ -22,11 +23,11 @@ from evenkeel.core.model import (
     L7PolicyAction,
     L7RuleType,
     LbAlgorithm,
-    Listener,
+    ListenerSpec,
     LoadBalancerTree,
-    Member,
+    MemberSpec,
     PersistenceType,
-    Pool,
+    PoolSpec,
     SessionPersistence,
     Vip,
 )
@@ -50,54 +51,35 @@ TLS_INSERT_HEADERS = (
 REQUEST_SRIOV = "member.request_sriov"
 """A member's ``vnic_type`` direct, by the name that requests have for it."""
 ADDITIONAL_VIPS = "loadbalancer.additional_vips"
+_NO_OPTIONS: dict[type[Any], frozenset[str]] = {
+    ListenerSpec: frozenset({"name", "description", "admin_state_up", "default_pool_id", "insert_headers"}),
+    PoolSpec: frozenset({"name", "admin_state_up", "session_persistence"}),
+    SessionPersistence: frozenset({"cookie_name"}),
+    MemberSpec: frozenset({"name", "admin_state_up", "weight", "vnic_type"}),
+}
+"""Attributes with a default that every device type knows, or that have a check of their own below."""
+
+
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    """Attribute -> default, of the options of one kind of object."""
+    return {name: default for name, default in defaults_of(kind).items() if name not in _NO_OPTIONS[kind]}
+
+
+LISTENER_DEFAULTS = _defaults(ListenerSpec)
+POOL_DEFAULTS = _defaults(PoolSpec)
+PERSISTENCE_DEFAULTS = _defaults(SessionPersistence)
+MEMBER_DEFAULTS = _defaults(MemberSpec)
+"""Attribute -> default, of the options of each kind."""
 OPTIONS = (
     ADDITIONAL_VIPS,
-    "listener.allowed_cidrs",
-    "listener.connection_limit",
-    "listener.timeout_client_data",
-    "listener.timeout_member_connect",
-    "listener.timeout_member_data",
-    "listener.timeout_tcp_inspect",
-    "listener.default_tls_container_ref",
-    "listener.sni_container_refs",
-    "listener.client_ca_tls_container_ref",
-    "listener.client_authentication",
-    "listener.client_crl_container_ref",
-    "listener.tls_ciphers",
-    "listener.tls_versions",
-    "listener.alpn_protocols",
-    "listener.hsts_max_age",
-    "listener.hsts_include_subdomains",
-    "listener.hsts_preload",
-    "pool.tls_enabled",
-    "pool.tls_container_ref",
-    "pool.ca_tls_container_ref",
-    "pool.crl_container_ref",
-    "pool.tls_ciphers",
-    "pool.tls_versions",
-    "pool.alpn_protocols",
-    "session_persistence.persistence_timeout",
-    "session_persistence.persistence_granularity",
-    "member.backup",
-    "member.monitor_address",
-    "member.monitor_port",
+    *(f"listener.{name}" for name in LISTENER_DEFAULTS),
+    *(f"pool.{name}" for name in POOL_DEFAULTS),
+    *(f"session_persistence.{name}" for name in PERSISTENCE_DEFAULTS),
+    *(f"member.{name}" for name in MEMBER_DEFAULTS),
     REQUEST_SRIOV,
 )
-"""Attributes that a device type may know with their default value only."""
-
-
-def _defaults(kind: type[Any], prefix: str) -> dict[str, Any]:
-    """Attribute -> default, of the options of one kind of object."""
-    values = dict(zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False))
-    names = [option.removeprefix(f"{prefix}.") for option in OPTIONS if option.startswith(f"{prefix}.")]
-    return {name: values[name] for name in names if name in values}
-
-
-LISTENER_DEFAULTS = _defaults(Listener, "listener")
-POOL_DEFAULTS = _defaults(Pool, "pool")
-PERSISTENCE_DEFAULTS = _defaults(SessionPersistence, "session_persistence")
-MEMBER_DEFAULTS = _defaults(Member, "member")
-"""Attribute -> default, of the options of each kind."""
+"""Attributes that a device type may know with their default value only. A new attribute is one of them: it is refused
+until a device type's table has it."""
 
 
 def _all_pairs() -> dict[str, tuple[str, ...]]:

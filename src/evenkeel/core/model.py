@@ -2,13 +2,17 @@
 
 Attribute names, defaults and meanings are those of the Octavia API v2 reference. Times are seconds since the
 epoch by the database's clock. ``revision`` is the load balancer revision at which the object last changed.
+
+A class such as :class:`ListenerSpec` holds what the device is told, too: :mod:`evenkeel.core.service` sends the very
+attributes. Columns, views, list filters and change requests follow from these classes; what an update may set and
+what tenants do not see is in :mod:`evenkeel.core.attributes`.
 """
 
 from collections.abc import Iterable
 from typing import Literal
 
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
-from evenkeel.core.values import Value, Wire
+from evenkeel.core.values import Spec, Value, Wire, flat
 
 ListenerProtocol = Literal["HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"]
 PoolProtocol = Literal["HTTP", "TCP", "HTTPS", "PROXY", "PROXYV2", "UDP", "SCTP"]
@@ -132,26 +136,26 @@ class LoadBalancer(Value):
     pool_ids: tuple[str, ...] = ()
 
 
-class Listener(Value):
-    """A port of the VIP."""
+class ListenerSpec(Spec):
+    """A port of the VIP, as its device is told."""
 
     id: str
-    load_balancer_id: str
-    project_id: str
     protocol: ListenerProtocol
     protocol_port: int
     name: str = ""
     description: str = ""
     admin_state_up: bool = True
+    allowed_cidrs: tuple[str, ...] = ()
+    """Networks whose clients may connect, as normalised CIDRs of the VIP's family; none: every client may."""
     connection_limit: int = -1
+    """-1: none."""
     default_pool_id: str | None = None
     insert_headers: dict[str, str] = {}
     timeout_client_data: int = 50_000
+    """This and the other time-outs in milliseconds."""
     timeout_member_connect: int = 5_000
     timeout_member_data: int = 50_000
     timeout_tcp_inspect: int = 0
-    allowed_cidrs: tuple[str, ...] = ()
-    """Networks whose clients may connect, as normalised CIDRs of the VIP's family; none: every client may."""
     default_tls_container_ref: str | None = None
     """Where certificate and key are; of TERMINATED_HTTPS only, as all that follows about TLS and HSTS."""
     sni_container_refs: tuple[str, ...] = ()
@@ -169,6 +173,14 @@ class Listener(Value):
     """Seconds; None: the Strict-Transport-Security header is not sent."""
     hsts_include_subdomains: bool = False
     hsts_preload: bool = False
+
+
+@flat
+class Listener(Value, ListenerSpec, kw_only=True):
+    """A port of the VIP."""
+
+    load_balancer_id: str
+    project_id: str
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -180,20 +192,15 @@ class Listener(Value):
     """In order of their positions."""
 
 
-class Pool(Value):
-    """Members that serve the same thing."""
+class PoolSpec(Spec):
+    """Members that serve the same thing, as their device is told."""
 
     id: str
-    load_balancer_id: str
-    project_id: str
     protocol: PoolProtocol
     lb_algorithm: LbAlgorithm
     name: str = ""
-    description: str = ""
     admin_state_up: bool = True
     session_persistence: SessionPersistence | None = None
-    subnet_id: str | None = None
-    """Where its members are, as LBaaS v1 has it."""
     tls_enabled: bool = False
     """Members are spoken to over TLS."""
     tls_container_ref: str | None = None
@@ -203,6 +210,17 @@ class Pool(Value):
     tls_ciphers: str | None = None
     tls_versions: tuple[TlsVersion, ...] = ()
     alpn_protocols: tuple[AlpnProtocol, ...] = ()
+
+
+@flat
+class Pool(Value, PoolSpec, kw_only=True):
+    """Members that serve the same thing."""
+
+    load_balancer_id: str
+    project_id: str
+    description: str = ""
+    subnet_id: str | None = None
+    """Where its members are, as LBaaS v1 has it."""
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -215,24 +233,30 @@ class Pool(Value):
     health_monitor_id: str | None = None
 
 
-class Member(Value):
-    """One server of a pool."""
+class MemberSpec(Spec):
+    """One server of a pool, as its device is told."""
 
     id: str
-    pool_id: str
-    load_balancer_id: str
-    project_id: str
     address: str
     protocol_port: int
     name: str = ""
     admin_state_up: bool = True
     weight: int = 1
     backup: bool = False
-    subnet_id: str | None = None
     monitor_address: str | None = None
     monitor_port: int | None = None
     vnic_type: VnicType = "normal"
     """``direct`` where ``request_sriov`` was asked for."""
+
+
+@flat
+class Member(Value, MemberSpec, kw_only=True):
+    """One server of a pool."""
+
+    pool_id: str
+    load_balancer_id: str
+    project_id: str
+    subnet_id: str | None = None
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.NO_MONITOR
@@ -242,13 +266,10 @@ class Member(Value):
     updated_at: float | None = None
 
 
-class HealthMonitor(Value):
-    """How the members of one pool are checked. Times in seconds."""
+class HealthMonitorSpec(Spec):
+    """How the members of one pool are checked, as their device is told. Times in seconds."""
 
     id: str
-    pool_id: str
-    load_balancer_id: str
-    project_id: str
     type: HealthMonitorType
     delay: int
     timeout: int
@@ -260,9 +281,18 @@ class HealthMonitor(Value):
     expected_codes: str | None = None
     http_version: float | None = None
     domain_name: str | None = None
+    admin_state_up: bool = True
+
+
+@flat
+class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
+    """How the members of one pool are checked."""
+
+    pool_id: str
+    load_balancer_id: str
+    project_id: str
     shared_monitor_id: str | None = None
     """The shared monitor (of LBaaS v1) whose place in this pool it takes."""
-    admin_state_up: bool = True
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -272,28 +302,37 @@ class HealthMonitor(Value):
     updated_at: float | None = None
 
 
-class L7Policy(Value):
-    """What a listener does with requests that fulfil all of the policy's rules. The first one that matches decides.
+class L7PolicySpec(Spec):
+    """What a listener does with requests that fulfil all of the policy's rules, as its device is told.
 
-    One without rules that are up matches nothing. Only the attribute that the action needs is set.
+    Only the attribute that the action needs is set.
     """
 
     id: str
-    listener_id: str
-    load_balancer_id: str
-    project_id: str
     action: L7PolicyAction
-    position: int = L7_POSITION_MAX
-    """Its place among the policies of the listener, from 1 on without gaps."""
     redirect_pool_id: str | None = None
     redirect_url: str | None = None
     redirect_prefix: str | None = None
     """What is put before path and query of the request to make the URL to go to."""
     redirect_http_code: int | None = None
     """Of redirects to a URL or prefix."""
+    admin_state_up: bool = True
+
+
+@flat
+class L7Policy(Value, L7PolicySpec, kw_only=True):
+    """What a listener does with requests that fulfil all of the policy's rules. The first one that matches decides.
+
+    One without rules that are up matches nothing.
+    """
+
+    listener_id: str
+    load_balancer_id: str
+    project_id: str
+    position: int = L7_POSITION_MAX
+    """Its place among the policies of the listener, from 1 on without gaps."""
     name: str = ""
     description: str = ""
-    admin_state_up: bool = True
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -304,13 +343,10 @@ class L7Policy(Value):
     rule_ids: tuple[str, ...] = ()
 
 
-class L7Rule(Value):
-    """One condition on a request."""
+class L7RuleSpec(Spec):
+    """One condition on a request, as its device is told."""
 
     id: str
-    l7policy_id: str
-    load_balancer_id: str
-    project_id: str
     type: L7RuleType
     compare_type: L7RuleCompareType
     value: str
@@ -319,6 +355,15 @@ class L7Rule(Value):
     invert: bool = False
     """Fulfilled by requests that do not match."""
     admin_state_up: bool = True
+
+
+@flat
+class L7Rule(Value, L7RuleSpec, kw_only=True):
+    """One condition on a request."""
+
+    l7policy_id: str
+    load_balancer_id: str
+    project_id: str
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE

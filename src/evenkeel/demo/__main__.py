@@ -17,9 +17,9 @@ from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
 from evenkeel.demo.configuration import Sections
 from evenkeel.demo.home import HomeTaken, fresh_home
 from evenkeel.demo.narration import Narrator, open_narrator
-from evenkeel.demo.outcome import Outcome
+from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.processes import ProcessFailed
-from evenkeel.demo.story import HOSTS, Story
+from evenkeel.demo.scenario import HOSTS, Scenario
 from evenkeel.demo.waiting import StepFailed
 from evenkeel.demo.watch import watch
 
@@ -63,7 +63,7 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
     end_on_signals()
     narrator = open_narrator()
     cluster = Cluster(directory, device=device, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
-    story = Story(cluster, choose_place(random.SystemRandom()), narrator)
+    story = Scenario(cluster, choose_place(random.SystemRandom()), narrator)
     watching = asyncio.create_task(watch(cluster, narrator))
     narrator.say(f"logs are in {cluster.directory / 'logs'}")
     try:
@@ -94,7 +94,7 @@ def end_on_signals() -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def stay(cluster: Cluster, story: Story, narrator: Narrator) -> None:
+async def stay(cluster: Cluster, story: Scenario, narrator: Narrator) -> None:
     """Show what has been measured and what to try, until Ctrl-C. What is killed comes back after a while."""
     narrator.table("so far", story.outcome.rows())
     narrator.show(hints(cluster, story))
@@ -108,7 +108,7 @@ async def stay(cluster: Cluster, story: Story, narrator: Narrator) -> None:
             await asyncio.sleep(1.0)
 
 
-def hints(cluster: Cluster, story: Story) -> str:
+def hints(cluster: Cluster, story: Scenario) -> str:
     """What to try next."""
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
     backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
@@ -128,7 +128,7 @@ Try, from another terminal with .venv/bin in its PATH:
 """
 
 
-def report(outcome: Outcome, narrator: Narrator) -> int:
+def report(outcome: DemoResult, narrator: Narrator) -> int:
     """The closing words, and the exit code."""
     outcome.judge()
     for problem in outcome.problems:

@@ -12,14 +12,14 @@ from typing import Any
 
 from evenkeel.cli.client import API, Client, ClientError
 from evenkeel.demo.configuration import NO_QUOTAS, Sections, merged
+from evenkeel.demo.device_kinds import DeviceKind
+from evenkeel.demo.device_kinds.bigip import NAMES as BIGIP_NAMES
+from evenkeel.demo.device_kinds.bigip import BigipSide
+from evenkeel.demo.device_kinds.haproxy import NAMES as HAPROXY_NAMES
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.devices import Emulator
 from evenkeel.demo.processes import Process, ProcessFailed, stop_all
-from evenkeel.demo.sides import DeviceSide
-from evenkeel.demo.sides.bigip import NAMES as BIGIP_NAMES
-from evenkeel.demo.sides.bigip import BigipSide
-from evenkeel.demo.sides.haproxy import NAMES as HAPROXY_NAMES
-from evenkeel.demo.sides.haproxy import HaproxySide
-from evenkeel.demo.workshop import START_SECONDS, Workshop, announced
+from evenkeel.demo.workspace import START_SECONDS, Workspace, announced
 
 DEVICES = ("haproxy", "bigip")
 
@@ -48,7 +48,7 @@ class Cluster:
         agent_options: Sections | None = None,
         start_seconds: float = START_SECONDS,
     ) -> None:
-        self.workshop = Workshop(directory, start_seconds=start_seconds)
+        self.workshop = Workspace(directory, start_seconds=start_seconds)
         self.directory = self.workshop.directory
         self.processes = self.workshop.processes
         self.environment = environment
@@ -62,7 +62,7 @@ class Cluster:
 
     def _made_side(
         self, device: str, names: Sequence[str] | None, options: Sections, arguments: Sequence[str]
-    ) -> DeviceSide:
+    ) -> DeviceKind:
         if device == "bigip":
             return BigipSide(self.workshop, names=names or BIGIP_NAMES, arguments=arguments)
         if device == "haproxy":

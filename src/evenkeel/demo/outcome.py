@@ -9,7 +9,7 @@ TAKEOVER_SECONDS = 10.0
 
 
 @dataclass
-class Outcome:
+class DemoResult:
     """``problems`` says in words what was not as promised; ``create_requests`` is per device, and what it counts
     ``requests_counted`` says. ``more`` are rows that only this type of device has."""
 

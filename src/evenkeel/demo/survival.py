@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from evenkeel.demo.outcome import Outcome
-from evenkeel.demo.sides.haproxy import HaproxySide
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.waiting import until
 
@@ -13,7 +13,7 @@ WEIGHT = 2
 
 
 async def outlive_daemon(
-    side: HaproxySide, tenant: Tenant, load_balancer_id: str, outcome: Outcome, say: Callable[[str], None]
+    side: HaproxySide, tenant: Tenant, load_balancer_id: str, outcome: DemoResult, say: Callable[[str], None]
 ) -> None:
     """Kill the daemon, ask for a change, wait for requests to be answered without it, start it again.
 

@@ -50,12 +50,12 @@ class Traffic:
         return self.counts
 
     async def _client(self, *, keep: bool) -> None:
-        connection: Connection | None = None
+        connection: TrafficConnection | None = None
         while not self._stopping.is_set():
             self.counts.sent += 1
             try:
                 async with asyncio.timeout(TIMEOUT_SECONDS):
-                    connection = connection or await Connection.open(self._address, self._port)
+                    connection = connection or await TrafficConnection.open(self._address, self._port)
                     answer = await connection.get(keep=keep)
                 self.counts.answers[answer.strip()] += 1
             except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, RequestFailed) as error:
@@ -76,7 +76,7 @@ class Traffic:
         self.counts.first_failure = self.counts.first_failure or reason or type(error).__name__
 
 
-class Connection:
+class TrafficConnection:
     """One connection to the VIP, for one or several GET requests."""
 
     def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -86,7 +86,7 @@ class Connection:
         self._writer = writer
 
     @classmethod
-    async def open(cls, address: str, port: int) -> "Connection":
+    async def open(cls, address: str, port: int) -> "TrafficConnection":
         """Connect. Raises OSError."""
         reader, writer = await asyncio.open_connection(address, port, limit=MAX_HEAD_BYTES)
         return cls(f"{address}:{port}", reader, writer)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from evenkeel.demo.sides.daemon import Daemon
+from evenkeel.demo.device_kinds.daemon import DaemonProbe
 from tests.acceptance.hitless.held import Held
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, PATIENCE_SECONDS, Tenant
 from tests.waiting import eventually
@@ -16,7 +16,7 @@ LOOK_SECONDS = 0.05
 class Changing:
     """Applies one change after the other and counts those that arrived, by kind."""
 
-    def __init__(self, tenant: Tenant, daemon: Callable[[], Daemon], partition: str) -> None:
+    def __init__(self, tenant: Tenant, daemon: Callable[[], DaemonProbe], partition: str) -> None:
         self.tenant = tenant
         self.arrived: Counter[str] = Counter()
         self.under_way = ""

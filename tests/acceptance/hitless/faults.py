@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from evenkeel.cli.client import ClientError
 from evenkeel.demo.cluster import Cluster, agent_name, controller_name
-from evenkeel.demo.sides.haproxy import PROCESS
+from evenkeel.demo.device_kinds.haproxy import PROCESS
 from evenkeel.haproxyd import wire
 from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, acting
 from tests.waiting import eventually

@@ -84,7 +84,7 @@ async def test_a_cluster_may_lose_one_node_after_the_other(
     cluster: RabbitCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # all begin with the node that will be killed first
-    monkeypatch.setattr("evenkeel.bus.amqp.link.random.sample", lambda nodes, number: list(nodes))
+    monkeypatch.setattr("evenkeel.bus.amqp.connection.random.sample", lambda nodes, number: list(nodes))
     for limit in ("bus.START_SECONDS", "consumer.FIRST_CONNECT_SECONDS", "presence.ANNOUNCE_SECONDS"):
         monkeypatch.setattr(f"evenkeel.bus.amqp.{limit}", 120.0)
     amqp, watcher = Amqp(cluster.url), Amqp(cluster.nodes[2].url)

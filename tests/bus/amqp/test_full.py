@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from evenkeel.bus.amqp import bus as amqp_bus
-from evenkeel.bus.amqp import lane, topology
+from evenkeel.bus.amqp import publish_channel, topology
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import Done
 from tests.bus.patience import LIMIT_SECONDS
@@ -38,7 +38,7 @@ async def test_a_full_queue_refuses_messages_and_calls_and_others_do_not(
     await eventually(lambda: 99 in emptied.numbers())
     assert await bus.call(amqp.queue, CALL, timeout_seconds=60) == Done()
     assert bus._link.current is connected  # type: ignore[attr-defined]
-    assert len(connected._sends._retired) <= lane.MAX_RETIRED
+    assert len(connected._sends._retired) <= publish_channel.MAX_RETIRED
 
 
 async def _fill(amqp: Amqp) -> None:

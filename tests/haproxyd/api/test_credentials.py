@@ -11,8 +11,8 @@ import pytest
 import structlog
 
 from evenkeel.haproxyd.api import credentials
-from evenkeel.haproxyd.api.credentials import Credentials, TooManyTries, WrongCredentials, add_agent
-from evenkeel.serving.logins import OF_PEER_MAX
+from evenkeel.haproxyd.api.credentials import Credentials, TooManyAttempts, WrongCredentials, add_agent
+from evenkeel.serving.login_queue import OF_PEER_MAX
 from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"
@@ -123,7 +123,7 @@ async def test_an_address_waits_for_few_at_a_time_and_others_do_not_mind(file: P
         await eventually(lambda: gate.passwords == [b"wrong 0"])
         waiting = asyncio.create_task(known.agent(basic("agent-1", "one more"), peer="2001:db8::66"))
         await asyncio.sleep(0)
-        with pytest.raises(TooManyTries):
+        with pytest.raises(TooManyAttempts):
             await known.agent(basic("agent-1", "another"), peer="2001:db8::67")  # of the same host
         right = asyncio.create_task(known.agent(basic("agent-1", PASSWORD), peer="2001:db8:0:1::1"))
         gate.open()

@@ -11,7 +11,7 @@ from keystoneauth1.session import Session
 from openstack.connection import Connection
 
 from evenkeel.api.app import create_app
-from evenkeel.controller.releases import Releases
+from evenkeel.controller.vip_releases import VipReleases
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict
 from evenkeel.core.network import VipClaim
@@ -48,7 +48,7 @@ class Site:
     def __init__(self, store: SqlStore, network: Network, agent: InstantAgent) -> None:
         app = create_app(store=store, network=network, driver=agent, default_provider="dev")
         self.api = Client.of(app)
-        self.releases = Releases(store, network)
+        self.releases = VipReleases(store, network)
 
 
 @pytest.fixture

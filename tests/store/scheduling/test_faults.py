@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, update
 
-from evenkeel.controller.clockwatch import ClockWatch
+from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.errors import CallRefused
@@ -200,7 +200,7 @@ async def test_a_home_that_has_just_seen_its_devices_again_has_to_settle(world: 
 
 async def test_database_nodes_whose_clocks_differ_do_not_stop_the_judging_for_ever() -> None:
     clock = HandClock()
-    watch = ClockWatch(clock, hold_seconds=TTL)
+    watch = DatabaseClockMonitor(clock, hold_seconds=TTL)
     trusted = 0
     for look in range(200):
         clock.now += 0.5

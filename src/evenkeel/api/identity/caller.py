@@ -51,7 +51,7 @@ class Peer(Value):
             return False
 
 
-class Identity(Protocol):
+class Authenticator(Protocol):
     """Tells who calls."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:

@@ -48,7 +48,7 @@ MAX_WAITING = 256
 """Validations at once, waiting ones included; more are told to come back."""
 
 
-class Verdict(Value):
+class TokenValidation(Value):
     """What the middleware said."""
 
     status: int
@@ -56,7 +56,7 @@ class Verdict(Value):
     challenge: str = ""
 
 
-class Remembered(Value):
+class CachedToken(Value):
     """A caller whose token was valid."""
 
     caller: Caller
@@ -72,7 +72,7 @@ class KeystoneIdentity:
         self._filter = middleware(_accepting)
         self._now = now
         self._key = secrets.token_bytes(32)
-        self._remembered: dict[bytes, Remembered] = {}
+        self._remembered: dict[bytes, CachedToken] = {}
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="keystone")
         self._waiting = 0
 
@@ -88,7 +88,7 @@ class KeystoneIdentity:
         verdict = await self._validate(environ_of(scope, token, service_token))
         return self._judge(verdict, digest)
 
-    async def _validate(self, environ: Environ) -> Verdict:
+    async def _validate(self, environ: Environ) -> TokenValidation:
         if self._waiting >= MAX_WAITING:
             raise IdentityUnavailable(f"{MAX_WAITING} tokens are being validated already")
         self._waiting += 1
@@ -100,7 +100,7 @@ class KeystoneIdentity:
         finally:
             self._waiting -= 1
 
-    def _judge(self, verdict: Verdict, digest: bytes) -> Caller:
+    def _judge(self, verdict: TokenValidation, digest: bytes) -> Caller:
         if verdict.status == 401 or verdict.environ.get("HTTP_X_IDENTITY_STATUS") == "Invalid":
             raise Unauthenticated(verdict.challenge or "Keystone")
         if verdict.status != 200:
@@ -116,7 +116,7 @@ class KeystoneIdentity:
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered = {}
         ends_at = _seconds(token.get("expires_at", ""))
-        self._remembered[digest] = Remembered(caller=caller, until_seconds=min(now + REMEMBERED_SECONDS, ends_at))
+        self._remembered[digest] = CachedToken(caller=caller, until_seconds=min(now + REMEMBERED_SECONDS, ends_at))
 
 
 def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
@@ -127,7 +127,7 @@ def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
         raise ValueError(f"keystone_authtoken: {error}") from error
 
 
-def call(application: Callable[..., Any], environ: Environ) -> Verdict:
+def call(application: Callable[..., Any], environ: Environ) -> TokenValidation:
     """Call a WSGI application whose answer matters by its status only."""
     told: list[tuple[int, str]] = []
 
@@ -139,7 +139,7 @@ def call(application: Callable[..., Any], environ: Environ) -> Verdict:
     for _ in body:
         pass
     status, challenge = told[-1]
-    return Verdict(status=status, environ=environ, challenge=challenge)
+    return TokenValidation(status=status, environ=environ, challenge=challenge)
 
 
 def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> Environ:

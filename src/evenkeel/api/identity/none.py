@@ -10,7 +10,7 @@ DEFAULT_PROJECT = "default"
 _ANYBODY = Caller(project_id=DEFAULT_PROJECT, roles=("admin",), is_admin=True)
 
 
-class NoIdentity:
+class NoAuthentication:
     """``X-Project-Id`` names the project of what is made."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:

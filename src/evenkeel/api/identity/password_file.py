@@ -3,8 +3,8 @@
 Promises: a right password is remembered as a digest under a key that this process alone has, so that only the first
 request with it costs a scrypt; a changed file ends what was remembered. A wrong one costs the same time whether the
 user exists or not, and is answered ever later the more often it is tried for a name. Addresses take turns at having
-theirs checked (:mod:`evenkeel.serving.logins`), so that guessing takes the processors away from nobody, and lets those
-in who know their password. Behind proxies the address is the client's that they tell of.
+theirs checked (:mod:`evenkeel.serving.login_queue`), so that guessing takes the processors away from nobody, and lets
+those in who know their password. Behind proxies the address is the client's that they tell of.
 """
 
 import base64
@@ -24,7 +24,7 @@ from evenkeel.api.identity.passwords import KEY_BYTES, SALT_BYTES, Hash, User, m
 from evenkeel.api.identity.user_file import UserFile
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.ports import Clock
-from evenkeel.serving.logins import Checks, TooManyTries
+from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +38,7 @@ MAX_DELAYED = 1000
 FORGIVEN_AFTER_SECONDS = 300.0
 
 
-class Strikes:
+class FailedLogins:
     """How often a name was tried in vain, for as many names as memory is given to."""
 
     def __init__(self, clock: Clock) -> None:
@@ -69,8 +69,8 @@ class PasswordFile:
         self._key = key or secrets.token_bytes(32)
         self._nobody = Hash(salt=secrets.token_bytes(SALT_BYTES), key=secrets.token_bytes(KEY_BYTES))
         self._remembered: dict[bytes, Caller] = {}
-        self._strikes = Strikes(clock)
-        self._checks = Checks(monotonic=clock.monotonic)
+        self._strikes = FailedLogins(clock)
+        self._checks = LoginQueue(monotonic=clock.monotonic)
         self._delayed = 0
         self._next_look_seconds = clock.monotonic() + LOOK_SECONDS
 
@@ -95,7 +95,7 @@ class PasswordFile:
         user = self._file.users.get(name)
         try:
             right = await self._checks.is_right(digest, address, partial(self._matches, password, user))
-        except TooManyTries:
+        except TooManyAttempts:
             raise Refusal(429, "Too many logins at once. Try again later.", headers=((b"retry-after", b"1"),)) from None
         if right:
             assert user is not None

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import inspect
 
 from evenkeel.api.bodies import Request, check_names
+from evenkeel.api.decode_errors import Stumble, shown, stumble
 from evenkeel.api.errors import shorten
-from evenkeel.api.explain import Stumble, shown, stumble
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.core.errors import Invalid
 

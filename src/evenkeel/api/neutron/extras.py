@@ -5,8 +5,8 @@ from typing import Any
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.lists import Filters, as_text, of_no_project, page_of
-from evenkeel.api.neutron.dialect import BASE
 from evenkeel.api.neutron.lists import listed, parse_list, shown
+from evenkeel.api.neutron.style import BASE
 from evenkeel.api.octavia.catalogue import FLAVORS, key_of
 from evenkeel.core.catalogue import Flavor
 from evenkeel.core.errors import NotFound

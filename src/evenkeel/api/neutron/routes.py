@@ -4,8 +4,8 @@ from msgspec import defstruct
 
 from evenkeel.api.lookups import LOOKUPS
 from evenkeel.api.neutron import agents, extras, quotas
-from evenkeel.api.neutron.dialect import BASE
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
+from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v2.names import V2
 from evenkeel.api.neutron.v2.routes import V2_ROUTES, page_type
 from evenkeel.api.neutron.v2.views import V2LoadBalancerView
@@ -207,13 +207,13 @@ NEUTRON_ROUTES = (
                 answer=extras.NeutronResources,
             ),
         ),
-        dialect=V2,
+        style=V2,
     ),
     V2_ROUTES,
     RouteMap(
         tag="Neutron",
         prefixes=(f"{BASE}/v2.0",),
         operations=(*AGENT_ROUTES, *QUOTA_ROUTES, *EXTRA_ROUTES, *LOOKUPS),
-        dialect=V2,
+        style=V2,
     ),
 )

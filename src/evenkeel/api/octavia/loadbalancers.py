@@ -8,8 +8,8 @@ from evenkeel.api.errors import Forbidden
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import tree_of
 from evenkeel.api.octavia.changes import load_balancer_changes
-from evenkeel.api.octavia.choosing import chosen_place
 from evenkeel.api.octavia.places import Place, project_of
+from evenkeel.api.octavia.provider_choice import chosen_place
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id, one, written
 from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import graph_view, status_pieces

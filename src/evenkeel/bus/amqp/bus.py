@@ -12,14 +12,14 @@ import structlog
 from aio_pika.abc import AbstractConnection
 
 from evenkeel.bus.access import AgentAccess, ControllerAccess
+from evenkeel.bus.amqp.connection import AmqpConnection
+from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.consumer import AmqpSubscription
-from evenkeel.bus.amqp.link import Link
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.presence import AmqpAnnouncement
 from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, QueueFull, QueueGone, QueueRefused
-from evenkeel.bus.amqp.refusals import Complaints
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
-from evenkeel.bus.work import Calls
+from evenkeel.bus.deliveries import PendingCalls
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
 from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
@@ -60,19 +60,19 @@ class AmqpBus:
             if isinstance(access, AgentAccess) and node.user != access.user:
                 raise ValueError(f"transport_url: with rabbit_agents_authenticated this agent's user is {access.user}")
         self._name = name
-        self._complaints = Complaints()
+        self._complaints = ConnectionErrorLog()
         self._max_bytes = max_message_bytes
-        self._calls = Calls()
+        self._calls = PendingCalls()
         self._subscriptions: list[AmqpSubscription] = []
         self._announcements: list[AmqpAnnouncement] = []
-        self._link: Link[Publisher] | None = None
+        self._link: AmqpConnection[Publisher] | None = None
 
     async def start(self) -> None:
         if self._link is not None:
             return
         if any(node.tls and not node.tls_verify for node in self._nodes):
             log.warning("message broker's certificate is NOT verified: whoever is in between may read and change all")
-        link = Link(
+        link = AmqpConnection(
             self._nodes,
             name=self._name,
             complaints=self._complaints,

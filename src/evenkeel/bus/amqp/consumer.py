@@ -8,12 +8,12 @@ import structlog
 from aio_pika.abc import AbstractConnection, AbstractIncomingMessage, AbstractQueue
 
 from evenkeel.bus.access import NOT_AUTHORISED, AgentAccess, ControllerAccess
-from evenkeel.bus.amqp.link import Link, translated
+from evenkeel.bus.amqp.connection import AmqpConnection, translated
+from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.publisher import REPLY_TO
-from evenkeel.bus.amqp.refusals import Complaints
 from evenkeel.bus.amqp.topology import declare_calls, declare_own_queue, declare_queue
-from evenkeel.bus.work import Outcome, Workers, work
+from evenkeel.bus.deliveries import DeliveryOutcome, Workers, work
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import AnyMessage, AnyReply, Refused, is_callback_queue
 from evenkeel.core.ports import Handler
@@ -43,7 +43,7 @@ class AmqpSubscription:
         handler: Handler,
         *,
         name: str,
-        complaints: Complaints,
+        complaints: ConnectionErrorLog,
         concurrency: int,
         max_reply_bytes: int,
         reply: Reply,
@@ -57,7 +57,7 @@ class AmqpSubscription:
         self._access = access
         self._workers = Workers(concurrency)
         self._closing = asyncio.Event()
-        self._link: Link[_Consumer] = Link(
+        self._link: AmqpConnection[_Consumer] = AmqpConnection(
             nodes, name=f"{name} consumer", complaints=complaints, open_session=self._open
         )
 
@@ -132,7 +132,7 @@ class AmqpSubscription:
 
         return handle
 
-    async def _finish(self, message: AbstractIncomingMessage, outcome: Outcome) -> None:
+    async def _finish(self, message: AbstractIncomingMessage, outcome: DeliveryOutcome) -> None:
         if outcome.retry_seconds is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(outcome.retry_seconds):

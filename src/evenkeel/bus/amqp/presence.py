@@ -14,10 +14,10 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMe
 from aio_pika.exceptions import PublishError
 from aiormq.exceptions import ChannelLockedResource, ChannelNotFoundEntity
 
-from evenkeel.bus.amqp.link import Link, translated
+from evenkeel.bus.amqp.connection import AmqpConnection, translated
+from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
-from evenkeel.bus.amqp.refusals import Complaints
-from evenkeel.bus.presence import Sightings
+from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.errors import BusUnavailable
 
 ANNOUNCE_SECONDS = 10.0
@@ -36,7 +36,7 @@ class Probes:
 
     def __init__(self, channel: AbstractChannel) -> None:
         self._channel = channel
-        self._sightings = Sightings()
+        self._sightings = PresenceHistory()
         self._under_way: dict[str, asyncio.Task[bool | None]] = {}
 
     @classmethod
@@ -81,10 +81,10 @@ class _Announced:
 class AmqpAnnouncement:
     """Keeps a name present, over a connection of its own: one that is shared may be dropped for other reasons."""
 
-    def __init__(self, nodes: Sequence[Node], announced: str, *, name: str, complaints: Complaints) -> None:
+    def __init__(self, nodes: Sequence[Node], announced: str, *, name: str, complaints: ConnectionErrorLog) -> None:
         self._announced = announced
         self.closed = False
-        self._link: Link[_Announced] = Link(
+        self._link: AmqpConnection[_Announced] = AmqpConnection(
             nodes, name=f"{name} presence", complaints=complaints, open_session=self._open
         )
 

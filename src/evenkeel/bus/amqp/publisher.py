@@ -8,9 +8,9 @@ from aio_pika.abc import AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import PublishError
 from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
-from evenkeel.bus.amqp.lane import Lane, Refused
-from evenkeel.bus.amqp.link import translated
+from evenkeel.bus.amqp.connection import translated
 from evenkeel.bus.amqp.presence import Probes
+from evenkeel.bus.amqp.publish_channel import PublishChannel, PublishRefused
 from evenkeel.bus.amqp.topology import calls_exchange, declare_queue
 from evenkeel.core.errors import BusUnavailable
 
@@ -34,7 +34,12 @@ class Publisher:
     """Lives as long as its connection. Every method raises :class:`BusUnavailable` when that is lost."""
 
     def __init__(
-        self, connection: AbstractConnection, sends: Lane, calls: Lane, probes: Probes, user: str | None
+        self,
+        connection: AbstractConnection,
+        sends: PublishChannel,
+        calls: PublishChannel,
+        probes: Probes,
+        user: str | None,
     ) -> None:
         self._connection = connection
         self._user = user
@@ -53,8 +58,8 @@ class Publisher:
         async def received(message: AbstractIncomingMessage) -> None:
             on_reply(message.body)
 
-        sends = await Lane.open(connection)
-        calls = await Lane.open(connection, replies=(REPLY_TO, received))
+        sends = await PublishChannel.open(connection)
+        calls = await PublishChannel.open(connection, replies=(REPLY_TO, received))
         return cls(connection, sends, calls, await Probes.open(connection), user)
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
@@ -85,14 +90,14 @@ class Publisher:
             message = Message(raw, delivery_mode=DeliveryMode.NOT_PERSISTENT)
             await self._sends.publish(message, address, mandatory=False)
 
-    async def _publish(self, lane: Lane, queue: str, message: Message, exchange: str = "") -> None:
+    async def _publish(self, lane: PublishChannel, queue: str, message: Message, exchange: str = "") -> None:
         with translated(f"sending to {queue}"):
             try:
                 await lane.publish(message, queue, mandatory=True, exchange=exchange)
             except PublishError as error:
                 self._declared.discard(queue)
                 raise QueueGone(f"queue {queue} was deleted") from error
-            except Refused as error:
+            except PublishRefused as error:
                 raise QueueFull(f"queue {queue} is full or has no leader") from error
 
     async def _ensure(self, queue: str) -> None:

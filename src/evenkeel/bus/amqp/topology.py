@@ -7,7 +7,7 @@ from typing import Any
 
 from aio_pika.abc import AbstractChannel, AbstractQueue
 
-from evenkeel.bus.work import MAX_DELIVERIES
+from evenkeel.bus.deliveries import MAX_DELIVERIES
 
 DEAD_QUEUE = "evenkeel-dead"
 """Where messages go that are set aside; the newest ``MAX_DEAD`` are kept for the operator."""

@@ -8,14 +8,14 @@ from functools import partial
 import structlog
 
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
+from evenkeel.bus.deliveries import PendingCalls, Workers, work
 from evenkeel.bus.embedded import queries
 from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, address, sweep
-from evenkeel.bus.embedded.queries import LEASE_SECONDS, Claim
+from evenkeel.bus.embedded.queries import LEASE_SECONDS, QueueClaim
 from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.embedded.thread import FileThread
 from evenkeel.bus.embedded.wakeups import WakeUps, is_dead, remove, socket_directory
-from evenkeel.bus.presence import Sightings
-from evenkeel.bus.work import Calls, Workers, work
+from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
 from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
@@ -42,8 +42,8 @@ class EmbeddedBus:
         self._wake_ups = WakeUps(self.look)
         self._directory = ""
         self._announcements: list[EmbeddedAnnouncement] = []
-        self._sightings = Sightings()
-        self._calls = Calls()
+        self._sightings = PresenceHistory()
+        self._calls = PendingCalls()
         self._subscriptions: list[EmbeddedSubscription] = []
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -180,7 +180,7 @@ class EmbeddedBus:
             await self._start(taker, claims)
         return taken.next_at
 
-    async def _start(self, taker: "EmbeddedSubscription", claims: tuple[Claim, ...]) -> None:
+    async def _start(self, taker: "EmbeddedSubscription", claims: tuple[QueueClaim, ...]) -> None:
         if taker.closing and claims:
             await self._file.run(partial(queries.give_back, peer=self._peer, claims=claims))
             return
@@ -195,7 +195,7 @@ class EmbeddedBus:
 
     # working
 
-    async def work(self, taker: "EmbeddedSubscription", claim: Claim) -> None:
+    async def work(self, taker: "EmbeddedSubscription", claim: QueueClaim) -> None:
         """Work on one message and do what became of it."""
         try:
             outcome = await work(
@@ -296,7 +296,7 @@ class EmbeddedSubscription:
         self._workers = Workers(concurrency, bus.look)
         self.queue = queue
         self.handler = handler
-        self.claims: set[Claim] = set()
+        self.claims: set[QueueClaim] = set()
         self.closing = False
 
     @property
@@ -304,12 +304,12 @@ class EmbeddedSubscription:
         """How many messages it can take now."""
         return 0 if self.closing else self._workers.free
 
-    def start(self, claim: Claim) -> None:
+    def start(self, claim: QueueClaim) -> None:
         """Work on a message."""
         self.claims.add(claim)
         self._workers.start(self._work(claim))
 
-    async def _work(self, claim: Claim) -> None:
+    async def _work(self, claim: QueueClaim) -> None:
         try:
             await self._bus.work(self, claim)
         finally:

@@ -26,7 +26,7 @@ class QueueFull(BusUnavailable):
     """A queue has reached its limit. Nothing was written."""
 
 
-class Claim(Value):
+class QueueClaim(Value):
     """A message in our hands until its lease ends."""
 
     id: int
@@ -37,7 +37,7 @@ class Claim(Value):
 class Taken(Value):
     """What there was to take. ``next_at``: when something more will be, as far as known."""
 
-    claims: tuple[tuple[Claim, ...], ...]
+    claims: tuple[tuple[QueueClaim, ...], ...]
     replies: tuple[bytes, ...]
     next_at: float | None
 
@@ -63,7 +63,7 @@ def listeners(db: sqlite3.Connection, queue: str) -> list[str]:
 
 
 def take(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool) -> Taken:
-    """Claim up to so many messages of each queue, and fetch all replies."""
+    """QueueClaim up to so many messages of each queue, and fetch all replies."""
     time = now()
     claims = tuple(_claim(db, peer, queue, limit, time) for queue, limit in wanted)
     answers: tuple[bytes, ...] = ()
@@ -73,14 +73,14 @@ def take(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], r
     return Taken(claims=claims, replies=answers, next_at=_next_at(db, wanted, time))
 
 
-def _claim(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: float) -> tuple[Claim, ...]:
+def _claim(db: sqlite3.Connection, peer: str, queue: str, limit: int, time: float) -> tuple[QueueClaim, ...]:
     rows = db.execute(
         "UPDATE message SET claimed_by = ?, available_at = ?, deliveries = deliveries + 1 WHERE id IN"
         " (SELECT id FROM message WHERE queue = ? AND available_at <= ? AND (expires_at IS NULL OR expires_at > ?)"
         " ORDER BY available_at LIMIT ?) RETURNING id, deliveries, body",
         (peer, time + LEASE_SECONDS, queue, time, time, limit),
     )
-    return tuple(Claim(id=row[0], deliveries=row[1], body=row[2]) for row in rows.fetchall())
+    return tuple(QueueClaim(id=row[0], deliveries=row[1], body=row[2]) for row in rows.fetchall())
 
 
 def _next_at(db: sqlite3.Connection, wanted: Sequence[tuple[str, int]], time: float) -> float | None:
@@ -89,7 +89,9 @@ def _next_at(db: sqlite3.Connection, wanted: Sequence[tuple[str, int]], time: fl
     return min((at for at in times if at is not None), default=None)
 
 
-def finish(db: sqlite3.Connection, peer: str, claim: Claim, reply_to: str, replies: Collection[bytes]) -> list[str]:
+def finish(
+    db: sqlite3.Connection, peer: str, claim: QueueClaim, reply_to: str, replies: Collection[bytes]
+) -> list[str]:
     """Acknowledge and answer, together; the caller's socket. Nothing happens if the claim was lost."""
     gone = db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _name(claim, peer))
     if not gone.rowcount or not reply_to:
@@ -105,7 +107,7 @@ def finish(db: sqlite3.Connection, peer: str, claim: Claim, reply_to: str, repli
     return [row[0]]
 
 
-def retry(db: sqlite3.Connection, peer: str, claim: Claim, pause_seconds: float) -> None:
+def retry(db: sqlite3.Connection, peer: str, claim: QueueClaim, pause_seconds: float) -> None:
     """Free the message, for the taking after a pause."""
     db.execute(
         "UPDATE message SET claimed_by = NULL, available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
@@ -113,7 +115,7 @@ def retry(db: sqlite3.Connection, peer: str, claim: Claim, pause_seconds: float)
     )
 
 
-def give_back(db: sqlite3.Connection, peer: str, claims: Collection[Claim]) -> None:
+def give_back(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
     """Free messages that were claimed but not worked on: it does not count as a delivery."""
     db.executemany(
         "UPDATE message SET claimed_by = NULL, available_at = 0, deliveries = deliveries - 1"
@@ -122,7 +124,7 @@ def give_back(db: sqlite3.Connection, peer: str, claims: Collection[Claim]) -> N
     )
 
 
-def set_aside(db: sqlite3.Connection, peer: str, claim: Claim, reason: str) -> None:
+def set_aside(db: sqlite3.Connection, peer: str, claim: QueueClaim, reason: str) -> None:
     """Move the message to the dead ones, of which the newest are kept."""
     db.execute(
         "INSERT INTO dead (queue, reason, deliveries, set_aside_at, body) SELECT queue, ?, deliveries,"
@@ -133,7 +135,7 @@ def set_aside(db: sqlite3.Connection, peer: str, claim: Claim, reason: str) -> N
     db.execute("DELETE FROM dead WHERE id <= (SELECT MAX(id) FROM dead) - ?", (MAX_DEAD,))
 
 
-def extend(db: sqlite3.Connection, peer: str, claims: Collection[Claim]) -> None:
+def extend(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
     """Renew the leases of what is still being worked on."""
     until = now() + LEASE_SECONDS
     db.executemany(
@@ -206,5 +208,5 @@ def reply_queue(peer: str) -> str:
     return f"reply:{peer}"
 
 
-def _name(claim: Claim, peer: str) -> tuple[int, int, str]:
+def _name(claim: QueueClaim, peer: str) -> tuple[int, int, str]:
     return claim.id, claim.deliveries, peer

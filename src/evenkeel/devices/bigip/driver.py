@@ -30,8 +30,8 @@ from evenkeel.devices.bigip.observe import observation
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
 from evenkeel.devices.bigip.render.load_balancer import render
-from evenkeel.devices.bigip.tls import client_context
 from evenkeel.devices.group import fullest, on_all
+from evenkeel.devices.https import tls_context
 
 log = structlog.get_logger(__name__)
 
@@ -46,7 +46,7 @@ class BigIpGroup:
         self._names = Names(
             environment=options.environment, prefix=options.prefix or options.environment, group=options.group_number
         )
-        tls = client_context(options)
+        tls = tls_context(options)
         self._devices = tuple(BigIpDevice(host, options, self._names, tls) for host in options.hosts)
         self._uneven: frozenset[observation.Absence] = frozenset()
 

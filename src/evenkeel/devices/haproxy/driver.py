@@ -22,7 +22,7 @@ from evenkeel.devices.haproxy.naming import Names
 from evenkeel.devices.haproxy.observe import observation, watching
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.haproxy.render.load_balancer import Rendered, render
-from evenkeel.devices.tls import device_context
+from evenkeel.devices.https import tls_context
 from evenkeel.haproxyd import wire
 
 log = structlog.get_logger(__name__)
@@ -34,7 +34,7 @@ class HaproxyGroup:
     def __init__(self, options: HaproxyOptions) -> None:
         self._options = options
         self._names = Names(prefix=options.prefix or options.environment)
-        tls = device_context(ca_file=options.ca_file, verify=options.verify_tls)
+        tls = tls_context(options)
         self._devices = tuple(HaproxyDevice(host, options, tls) for host in options.hosts)
         self._uneven: frozenset[observation.Absence] = frozenset()
 

@@ -1,8 +1,8 @@
 """Who may talk to the daemon: one name and password per agent (HTTP basic), in a file of ``name:hash`` lines.
 
 Hashes are scrypt's, so a stolen file costs its reader; a password that was verified once is remembered as a keyed
-digest, so a request costs none of that. Others wait for their turn (:mod:`evenkeel.serving.logins`), and wrong ones are
-answered late. The file is read again when it changes. Passwords are never logged.
+digest, so a request costs none of that. Others wait for their turn (:mod:`evenkeel.serving.login_queue`), and wrong
+ones are answered late. The file is read again when it changes. Passwords are never logged.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from pathlib import Path
 import structlog
 
 from evenkeel.core.values import Value
-from evenkeel.serving.logins import Checks, TooManyTries
+from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
 
-__all__ = ["Credentials", "TooManyTries", "WrongCredentials", "add_agent", "hash_password", "read_hashes"]
+__all__ = ["Credentials", "TooManyAttempts", "WrongCredentials", "add_agent", "hash_password", "read_hashes"]
 
 log = structlog.get_logger(__name__)
 
@@ -102,10 +102,10 @@ class Credentials:
         self._seen = _identity(file)
         self._key = secrets.token_bytes(32)
         self._verified: dict[str, bytes] = {}
-        self._checks = Checks()
+        self._checks = LoginQueue()
 
     async def agent(self, authorization: str, *, peer: str) -> str:
-        """The agent's name, from the header. Raises :class:`WrongCredentials`, :class:`TooManyTries`."""
+        """The agent's name, from the header. Raises :class:`WrongCredentials`, :class:`TooManyAttempts`."""
         name, password = _basic(authorization)
         self._read_again_if_changed()
         digest = hashlib.blake2b(name.encode() + b"\0" + password, key=self._key).digest()
@@ -117,7 +117,7 @@ class Credentials:
             await asyncio.sleep(WRONG_SECONDS)
             raise WrongCredentials
         if self._hashes.get(name) is not known:
-            raise TooManyTries  # the file has changed meanwhile: it may have another password now
+            raise TooManyAttempts  # the file has changed meanwhile: it may have another password now
         self._verified[name] = digest
         return name
 

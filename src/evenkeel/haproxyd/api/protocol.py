@@ -13,8 +13,8 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.handlers import answer
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.serving.connections import Connection
-from evenkeel.serving.stalled import Writing
-from evenkeel.serving.tally import Tally
+from evenkeel.serving.refusal_log import RefusalLog
+from evenkeel.serving.stalled_writes import StalledWrites
 
 
 class BoundedHandler(web.RequestHandler):
@@ -25,7 +25,7 @@ class BoundedHandler(web.RequestHandler):
         server: web.Server,
         connection: Connection,
         settings: HttpSettings,
-        tally: Tally,
+        tally: RefusalLog,
         *,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -42,13 +42,15 @@ class BoundedHandler(web.RequestHandler):
         self._tally = tally
         self._header_timer: asyncio.TimerHandle | None = None
         self._login_timer: asyncio.TimerHandle | None = None
-        self._writing: Writing | None = None
+        self._writing: StalledWrites | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
         super().connection_made(transport)
         self.stranger.close = transport.abort
-        self._writing = Writing(transport, self._settings.write_seconds, lambda: self._count("its answer is not taken"))
+        self._writing = StalledWrites(
+            transport, self._settings.write_seconds, lambda: self._count("its answer is not taken")
+        )
         self._login_timer = self._loop.call_later(self._settings.login_seconds, self._look_for_login)
         self._expect_header()
 

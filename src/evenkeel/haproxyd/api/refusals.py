@@ -5,7 +5,7 @@ from aiohttp import web
 
 from evenkeel.core.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.credentials import TooManyTries, WrongCredentials
+from evenkeel.haproxyd.api.credentials import TooManyAttempts, WrongCredentials
 from evenkeel.haproxyd.api.strict_decoding import BodyRefused
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from evenkeel.haproxyd.partition.guard import EpochJumpTooLarge, NotGuarded, OtherOwner
@@ -70,7 +70,7 @@ def _foreseen(error: BaseException) -> wire.DaemonRefusal | None:
             return wire.DaemonRefusal(
                 code="unauthorized", reason="name and password of an agent are needed (HTTP basic)"
             )
-        case TooManyTries():
+        case TooManyAttempts():
             return wire.DaemonRefusal(code="busy", reason="too many passwords are being verified; try again")
         case PartitionBusy():
             return wire.DaemonRefusal(code="busy", reason=str(error))

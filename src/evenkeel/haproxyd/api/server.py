@@ -20,7 +20,7 @@ from evenkeel.haproxyd.api.protocol import BoundedHandler
 from evenkeel.haproxyd.api.refusals import STATUS, RequestRefused, refusal_of
 from evenkeel.serving.accepting import Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
-from evenkeel.serving.tally import Tally
+from evenkeel.serving.refusal_log import RefusalLog
 
 STOP_SECONDS = 1.0
 """How long requests under way may still take when the daemon stops; who waits for events asks another time."""
@@ -60,7 +60,7 @@ class HttpsServer:
         self._settings = settings
         self._context = context
         self._runner = web.AppRunner(app, shutdown_timeout=STOP_SECONDS)
-        self._tally = Tally("haproxyd")
+        self._tally = RefusalLog("haproxyd")
         limits = ConnectionLimits(
             connections_max=fitting(settings.connections_max, resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
             per_address_max=settings.connections_per_address_max,

@@ -22,11 +22,11 @@ from evenkeel.core.network import (
 )
 from evenkeel.core.ports import LookUp
 from evenkeel.network.addresses import Address, check_on_network, check_subnets, parsed_address
-from evenkeel.network.neutron.calls import Calls
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
-from evenkeel.network.neutron.looking import look_up
-from evenkeel.network.neutron.placing import (
+from evenkeel.network.neutron.lookups import look_up
+from evenkeel.network.neutron.threads import BlockingCalls
+from evenkeel.network.neutron.vip_placement import (
     MORE_FIELD,
     more_on_port,
     plan_more,
@@ -75,7 +75,7 @@ class NeutronNetwork:
     ) -> None:
         self._client = client
         self._claims = claims
-        self._calls = Calls(timeout_seconds=timeout_seconds)
+        self._calls = BlockingCalls(timeout_seconds=timeout_seconds)
         self._monotonic = monotonic
         self._grace_seconds = GRACE_SECONDS + 2 * timeout_seconds
 

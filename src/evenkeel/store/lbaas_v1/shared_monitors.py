@@ -12,15 +12,16 @@ from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Row, Update, bindparam, delete, false, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.model import HealthMonitor
+from evenkeel.core.model import HealthMonitor, Pool
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
-from evenkeel.store.tenants.updates import CHANGES, update_row
+from evenkeel.store.tenants.updates import update_row
 from evenkeel.store.writing.base import TenantWrites
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.conflicts import child_conflict, duplicate_monitor
@@ -117,7 +118,7 @@ class SharedMonitors(TenantWrites):
         project_id: str | None,
     ) -> Change:
         """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.set_pool_monitor`."""
-        check_changes(changes, CHANGES[POOL])
+        check_changes(changes, CHANGEABLE[Pool])
 
         def op(connection: Connection) -> Change:
             held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from sqlalchemy import Connection, bindparam, delete, false, select, update
 
+from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Conflict
 from evenkeel.core.model import Listener, SessionPersistence, Vip
@@ -14,7 +15,7 @@ from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
 from evenkeel.store.tenants.create import TenantCreate, free_address
 from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
-from evenkeel.store.tenants.updates import CHANGES, as_it_is, check_target_pool, check_unused, empty_pool, update_row
+from evenkeel.store.tenants.updates import as_it_is, check_target_pool, check_unused, empty_pool, update_row
 from evenkeel.store.vips.addresses import HELD_OF_SOME, take
 from evenkeel.store.vips.claims import hold
 from evenkeel.store.vips.selection import candidates, normal_plan
@@ -92,7 +93,7 @@ class PoolVips(TenantCreate):
         project_id: str | None,
     ) -> Change:
         """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.update_vip`."""
-        check_changes(changes, CHANGES[LISTENER])
+        check_changes(changes, CHANGEABLE[Listener])
         target = Target(LISTENER, listener_id, project_id)
 
         def op(connection: Connection) -> Change:

@@ -18,7 +18,7 @@ from sqlalchemy import (
     update,
 )
 
-from evenkeel.core.breaker import AgentPulse, BreakerState, verdict
+from evenkeel.core.circuit_breaker import AgentHeartbeat, BreakerState, verdict
 from evenkeel.core.control import SessionRef, Stock
 from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
 from evenkeel.core.reach import Reach, ReachKind, judge
@@ -209,7 +209,7 @@ def _is_news(agent: SeenAgent) -> bool:
 def _verdicts(
     agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
 ) -> dict[str, str]:
-    """What is to change, by environment: see :func:`evenkeel.core.breaker.verdict`."""
+    """What is to change, by environment: see :func:`evenkeel.core.circuit_breaker.verdict`."""
     changes: dict[str, str] = {}
     for name, breaker in breakers.items():
         members = [agent for agent in agents if agent.environment == name and agent.view.registered]
@@ -219,10 +219,12 @@ def _verdicts(
     return changes
 
 
-def _pulses(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentPulse]:
+def _pulses(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentHeartbeat]:
     counted = [agent for agent in agents if not agent.view.forced_down]
     somebody_silent = any(_fell_silent_lately(agent, now, window_seconds) for agent in counted)
-    return [AgentPulse(id=agent.view.id, silent_since=_silent_since(agent, now, somebody_silent)) for agent in counted]
+    return [
+        AgentHeartbeat(id=agent.view.id, silent_since=_silent_since(agent, now, somebody_silent)) for agent in counted
+    ]
 
 
 def _fell_silent_lately(agent: SeenAgent, now: float, window_seconds: float) -> bool:

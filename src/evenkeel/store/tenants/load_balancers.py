@@ -6,8 +6,10 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exists, false, select
 
+from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, Invalid
+from evenkeel.core.model import LoadBalancer
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
@@ -26,8 +28,6 @@ from evenkeel.store.writing.steps import CHILD_KINDS, check_changes, mark_delete
 
 PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
 """Those of the VIP's port."""
-LOAD_BALANCER_CHANGES = frozenset({"name", "description", "admin_state_up", "tags"}) | PORT_ATTRIBUTES
-"""What an update may set; the rest is fixed when it is made."""
 
 _root = schema.load_balancer
 
@@ -44,7 +44,7 @@ class TenantRoots(TenantWrites):
         tell_network: bool = False,
     ) -> Change:
         """Change attributes of the root object. Raises :class:`Invalid` for one that cannot be changed."""
-        check_changes(changes, LOAD_BALANCER_CHANGES)
+        check_changes(changes, CHANGEABLE[LoadBalancer])
         values = columns_of(changes)
         target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 

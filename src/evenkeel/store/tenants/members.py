@@ -7,20 +7,20 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, false, select, update
 from sqlalchemy.exc import IntegrityError
 
+from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
 from evenkeel.core.model import Member
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
-from evenkeel.store.tenants.updates import CHANGES
 from evenkeel.store.writing.base import TenantWrites
 from evenkeel.store.writing.conflicts import check_members, child_conflict
 from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_pool
 from evenkeel.store.writing.steps import as_new, insert_all, mark_deleted
 
 _table = schema.member
-_REPLACED = (*sorted(CHANGES[MEMBER]), "provisioning_status", "revision", "updated_at")
+_REPLACED = (*sorted(CHANGEABLE[Member]), "provisioning_status", "revision", "updated_at")
 _UPDATE = (
     update(_table)
     .where(_table.c.id == bindparam("member_id"))
@@ -85,7 +85,7 @@ def plan_members(
 
 
 def _changed(before: Member, wanted: Member, locked: Locked) -> Member:
-    names = CHANGES[MEMBER]
+    names = CHANGEABLE[Member]
     if all(getattr(before, name) == getattr(wanted, name) for name in names):
         return before
     status = before.provisioning_status

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, false, select, update
 
+from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
 from evenkeel.core.errors import NotFound
 from evenkeel.core.model import Child
@@ -46,86 +47,6 @@ from evenkeel.store.writing.steps import check_changes, mark_deleted
 
 ChildClass = type[Child]
 
-CHANGES: dict[Kind, frozenset[str]] = {
-    LISTENER: frozenset(
-        {
-            "name",
-            "description",
-            "admin_state_up",
-            "tags",
-            "connection_limit",
-            "default_pool_id",
-            "insert_headers",
-            "timeout_client_data",
-            "timeout_member_connect",
-            "timeout_member_data",
-            "timeout_tcp_inspect",
-            "allowed_cidrs",
-            "default_tls_container_ref",
-            "sni_container_refs",
-            "client_ca_tls_container_ref",
-            "client_authentication",
-            "client_crl_container_ref",
-            "tls_ciphers",
-            "tls_versions",
-            "alpn_protocols",
-            "hsts_max_age",
-            "hsts_include_subdomains",
-            "hsts_preload",
-        }
-    ),
-    POOL: frozenset(
-        {
-            "name",
-            "description",
-            "admin_state_up",
-            "tags",
-            "lb_algorithm",
-            "session_persistence",
-            "tls_enabled",
-            "tls_container_ref",
-            "ca_tls_container_ref",
-            "crl_container_ref",
-            "tls_ciphers",
-            "tls_versions",
-            "alpn_protocols",
-        }
-    ),
-    MEMBER: frozenset({"name", "admin_state_up", "tags", "weight", "backup", "monitor_address", "monitor_port"}),
-    HEALTH_MONITOR: frozenset(
-        {
-            "name",
-            "admin_state_up",
-            "tags",
-            "delay",
-            "timeout",
-            "max_retries",
-            "max_retries_down",
-            "http_method",
-            "url_path",
-            "expected_codes",
-            "http_version",
-            "domain_name",
-        }
-    ),
-    L7POLICY: frozenset(
-        {
-            "name",
-            "description",
-            "admin_state_up",
-            "tags",
-            "action",
-            "position",
-            "redirect_pool_id",
-            "redirect_url",
-            "redirect_prefix",
-            "redirect_http_code",
-        }
-    ),
-    L7RULE: frozenset({"admin_state_up", "tags", "type", "compare_type", "key", "value", "invert"}),
-}
-"""What an update may set, by kind (Octavia API reference); the rest is fixed when the object is made."""
-
 
 class TenantUpdates(TenantWrites):
     """The part of :class:`evenkeel.core.ports.TenantStore` that changes and deletes children."""
@@ -145,7 +66,7 @@ class TenantUpdates(TenantWrites):
         :class:`NotFound` for one that is not of this load balancer.
         """
         target = Target(KINDS[kind], child_id, project_id, parent_id)
-        check_changes(changes, CHANGES[target.kind])
+        check_changes(changes, CHANGEABLE[kind])
         values = columns_of(changes)
 
         def op(connection: Connection) -> Change:

@@ -1,7 +1,7 @@
 """What LBaaS v1 calls errors, as ``neutron-lbaas`` 7 (Liberty) had them, and what it takes to be what is not found."""
 
-from evenkeel.api.neutron.dialect import BASE, NeutronDialect
 from evenkeel.api.neutron.errors import Named, Names
+from evenkeel.api.neutron.style import BASE, NeutronStyle
 
 PREFIX = f"{BASE}/v2.0/lb"
 
@@ -36,4 +36,4 @@ CODES = {
     "unsupported": Named("UnsupportedFeature"),
 }
 
-V1 = NeutronDialect(PREFIX, Names(CODES, MISSING))
+V1 = NeutronStyle(PREFIX, Names(CODES, MISSING))

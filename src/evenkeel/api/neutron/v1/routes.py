@@ -5,8 +5,8 @@ from typing import Any
 from msgspec import defstruct
 
 from evenkeel.api.neutron.agents import NeutronAgentView
-from evenkeel.api.neutron.dialect import BASE
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
+from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v1 import agents, associations, health_monitors, lists, members, pools, requests, views, vips
 from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, MEMBERS, POOLS, VIPS, Collection
 from evenkeel.api.neutron.v1.names import PREFIX, V1
@@ -175,7 +175,7 @@ POOL_ROUTES = (
 )
 
 V1_ROUTES = (
-    RouteMap(tag="LBaaS v1", prefixes=(PREFIX,), operations=(*OBJECT_ROUTES, *POOL_ROUTES), dialect=V1),
+    RouteMap(tag="LBaaS v1", prefixes=(PREFIX,), operations=(*OBJECT_ROUTES, *POOL_ROUTES), style=V1),
     RouteMap(
         tag="LBaaS v1",
         prefixes=(f"{BASE}/v2.0",),
@@ -191,6 +191,6 @@ V1_ROUTES = (
                 parameters=LIST_PARAMETERS,
             ),
         ),
-        dialect=V1,
+        style=V1,
     ),
 )

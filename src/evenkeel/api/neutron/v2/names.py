@@ -1,7 +1,7 @@
 """What LBaaS v2 calls errors, as ``neutron-lbaas`` 14 answered them, and what it takes to be what is not found."""
 
-from evenkeel.api.neutron.dialect import BASE, NeutronDialect
 from evenkeel.api.neutron.errors import Named, Names
+from evenkeel.api.neutron.style import BASE, NeutronStyle
 
 ENTITY = "EntityNotFound"
 
@@ -45,4 +45,4 @@ CODES = {
     "unsupported": Named("UnsupportedFeature"),
 }
 
-V2 = NeutronDialect(BASE, Names(CODES, MISSING))
+V2 = NeutronStyle(BASE, Names(CODES, MISSING))

@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import defstruct
 
-from evenkeel.api.neutron.dialect import BASE
 from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
+from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v2 import (
     change_requests,
     graphs,
@@ -240,5 +240,5 @@ V2_ROUTES = RouteMap(
     tag="LBaaS v2",
     prefixes=(f"{BASE}/v2.0/lbaas",),
     operations=(*LOAD_BALANCER_ROUTES, *CHILD_ROUTES, *NESTED_ROUTES),
-    dialect=V2,
+    style=V2,
 )

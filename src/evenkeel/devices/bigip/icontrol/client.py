@@ -1,11 +1,10 @@
 """iControl REST over HTTPS: one device, one user, at most a few connections.
 
-Promises: TLS is verified unless turned off in so many words; a token is fetched once and renewed when it is
-refused; credentials that were refused are tried again at growing intervals, because devices lock accounts; every
-answer is bounded in size and time; a read is asked again while the device is busy, within a deadline; a write is
-repeated only after an answer that says it was not carried out. Errors are
+Promises those of :mod:`evenkeel.devices.https`; a token is fetched once and renewed when it is refused; credentials
+that were refused are tried again at growing intervals, because devices lock accounts; a read is asked again while the
+device is busy, within a deadline; a write is repeated only after an answer that says it was not carried out. Errors are
 :class:`DeviceUnavailable` (state unknown) and :class:`DeviceRejected` (understood and refused; :class:`Absent` and
-:class:`Exists` are kinds of it). Neither they nor logs hold passwords, tokens or bodies.
+:class:`Exists` are kinds of it).
 """
 
 import asyncio
@@ -17,7 +16,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-import aiohttp
 import structlog
 from yarl import URL
 
@@ -25,15 +23,14 @@ from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, LoginLost, document, failure
 from evenkeel.devices.bigip.options import BigIpOptions
-from evenkeel.devices.bigip.tls import client_context
+from evenkeel.devices.https import HttpsTransport, NotSent
 from evenkeel.devices.reach import NoAnswer
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-CONNECTIONS_MAX = 4
-"""A BIG-IP serves ten at once, to everybody."""
-ANSWER_BYTES_MAX = 64 * 1024 * 1024
+REQUESTS_MAX = 4
+"""A BIG-IP serves ten connections at once, to everybody."""
 RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
 CONNECTION_ATTEMPTS_MAX = 3
 LOGOUT_SECONDS = 2.0
@@ -47,10 +44,6 @@ LOGIN = "/mgmt/shared/authn/login"
 TOKENS = "/mgmt/shared/authz/tokens"
 
 
-class NotSent(DeviceUnavailable):
-    """No connection could be made: the request was certainly not carried out."""
-
-
 class IControl:
     """A device's REST interface. Connects on first use. Raises :class:`ValueError` if ``ca_file`` cannot be used."""
 
@@ -60,19 +53,16 @@ class IControl:
         options: BigIpOptions,
         tls: ssl.SSLContext | None = None,
         *,
+        https: HttpsTransport | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.host = host
         self._options = options
-        self._tls = tls or client_context(options)
+        self._https = https or HttpsTransport(host, options, tls, requests_max=REQUESTS_MAX, now=now)
         self._now = now
-        self._heard_at_seconds = now()
         self._refused_until_seconds = 0.0
         self._refusals = 0
         """Of logins, in a row."""
-        self._spare = asyncio.Semaphore(1)
-        self._http: aiohttp.ClientSession | None = None
-        self._turns = asyncio.Semaphore(CONNECTIONS_MAX)
         self._token = ""
         self._login_lock = asyncio.Lock()
 
@@ -132,21 +122,20 @@ class IControl:
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
         """One request, logged in; once more with a new token if the old one is refused."""
+        target = str(URL(path, encoded=True).with_query(query)) if query else path
         for attempt in (1, 2):
             token = await self._logged_in()
-            answer = await self._exchange(
+            status, content = await self._https.exchange(
                 method,
-                path,
-                query=query or {},
-                body=body,
+                target,
+                None if body is None else json.dumps(body).encode(),
                 headers={**(headers or {}), "X-F5-Auth-Token": token},
                 timeout_seconds=timeout_seconds or self._options.request_timeout_seconds,
             )
-            if answer[0] != 401 or attempt == 2:
+            if status != 401 or attempt == 2:
                 break
             if self._token == token:
                 self._token = ""
-        status, content = answer
         if status in (200, 202):
             return document(content)
         raise failure(self.host, status, content)
@@ -158,39 +147,28 @@ class IControl:
     @property
     def quiet_seconds(self) -> float:
         """Since the last answer of any kind, or the beginning."""
-        return self._now() - self._heard_at_seconds
+        return self._https.quiet_seconds
 
     async def lives(self, timeout_seconds: float) -> bool:
         """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
         headers = {"X-F5-Auth-Token": self._token} if self._token else {}
-        try:
-            await self._exchange(
-                "GET", ECHO, query={}, body=None, headers=headers, timeout_seconds=timeout_seconds, turns=self._spare
-            )
-        except DeviceUnavailable:
-            return False
-        return True
+        return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)
 
     async def close(self) -> None:
         """Give the token back and disconnect. Never raises for the device's sake."""
-        if self._http is None:
-            return
         if self._token:
             try:
                 async with asyncio.timeout(LOGOUT_SECONDS):
-                    await self._exchange(
+                    await self._https.exchange(
                         "DELETE",
                         f"{TOKENS}/{self._token}",
-                        query={},
-                        body=None,
                         headers={"X-F5-Auth-Token": self._token},
                         timeout_seconds=LOGOUT_SECONDS,
                     )
             except (DeviceUnavailable, TimeoutError):
                 log.debug("token not given back", device=self.host)
         self._token = ""
-        await self._http.close()
-        self._http = None
+        await self._https.close()
 
     # -- how
 
@@ -224,8 +202,8 @@ class IControl:
             "password": self._options.password,
             "loginProviderName": "tmos",
         }
-        status, content = await self._exchange(
-            "POST", LOGIN, query={}, body=body, headers={}, timeout_seconds=self._options.request_timeout_seconds
+        status, content = await self._https.exchange(
+            "POST", LOGIN, json.dumps(body).encode(), timeout_seconds=self._options.request_timeout_seconds
         )
         if status == 401:
             self._refusals += 1
@@ -243,69 +221,6 @@ class IControl:
         if not isinstance(name, str) or not name:
             raise DeviceUnavailable(self.host, "login answered without a token")
         return name
-
-    async def _exchange(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str],
-        body: Mapping[str, Any] | None,
-        headers: Mapping[str, str],
-        timeout_seconds: float,
-        turns: asyncio.Semaphore | None = None,
-    ) -> tuple[int, bytes]:
-        """Status and body of one request. Raises :class:`DeviceUnavailable` if there is no whole answer."""
-        url = URL(f"https://{self.host}{path}", encoded=True)
-        try:
-            async with (
-                turns or self._turns,  # waiting for a connection is not the device's fault, so it does not count
-                asyncio.timeout(timeout_seconds),
-                self._session().request(
-                    method,
-                    url.with_query(query) if query else url,
-                    data=None if body is None else json.dumps(body).encode(),
-                    headers={"Content-Type": "application/json", **headers},
-                    allow_redirects=False,
-                ) as answer,
-            ):
-                self._heard_at_seconds = self._now()
-                content = await self._bounded(answer)
-                self._heard_at_seconds = self._now()
-                return answer.status, content
-        except aiohttp.ConnectionTimeoutError as error:
-            limit = self._options.connect_timeout_seconds
-            raise NoAnswer(self.host, f"no connection within {limit:g} s") from error
-        except TimeoutError as error:
-            raise NoAnswer(self.host, f"no answer within {timeout_seconds:g} s") from error
-        except aiohttp.ClientConnectorCertificateError as error:
-            raise NotSent(self.host, f"its certificate is not accepted: {error.certificate_error}") from error
-        except aiohttp.ClientConnectorError as error:
-            raise NotSent(self.host, f"no connection: {error.strerror or type(error).__name__}") from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise DeviceUnavailable(self.host, f"connection lost: {type(error).__name__}") from error
-
-    async def _bounded(self, answer: aiohttp.ClientResponse) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        async for part in answer.content.iter_chunked(65_536):
-            size += len(part)
-            if size > ANSWER_BYTES_MAX:
-                raise DeviceUnavailable(self.host, f"answered with more than {ANSWER_BYTES_MAX} bytes")
-            parts.append(part)
-        return b"".join(parts)
-
-    def _session(self) -> aiohttp.ClientSession:
-        if self._http is None:
-            if not self._options.verify_tls:
-                log.warning("the device's certificate is not verified", device=self.host)
-            self._http = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=CONNECTIONS_MAX + 1, ssl=self._tls),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._options.connect_timeout_seconds),
-                headers={"User-Agent": f"evenkeel-agent/{self._options.agent_host}"},
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return self._http
 
 
 def _read_again(error: DeviceUnavailable, attempt: int) -> bool:

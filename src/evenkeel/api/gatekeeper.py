@@ -1,0 +1,37 @@
+"""Authenticates, rate-limits and authorizes every request before its handler runs."""
+
+from collections.abc import Iterable
+
+from litestar.types import HTTPScope
+
+from evenkeel.api.context import Admitted, Headers
+from evenkeel.api.identity.caller import Authenticator
+from evenkeel.api.policy.names import PUBLIC, UNHURRIED
+from evenkeel.api.policy.policy import Policy
+from evenkeel.api.protocol import CONNECTION
+from evenkeel.api.rate_limit import RateLimit
+from evenkeel.api.routing import RouteMap
+
+
+class Gatekeeper:
+    """What every request passes before its handler: who calls, how often, and whether they may."""
+
+    def __init__(
+        self, identity: Authenticator, policy: Policy, rate_limit: RateLimit, routes: Iterable[RouteMap]
+    ) -> None:
+        """Raises :class:`ValueError` for a route that no rule guards."""
+        names = {operation.rule for route_map in routes for operation in route_map.operations}
+        policy.check_names((names - {PUBLIC}) | {UNHURRIED})
+        self._identity = identity
+        self._policy = policy
+        self._rate_limit = rate_limit
+
+    async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
+        """The caller, let in. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
+        caller = await self._identity.identify(headers, scope)
+        connection = scope["state"].get(CONNECTION)
+        if connection is not None:
+            connection.known()
+        if not self._policy.allows(UNHURRIED, caller):
+            self._rate_limit.take(caller.project_id)
+        return self._policy.admit(rule, caller)

@@ -1,0 +1,35 @@
+"""Neutron's API style: how its request bodies are read, and how errors are answered."""
+
+from typing import Any, TypeVar
+
+from evenkeel.api.answers import Answer
+from evenkeel.api.neutron.bodies import NeutronReader
+from evenkeel.api.neutron.errors import Headers, Names, NeutronErrorAnswer, answer_to, plain
+
+T = TypeVar("T")
+
+BASE = "/neutron"
+"""Octavia and LBaaS v2 have the same paths: so these begin with something of their own."""
+
+
+class NeutronStyle:
+    """Neutron's, with the names that one API has for errors."""
+
+    errors: tuple[type[Any], ...] = (NeutronErrorAnswer,)
+
+    def __init__(self, base: str, names: Names) -> None:
+        self.base = base
+        self._names = names
+
+    def reader(self, kind: type[T]) -> NeutronReader[T]:
+        """Lax: a number may be text."""
+        reader: NeutronReader[T] = NeutronReader(kind)
+        return reader
+
+    def answer_to(self, error: Exception, request_id: str) -> Answer:
+        """See :mod:`evenkeel.api.neutron.errors`."""
+        return answer_to(error, self._names, request_id)
+
+    def not_allowed(self, allow: Headers) -> Answer:
+        """405."""
+        return plain(405, headers=allow)

@@ -1,0 +1,78 @@
+"""What a new load balancer's flavor and availability zone mean: which provider it gets, and which device group."""
+
+from msgspec.structs import replace
+
+from evenkeel.api.context import Services
+from evenkeel.api.errors import unknown_input
+from evenkeel.api.octavia.requests import LoadBalancerNew
+from evenkeel.core.catalogue import AvailabilityZone, Flavor, Offer, metadata, zone_group_of
+from evenkeel.core.errors import Invalid
+from evenkeel.core.model import LoadBalancerTree, VnicType
+from evenkeel.core.values import Value
+
+
+class ProviderChoice(Value):
+    """What follows from the request."""
+
+    provider: str
+    flavor_id: str | None = None
+    availability_zone: str | None = None
+    zone_group_number: int | None = None
+    vnic_type: VnicType = "normal"
+
+    def applied(self, tree: LoadBalancerTree) -> LoadBalancerTree:
+        """The new load balancer with what was chosen."""
+        if self.flavor_id is None and self.availability_zone is None:
+            return tree
+        root = replace(
+            tree.load_balancer,
+            flavor_id=self.flavor_id,
+            availability_zone=self.availability_zone,
+            zone_group_number=self.zone_group_number,
+            vip_vnic_type=self.vnic_type,
+        )
+        return replace(tree, load_balancer=root)
+
+
+async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderChoice:
+    """The provider the request names, else its flavor's, else the default one.
+
+    Raises :class:`Invalid` for what is not there, disabled, or of another provider.
+    """
+    flavor = zone = None
+    if wanted.flavor_id is not None:
+        flavor = _enabled("flavor", wanted.flavor_id, await services.store.offer(Flavor, wanted.flavor_id))
+    provider = wanted.provider or (flavor.provider_name if flavor is not None else services.default_provider)
+    if not provider:
+        raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
+    if flavor is not None and flavor.provider_name != provider:
+        raise Invalid(f"Flavor '{wanted.flavor_id}' is not compatible with provider '{provider}'")
+    if wanted.availability_zone is None:
+        return ProviderChoice(provider=provider, flavor_id=wanted.flavor_id, vnic_type=_vnic_type(flavor))
+    name = wanted.availability_zone
+    zone = _enabled("availability_zone", name, await services.store.offer(AvailabilityZone, name))
+    if zone.provider_name != provider:
+        raise Invalid(f"Availability zone '{name}' is not compatible with provider '{provider}'")
+    return ProviderChoice(
+        provider=provider,
+        flavor_id=wanted.flavor_id,
+        availability_zone=name,
+        vnic_type=_vnic_type(flavor),
+        zone_group_number=zone_group_of(metadata("availability_zone_data", zone.data)),
+    )
+
+
+def _vnic_type(flavor: Offer | None) -> VnicType:
+    """As in Octavia, ``sriov_vip`` of the flavor decides it."""
+    if flavor is None:
+        return "normal"
+    return "direct" if metadata("flavor_data", flavor.data).get("sriov_vip") is True else "normal"
+
+
+def _enabled(option: str, value: str, offer: Offer | None) -> Offer:
+    if offer is None:
+        called = "flavor_id" if option == "flavor" else "availability zone"
+        raise Invalid(f"Validation failure: Invalid {called}. Value: '{value}'.", code=f"{option}_unknown")
+    if not offer.enabled:
+        raise Invalid(f"The selected {option} is not allowed in this deployment: {value}")
+    return offer

@@ -1,0 +1,175 @@
+"""One connection that comes back: our own reconnect loop over all nodes of the cluster.
+
+The client library follows a single URL and would wait for a dead node to return. Here a lost connection is replaced at
+once by one to the next node; only when all have refused is there a pause, short and jittered.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+import aio_pika
+import structlog
+from aio_pika.abc import AbstractConnection
+from aio_pika.exceptions import AMQPError, ChannelInvalidStateError
+from yarl import URL
+
+from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog, refusals
+from evenkeel.bus.amqp.nodes import Node
+from evenkeel.core.backoff import Backoff
+from evenkeel.core.errors import BusUnavailable
+
+CONNECT_SECONDS = 3.0
+SETUP_SECONDS = 10.0
+CLOSE_SECONDS = 3.0
+RECONNECT = Backoff(initial_seconds=0.2, max_seconds=2.0, jitter=(0.0, 1.0), min_seconds=0.05)
+STABLE_SECONDS = 1.0
+"""A connection that is lost sooner counts as a failure, so that flapping ends in pauses too."""
+
+S = TypeVar("S")
+log = structlog.get_logger(__name__)
+
+
+class AmqpConnection(Generic[S]):
+    """Keeps a *session* (what ``open_session`` makes of a connection) for as long as it is not closed."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        *,
+        name: str,
+        complaints: ConnectionErrorLog,
+        open_session: Callable[[AbstractConnection], Awaitable[S]],
+        on_down: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._nodes = random.sample(nodes, len(nodes))  # spread the clients over the cluster
+        self._name = name
+        self._complaints = complaints
+        self._open_session = open_session
+        self._on_down = on_down
+        self._lost = asyncio.Event()
+        self._up = asyncio.Event()
+        self._session: S | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._reason = "not connected yet"
+
+    def start(self) -> None:
+        """Begin to connect."""
+        if self._task is None:
+            _quieten_library()
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def session(self, *, timeout_seconds: float) -> S:
+        """The session, waiting for it if need be. Raises :class:`BusUnavailable`."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                while self._session is None:
+                    await self._up.wait()
+        except TimeoutError as error:
+            raise BusUnavailable(f"no connection to the message broker: {self._reason}") from error
+        return self._session
+
+    @property
+    def current(self) -> S | None:
+        """The session, if there is one now."""
+        return self._session
+
+    def drop(self, session: S) -> None:
+        """That session does not work any more: make another one."""
+        if session is self._session:
+            self._lost.set()
+
+    async def close(self) -> None:
+        """Disconnect for good."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        failures = 0
+        while True:
+            for node in self._nodes:
+                began = loop.time()
+                try:
+                    await self._serve(node)
+                    log.warning("message broker connection lost", node=str(node), client=self._name)
+                except BusUnavailable as error:
+                    self._reason = str(error)
+                    self._complaints.failed(node, error)
+                    began = loop.time()
+                except Exception:  # a fault of ours must not end the connecting of a process that goes on living
+                    self._reason = "internal error"
+                    log.exception("message broker connection failed", node=str(node), client=self._name)
+                    began = loop.time()
+                failures = 0 if loop.time() - began > STABLE_SECONDS else failures + 1
+            if failures >= len(self._nodes):
+                await asyncio.sleep(RECONNECT.delay_seconds(failures, random.uniform))
+
+    async def _serve(self, node: Node) -> None:
+        """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it never stood."""
+        self._lost.clear()
+        # made before it is connected, so that it is closed whatever happens: the library would do that when the
+        # object is collected, perhaps in a loop that has ended
+        connection = aio_pika.Connection(URL(node.url(self._name)))
+        try:
+            with translated("connecting"):
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    with refusals(node):
+                        await connection.connect()
+                connection.close_callbacks.add(lambda *_: self._lost.set())
+                async with asyncio.timeout(SETUP_SECONDS):
+                    self._session = await self._open_session(connection)
+            self._complaints.connected(node)
+            log.info("message broker connected", node=str(node), client=self._name)
+            self._up.set()
+            await self._lost.wait()
+        finally:
+            self._session = None
+            self._up.clear()
+            self._on_down()
+            await _close(connection)
+
+
+def _quieten_library() -> None:
+    """What the library logs about lost connections, with tracebacks, we log ourselves in one line; unless somebody
+    asked for it."""
+    for name in ("aiormq", "aio_pika"):
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.CRITICAL)
+
+
+async def _close(connection: AbstractConnection) -> None:
+    """Say goodbye, but not for long: the other side may be frozen."""
+    with contextlib.suppress(BusUnavailable), translated("closing"):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await connection.close()
+
+
+@contextlib.contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn what the client library and the network raise into :class:`BusUnavailable`."""
+    try:
+        yield
+    except asyncio.CancelledError as error:
+        # the library cancels whatever waits on a connection that is lost; that is no cancellation of ours
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise BusUnavailable(f"{doing}: the connection to the message broker was lost") from error
+    except TimeoutError as error:
+        raise BusUnavailable(f"{doing}: the message broker did not answer in time") from error
+    except (AMQPError, OSError, ChannelInvalidStateError, RuntimeError) as error:
+        raise BusUnavailable(f"{doing}: {_describe(error)}") from error
+
+
+def _describe(error: BaseException) -> str:
+    """A text of the broker or the system; neither holds credentials."""
+    text = re.sub(r" object at 0x[0-9a-f]+", "", str(error))  # would make a reason look like another one
+    return f"{type(error).__name__}: {text}"[:300]

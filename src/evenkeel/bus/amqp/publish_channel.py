@@ -1,0 +1,98 @@
+"""A publishing channel that is replaced when it is stuck.
+
+RabbitMQ 3.10 keeps, for each channel and quorum queue, where it sends first. A channel that is opened while the node of
+the queue's leader has just died keeps to that node, and answers every message with a nack until the node returns, as
+if the queue were full; a channel that is opened when the next leader is known works. (Seen with 3.10.8.)
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage, AbstractMessage
+from aio_pika.exceptions import DeliveryError, PublishError
+
+MAX_RETIRED = 8
+"""Channels that are used no more, but left open for what is still on its way over them."""
+RENEW_SECONDS = 0.2
+"""Between two new channels for one queue, however many want to send to it: it may really be full."""
+
+_Replies = tuple[str, Callable[[AbstractIncomingMessage], Awaitable[None]]]
+
+
+class PublishRefused(Exception):
+    """The broker refused a message, also over a new channel."""
+
+
+class PublishChannel:
+    """Publishes over the current channel. ``replies``: a queue to consume from on the channel that publishes."""
+
+    def __init__(self, connection: AbstractConnection, channel: AbstractChannel, replies: _Replies | None) -> None:
+        self._connection = connection
+        self._channel = channel
+        self._replies = replies
+        self._retired: deque[AbstractChannel] = deque()
+        self._renewing = asyncio.Lock()
+        self._renew_at: dict[str, float] = {}
+
+    @classmethod
+    async def open(cls, connection: AbstractConnection, replies: _Replies | None = None) -> "PublishChannel":
+        """A lane with its first channel."""
+        return cls(connection, await _channel(connection, replies), replies)
+
+    async def publish(self, message: AbstractMessage, routing_key: str, *, mandatory: bool, exchange: str = "") -> None:
+        """Return when the broker has it. ``exchange``: empty for the default one. Raises :class:`PublishError` for a
+        queue that is not there, :class:`PublishRefused`, and what the library raises when the connection is lost."""
+        tried = self._channel
+        try:
+            await _publish(tried, exchange, message, routing_key, mandatory)
+        except PublishError:
+            raise
+        except DeliveryError:
+            await self._publish_anew(tried, message, routing_key, mandatory, exchange)
+
+    async def _publish_anew(
+        self, tried: AbstractChannel, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str
+    ) -> None:
+        time = asyncio.get_running_loop().time
+        async with self._renewing:
+            if tried is self._channel:
+                if time() < self._renew_at.get(routing_key, 0.0):
+                    raise PublishRefused
+                self._renew_at[routing_key] = time() + RENEW_SECONDS
+                await self._renew(message, routing_key, mandatory, exchange)
+                del self._renew_at[routing_key]
+                return
+        # others have replaced it meanwhile
+        await self.publish(message, routing_key, mandatory=mandatory, exchange=exchange)
+
+    async def _renew(self, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str) -> None:
+        """Publish over a new channel, and keep that if it does better."""
+        while len(self._retired) >= MAX_RETIRED:
+            await self._retired.popleft().close()
+        channel = await _channel(self._connection, self._replies)
+        spare = channel
+        try:
+            await _publish(channel, exchange, message, routing_key, mandatory)
+            spare, self._channel = self._channel, channel
+        except PublishError:
+            raise
+        except DeliveryError as error:
+            raise PublishRefused from error
+        finally:
+            self._retired.append(spare)
+
+
+async def _publish(
+    channel: AbstractChannel, exchange: str, message: AbstractMessage, routing_key: str, mandatory: bool
+) -> None:
+    through = await channel.get_exchange(exchange, ensure=False) if exchange else channel.default_exchange
+    await through.publish(message, routing_key, mandatory=mandatory)
+
+
+async def _channel(connection: AbstractConnection, replies: _Replies | None) -> AbstractChannel:
+    channel = await connection.channel(on_return_raises=True)
+    if replies is not None:
+        queue = await channel.get_queue(replies[0], ensure=False)
+        await queue.consume(replies[1], no_ack=True)
+    return channel

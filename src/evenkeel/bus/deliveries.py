@@ -1,0 +1,195 @@
+"""One delivery, from bytes to what becomes of it. All transports share these rules, so all behave alike:
+
+* The handler returns: the message is done, and the reply (if it was a call) goes out with the acknowledgement.
+* The handler raises: delivered again after a growing pause; set aside after ``MAX_DELIVERIES``.
+* It cannot be understood: set aside at once.
+
+What is set aside is kept for the operator and logged without its body; nothing is delivered for ever.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import structlog
+
+from evenkeel.bus.codec import Envelope, decode, decode_reply, encode
+from evenkeel.bus.parts import PartAssembler, cut
+from evenkeel.core.backoff import Backoff
+from evenkeel.core.errors import BusUnavailable, MessageRejected, MessageTooLarge
+from evenkeel.core.messages import LARGEST_ANSWER_BYTES, Part, Refused
+from evenkeel.core.ports import Handler
+from evenkeel.core.values import Value
+
+MAX_DELIVERIES = 10
+RETRY = Backoff(initial_seconds=0.1, max_seconds=5.0)
+"""Between two deliveries of a message whose handler failed."""
+HANDLER_SECONDS = 600.0
+"""A handler that takes longer is cancelled, and its message counts as failed."""
+
+log = structlog.get_logger(__name__)
+
+
+class DeliveryOutcome(Value):
+    """What the transport has to do now: acknowledge and reply, deliver again, or set aside."""
+
+    reply_to: str = ""
+    """Where the ``replies`` go; empty: nobody waits for one."""
+    replies: tuple[bytes, ...] = ()
+    """One, or all the parts of one that is too large for a message."""
+    retry_seconds: float | None = None
+    """Deliver again after this pause, without acknowledging."""
+    aside: str = ""
+    """Set it aside for this reason."""
+
+
+async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int) -> DeliveryOutcome:
+    """Deliver ``raw`` for the ``deliveries``-th time (the first is 1) and say what becomes of it. Never raises but
+    CancelledError."""
+    if deliveries > MAX_DELIVERIES:  # never came to an outcome: each consumer that took it died
+        return set_aside("delivered too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
+    try:
+        envelope = decode(raw)
+    except MessageRejected as error:
+        return set_aside(str(error), queue=queue, deliveries=deliveries, size_bytes=len(raw))
+    kind = type(envelope.body).__name__
+    try:
+        async with asyncio.timeout(HANDLER_SECONDS):
+            reply = await handler(envelope.body)
+    except Exception as error:
+        if isinstance(error, MessageRejected):
+            return set_aside("refused by its handler", queue=queue, deliveries=deliveries, size_bytes=len(raw))
+        if deliveries >= MAX_DELIVERIES:
+            return set_aside("its handler failed too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
+        pause = RETRY.nominal_seconds(deliveries)
+        log.warning(
+            "message handler failed; delivering again",
+            queue=queue,
+            message=kind,
+            message_id=envelope.id,
+            deliveries=deliveries,
+            retry_seconds=pause,
+            exc_info=error,
+        )
+        return DeliveryOutcome(retry_seconds=pause)
+    if reply is None or not envelope.reply_to:
+        return DeliveryOutcome()
+    return DeliveryOutcome(reply_to=envelope.reply_to, replies=_replies(envelope, reply, queue, max_reply_bytes))
+
+
+def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tuple[bytes, ...]:
+    """The reply's bytes, in parts if need be and if the caller takes them. One that is too large becomes a refusal:
+    running the handler again would not shrink it."""
+    in_parts = getattr(envelope.body, "takes_parts", False)
+    try:
+        raw = encode(reply, message_id=envelope.id, max_bytes=LARGEST_ANSWER_BYTES if in_parts else max_bytes)
+    except MessageTooLarge as error:
+        log.error("reply is too large", queue=queue, message_id=envelope.id, reason=str(error))
+        return (encode(Refused(code="reply_too_large", reason=str(error)), message_id=envelope.id),)
+    return (raw,) if len(raw) <= max_bytes else cut(raw, message_id=envelope.id, max_bytes=max_bytes)
+
+
+def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> DeliveryOutcome:
+    """The outcome of a message that is given up, with its log line."""
+    log.error("message set aside", queue=queue, reason=reason, deliveries=deliveries, size_bytes=size_bytes)
+    return DeliveryOutcome(aside=reason)
+
+
+class Workers:
+    """Tasks under way, at most ``concurrency``; keeps references to them and can wait for all."""
+
+    def __init__(self, concurrency: int, on_free: Callable[[], None] = lambda: None) -> None:
+        if concurrency < 1:
+            raise ValueError("concurrency: at least 1")
+        self._on_free = on_free
+        self._concurrency = concurrency
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in order, so that a simulation repeats itself
+        self._freed = asyncio.Event()
+
+    @property
+    def free(self) -> int:
+        """How many more may start."""
+        return self._concurrency - len(self._tasks)
+
+    def start(self, job: Coroutine[Any, Any, None]) -> None:
+        """Run ``job`` in a task. It must not raise."""
+        task = asyncio.get_running_loop().create_task(job)
+        self._tasks[task] = None
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        self._freed.set()
+        self._on_free()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("bus worker failed", exc_info=error)
+
+    async def wait_free(self) -> None:
+        """Return when at least one more may start."""
+        while self.free < 1:
+            self._freed.clear()
+            await self._freed.wait()
+
+    async def drain(self, after: Awaitable[object]) -> None:
+        """Wait for all under way, when ``after`` is done. If the wait is cancelled, so are they."""
+        try:
+            await after
+            while self._tasks:
+                await asyncio.wait(self._tasks)
+        except asyncio.CancelledError:
+            await self.abort()
+            raise
+
+    async def abort(self) -> None:
+        """Cancel all under way, and wait until they have ended."""
+        tasks = list(self._tasks)
+        self.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def cancel(self) -> None:
+        """Cancel all under way."""
+        for task in self._tasks:
+            task.cancel()
+
+
+class PendingCalls:
+    """PendingCalls that wait for their replies. A reply that nobody waits for (any more) is dropped silently."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._parts: dict[str, PartAssembler] = {}
+        """By call of which parts of an answer have come."""
+
+    def __bool__(self) -> bool:
+        """Does anybody wait?"""
+        return bool(self._waiting)
+
+    def open(self, call_id: str) -> asyncio.Future[Any]:
+        """The future of a reply; give it back with :meth:`forget`."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[call_id] = future
+        return future
+
+    def forget(self, call_id: str) -> None:
+        """Nobody waits any more."""
+        self._parts.pop(call_id, None)
+        if (future := self._waiting.pop(call_id, None)) is not None and future.done() and not future.cancelled():
+            future.exception()  # seen: else an error that came together with a time-out would be reported as lost
+
+    def resolve(self, call_id: str, reply: Any) -> None:
+        """The reply is here, or a part of it. Raises :class:`MessageRejected` for parts that make no reply."""
+        future = self._waiting.get(call_id)
+        if future is None or future.done():
+            return
+        if isinstance(reply, Part):
+            raw = self._parts.setdefault(call_id, PartAssembler()).add(reply)
+            if raw is None:
+                return
+            _, reply = decode_reply(raw)
+        future.set_result(reply)
+
+    def fail_all(self, reason: str) -> None:
+        """No reply will come: every waiting call raises :class:`BusUnavailable`."""
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(BusUnavailable(reason))

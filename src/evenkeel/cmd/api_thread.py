@@ -1,0 +1,79 @@
+"""The API in a thread with an event loop of its own, beside the controller's.
+
+A storm of requests, or one that is long to build, holds up the loop that it is handled in. Agents' keepalives must be
+answered all the same, or their sessions expire: so what agents ask, the scheduler and the sweeper have a loop for
+themselves. The interpreter makes the two threads take turns every few milliseconds.
+"""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import uvloop
+
+from evenkeel.api.ports import ChangeSink
+from evenkeel.core.control import Change
+
+Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
+"""Runs until the event is set, which it is given by."""
+TOLD_AT_ONCE = 4
+"""Accepted changes that the controller places at a time, so that its connections to the database are left to agents."""
+
+
+async def run_beside(main: Main, *, name: str) -> None:
+    """Run ``main`` in a thread; when this is cancelled, have it end, and wait for that. Raises what it raises."""
+    here = asyncio.get_running_loop()
+    there: asyncio.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = here.create_future()
+    ended: asyncio.Future[None] = here.create_future()
+
+    async def inside() -> None:
+        stop = asyncio.Event()
+        here.call_soon_threadsafe(there.set_result, (asyncio.get_running_loop(), stop))
+        await main(stop)
+
+    def thread() -> None:
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(inside())
+        except BaseException as error:
+            here.call_soon_threadsafe(ended.set_exception, error)
+        else:
+            here.call_soon_threadsafe(ended.set_result, None)
+
+    running = threading.Thread(target=contextvars.copy_context().run, args=(thread,), name=name)
+    running.start()
+    try:
+        await asyncio.shield(ended)
+    except asyncio.CancelledError:
+        loop, stop = await asyncio.shield(there)
+        loop.call_soon_threadsafe(stop.set)
+        await asyncio.shield(ended)
+        raise
+    finally:
+        running.join()
+
+
+class ThreadedChangeSink:
+    """The :class:`ChangeSink` of another event loop. Make it in that loop, use it in the one it is for."""
+
+    def __init__(self, sink: ChangeSink) -> None:
+        self._sink = sink
+        self._loop = asyncio.get_running_loop()
+        self._turns = asyncio.Semaphore(TOLD_AT_ONCE)
+
+    async def accepted(self, change: Change) -> None:
+        """See :meth:`ChangeSink.accepted`."""
+        await self._tell(lambda: self._sink.accepted(change))
+
+    async def failed_over(self, change: Change) -> None:
+        """See :meth:`ChangeSink.failed_over`."""
+        await self._tell(lambda: self._sink.failed_over(change))
+
+    async def _tell(self, tell: Callable[[], Awaitable[None]]) -> None:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._in_turn(tell), self._loop))
+
+    async def _in_turn(self, tell: Callable[[], Awaitable[None]]) -> None:
+        async with self._turns:
+            await tell()

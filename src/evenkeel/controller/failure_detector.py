@@ -1,0 +1,78 @@
+"""Quick suspicion: an agent whose process visibly left the bus need not be waited for.
+
+The session's time-to-live decides in the end; this only ends it early for a process that was seen on the bus and is
+gone, in two looks in a row. A suspicion may be wrong (a lost connection): then the next keepalive revives the
+session, and what was taken from it meanwhile is protected by the guard on its device. So each session is suspected
+once for each time its process was seen: one that lives on unseen would otherwise lose its session at every look.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.control import SessionRef
+from evenkeel.core.messages import presence_name
+from evenkeel.core.ports import Bus, OwnershipStore
+
+log = structlog.get_logger(__name__)
+
+PROBES_PER_SECOND = 200.0
+"""However many agents there are: with more of them each is looked at less often."""
+PROBES_AT_ONCE = 16
+MAX_SUSPECTED = 10_000
+"""Of more they are all forgotten: at worst each is suspected once more."""
+
+
+class FailureDetector:
+    """Looks whether the agents' processes are there."""
+
+    def __init__(
+        self,
+        store: OwnershipStore,
+        bus: Bus,
+        settings: ControllerSettings,
+        on_vanished: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._settings = settings
+        self._on_vanished = on_vanished
+        self._sessions: tuple[SessionRef, ...] = ()
+        self._gone: set[str] = set()
+        self._suspected: set[str] = set()
+
+    def interval_seconds(self) -> float:
+        """Until the next look."""
+        return max(self._settings.suspicion_interval_seconds, len(self._sessions) / PROBES_PER_SECOND)
+
+    async def look(self) -> None:
+        """Probe every session's presence once; end those gone for the second time."""
+        self._sessions = await self._store.sessions()
+        answers = await self._probe()
+        gone = {session_id for session_id, there in answers.items() if there is False}
+        self._suspected -= {session_id for session_id, there in answers.items() if there}
+        doubtful = gone & self._gone - self._suspected
+        self._gone = gone
+        vanished = [session for session in self._sessions if session.session_id in doubtful]
+        if not vanished:
+            return
+        ended = await self._store.suspect(vanished)
+        if len(self._suspected) > MAX_SUSPECTED:
+            self._suspected.clear()
+        self._suspected |= doubtful
+        if ended:
+            log.warning("agents vanished from the bus", agents=[session.agent_id for session in vanished])
+            self._on_vanished()
+
+    async def _probe(self) -> dict[str, bool | None]:
+        """Whether each session's process is there, as :meth:`evenkeel.core.ports.Bus.present` says."""
+        turns = asyncio.Semaphore(PROBES_AT_ONCE)
+
+        async def there(session: SessionRef) -> bool | None:
+            async with turns:
+                return await self._bus.present(presence_name(session.session_id))
+
+        answers = await asyncio.gather(*(there(session) for session in self._sessions))
+        return {session.session_id: answer for session, answer in zip(self._sessions, answers, strict=True)}

@@ -1,0 +1,73 @@
+"""What is true of single attributes of :mod:`evenkeel.core.model`: which of them an update may set, and which ones
+tenants do not see. All else follows from their types and defaults."""
+
+from typing import Any
+
+import msgspec
+
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+
+_SYSTEM = frozenset(
+    {
+        "id",
+        "project_id",
+        "load_balancer_id",
+        "provisioning_status",
+        "operating_status",
+        "revision",
+        "deleted",
+        "created_at",
+        "updated_at",
+    }
+)
+"""Of every object below a load balancer: what no update sets."""
+_FIXED: dict[type[Any], frozenset[str]] = {
+    Listener: frozenset({"protocol", "protocol_port", "l7policy_ids"}),
+    Pool: frozenset({"protocol", "subnet_id", "listener_ids", "member_ids", "health_monitor_id"}),
+    Member: frozenset({"pool_id", "address", "protocol_port", "subnet_id", "vnic_type"}),
+    HealthMonitor: frozenset({"pool_id", "type", "shared_monitor_id"}),
+    L7Policy: frozenset({"listener_id", "rule_ids"}),
+    L7Rule: frozenset({"l7policy_id"}),
+}
+"""Decided when the object is made, or following from others."""
+
+
+def fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
+    """The attributes of a value class by name, in their order."""
+    return {field.name: field for field in msgspec.structs.fields(kind)}
+
+
+def defaults_of(kind: type[Any]) -> dict[str, Any]:
+    """Attribute -> default, of those that have one."""
+    return {
+        name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+        for name, field in fields_of(kind).items()
+        if not field.required
+    }
+
+
+CHANGEABLE: dict[type[Any], frozenset[str]] = {
+    LoadBalancer: frozenset({"name", "description", "admin_state_up", "tags", "vip_qos_policy_id", "vip_sg_ids"}),
+    **{kind: frozenset(fields_of(kind)) - _SYSTEM - fixed for kind, fixed in _FIXED.items()},
+}
+"""What an update may set, by kind (Octavia API reference). A new attribute can be changed unless it is named above."""
+HIDDEN: dict[type[Any], frozenset[str]] = {
+    LoadBalancer: frozenset(
+        {
+            "revision",
+            "deleted",
+            "applied_revision",
+            "change_id",
+            "status_reason",
+            "operating_reason",
+            "shard_id",
+            "zone_group_number",
+            "root_pool_id",
+            "vip_leaving_revision",
+        }
+    ),
+    **dict.fromkeys((Listener, Member, L7Policy, L7Rule), frozenset({"revision", "deleted"})),
+    Pool: frozenset({"revision", "deleted", "subnet_id"}),
+    HealthMonitor: frozenset({"revision", "deleted", "shared_monitor_id"}),
+}
+"""What no view of Octavia's API shows, and no list is filtered by. A new attribute is shown unless it is named here."""

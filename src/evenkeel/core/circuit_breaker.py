@@ -1,0 +1,47 @@
+"""The circuit breaker of an environment: when many agents fall silent at once, the fault is more likely in what all
+of them share (the network, the bus, the database's clock) than in each of them, and moving their shards onto the few
+that are left would make it worse. So nothing moves until agents come back or an operator decides.
+"""
+
+import math
+from collections.abc import Iterable
+
+from evenkeel.core.values import Value
+
+
+class AgentHeartbeat(Value):
+    """How an agent is heard of. ``silent_since``: by the database's clock; None: it is heard of."""
+
+    id: str
+    silent_since: float | None = None
+
+
+class BreakerState(Value):
+    """An environment's breaker as stored."""
+
+    share: float
+    agents: int
+    halted_at: float | None = None
+    resumed_at: float | None = None
+
+
+def verdict(
+    breaker: BreakerState, pulses: Iterable[AgentHeartbeat], *, now: float, window_seconds: float
+) -> str | None:
+    """What is to change: a text opens the breaker (the reason), an empty one closes it, None leaves it as it is.
+
+    Only silence of the last ``window_seconds`` counts, and none from before an operator closed the breaker: agents
+    that died one by one over the weeks are not "at once". While it is open, silence that began with it counts on.
+    What was noted of the future, before the database's clock was set back, opens nothing and prevents nothing.
+    """
+    since = now - window_seconds if breaker.halted_at is None else breaker.halted_at - window_seconds
+    until = now + window_seconds if breaker.halted_at is None else math.inf
+    if breaker.resumed_at is not None and breaker.resumed_at <= until:
+        since = max(since, breaker.resumed_at)
+    agents = list(pulses)
+    live = sum(agent.silent_since is None for agent in agents)
+    silent = sum(agent.silent_since is not None and since < agent.silent_since <= until for agent in agents)
+    too_many = silent >= breaker.agents and silent > breaker.share * (live + silent)
+    if breaker.halted_at is None:
+        return f"{silent} of {live + silent} agents fell silent at once" if too_many else None
+    return None if too_many else ""

@@ -1,0 +1,122 @@
+"""BIG-IP stand-ins: one emulator process with all devices of the group."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+
+from evenkeel.demo.configuration import Sections
+from evenkeel.demo.devices import Emulator
+from evenkeel.demo.processes import ProcessFailed
+from evenkeel.demo.waiting import until
+from evenkeel.demo.workspace import Workspace
+
+NAMES = ("bigip-1", "bigip-2")
+USER = "admin"
+PROCESS = "devices"
+QUIET_SECONDS = 0.3
+
+
+class BigipSide:
+    """A device, or two that hold the same. They keep their ports when they are started again."""
+
+    driver = "bigip"
+    create_requests_promised = 12
+    requests_counted = "device requests"
+
+    def __init__(self, workshop: Workspace, *, names: Sequence[str] = NAMES, arguments: Sequence[str] = ()) -> None:
+        self.names = tuple(names)
+        self._workshop = workshop
+        self._arguments = tuple(arguments)
+        self._password = secrets.token_urlsafe(12)
+        self._password_file = workshop.secret("icontrol-password", self._password + "\n")
+        self._emulator: Emulator | None = None
+
+    @property
+    def emulator(self) -> Emulator:
+        """The devices, seen from outside. :meth:`start` came first."""
+        if self._emulator is None:
+            raise ProcessFailed("the devices have not been started")
+        return self._emulator
+
+    async def start(self) -> None:
+        """The emulator with all devices of the group."""
+        state = self._workshop.directory / "devices"
+        arguments = ["--state-dir", str(state), "--user", f"{USER}:{self._password}", "--ha", self._ha_type]
+        for name in self.names:
+            arguments += ["--device", f"{name}@127.0.0.1:{self._port(name)}"]
+        announced = state / "endpoints.json"
+        announced.unlink(missing_ok=True)
+        process = self._workshop.process(PROCESS, "icontrol_emulator", [*arguments, *self._arguments])
+        await self._workshop.run(process, announced.exists, "devices to listen")
+        self._emulator = Emulator.announced(json.loads(announced.read_text()), user=USER, password=self._password)
+
+    @property
+    def _ha_type(self) -> str:
+        return "pair" if len(self.names) > 1 else "standalone"
+
+    def _port(self, name: str) -> int:
+        known = {} if self._emulator is None else {device.name: device.port for device in self._emulator.devices}
+        return known.get(name, 0)
+
+    def described(self) -> str:
+        """What listens now, for people."""
+        what = "a pair of BIG-IP stand-ins listens" if len(self.names) > 1 else "a BIG-IP stand-in listens"
+        return f"{what}: {', '.join(self.names)}"
+
+    def tips(self) -> list[str]:
+        """None: traffic goes through the emulator."""
+        return []
+
+    def agent_sections(self, host: str) -> Sections:
+        """The section ``[bigip]``; all agents share one user, as BIG-IP's administrators have it."""
+        return {
+            "bigip": {
+                "icontrol_hostname": [device.address for device in self.emulator.devices],
+                "icontrol_username": USER,
+                "icontrol_password_file": self._password_file,
+                "f5_ha_type": self._ha_type,
+                "ca_file": self.emulator.ca_file,
+                "allow_loopback_addresses": True,  # everything is on this machine
+            }
+        }
+
+    async def begin_count(self) -> None:
+        """Count from the end of a look at the devices' state, so that none falls into what is counted."""
+        emulator = self.emulator
+        looks = await asyncio.to_thread(emulator.looks)
+
+        async def observed() -> bool:
+            return await asyncio.to_thread(emulator.looks) > looks
+
+        async def quiet() -> bool:
+            before = await asyncio.to_thread(emulator.requests)
+            await asyncio.sleep(QUIET_SECONDS)
+            return before == await asyncio.to_thread(emulator.requests)
+
+        await until(observed, "a look at the devices")
+        await until(quiet, "the devices to be left alone")
+        await asyncio.to_thread(emulator.reset_counters)
+
+    def requests(self) -> Mapping[str, int]:
+        """Reads and writes per device since the count began."""
+        return self.emulator.requests()
+
+    def last_write(self) -> int:
+        """Number of the newest entry in the log of writes."""
+        return self.emulator.last_write()
+
+    def first_write_at(self, host: str, after: int) -> float | None:
+        """When a device first committed something for the agent of ``host``."""
+        write = self.emulator.first_write_by(host, after)
+        return None if write is None else float(write["time"])
+
+    def members(self) -> Mapping[str, set[str]]:
+        """Members of the pools, by device; BIG-IP names them ``address:port``, IPv6 ones ``address.port``."""
+        return {
+            device.name: {name for names in self.emulator.members(device).values() for name in names}
+            for device in self.emulator.devices
+        }
+
+    def close(self) -> None:
+        """The emulator was the last of it."""

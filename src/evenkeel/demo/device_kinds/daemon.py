@@ -1,0 +1,74 @@
+"""The daemon beside HAProxy seen from outside: its journal, and what its partitions hold."""
+
+import base64
+import ssl
+import urllib.request
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from evenkeel.haproxyd import wire
+
+TIMEOUT_SECONDS = 10.0
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DaemonProbe:
+    """A running daemon, asked with a credential of its own. All methods block for up to some seconds and raise
+    OSError when it does not answer."""
+
+    name: str
+    url: str
+    ca_file: str
+    user: str
+    password: str
+
+    def trust(self) -> ssl.SSLContext:
+        """What its certificate is checked with."""
+        return ssl.create_default_context(cafile=self.ca_file)
+
+    def about(self) -> wire.About:
+        """Its versions."""
+        return self.read("/v1", wire.About)
+
+    def entries(self, after: int) -> tuple[wire.JournalEntry, ...]:
+        """Tried writes after number ``after``, oldest first."""
+        return self.read(f"/v1/journal?after={after}", wire.Journal).entries
+
+    def last_write(self, after: int = 0) -> int:
+        """Number of the newest entry in the journal; ``after`` if there is none after that."""
+        return max((entry.number for entry in self.entries(after)), default=after)
+
+    def first_write_by(self, agent: str, after: int) -> wire.JournalEntry | None:
+        """The first write that it took from an agent after number ``after``."""
+        taken = (entry for entry in self.entries(after) if entry.accepted and entry.agent == agent)
+        return next(taken, None)
+
+    def partitions(self) -> list[wire.PartitionConfig]:
+        """All partitions with all they hold."""
+        names = [item.name for item in self.read("/v1/partitions", wire.PartitionList).partitions]
+        return [self.read(f"/v1/partitions/{quote(name, safe='')}", wire.PartitionConfig) for name in names]
+
+    def read(self, path: str, kind: type[T]) -> T:
+        """One GET."""
+        credential = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Basic {credential}"})
+        trust = urllib.request.HTTPSHandler(context=self.trust())
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
+        with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
+            return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=kind)
+
+
+def member_addresses(partition: wire.PartitionConfig) -> set[str]:
+    """``address:port`` of all servers of a partition."""
+    return {
+        f"{server.address}:{server.port}"
+        for load_balancer in partition.load_balancers
+        for backend in load_balancer.backends
+        for server in backend.servers
+    }

@@ -1,0 +1,48 @@
+"""Sees to it that no HAProxy of a cluster is left, however the cluster's process ends."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenkeel.demo.device_kinds import leftovers
+from evenkeel.demo.processes import ProcessFailed
+
+CLOSE_SECONDS = leftovers.LIMIT_SECONDS + 30.0
+
+
+class ProcessGuard:
+    """A process beside this one that waits for the end of a pipe of which only we hold the other end: see
+    :mod:`evenkeel.demo.device_kinds.leftovers`, also for ``directory`` and ``removed``."""
+
+    def __init__(self, directory: Path, *, removed: Sequence[Path] = (), log: Path) -> None:
+        self._command = [sys.executable, "-I", "-S", leftovers.__file__, str(directory), *map(str, removed)]
+        self._log = log
+        self._popen: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Before the first daemon. Nothing to do if it runs."""
+        if self._popen is None:
+            with self._log.open("ab") as output:
+                # a session of its own: Ctrl-C at the terminal must not end it before its work is done
+                self._popen = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+
+    def close(self) -> None:
+        """End every HAProxy now. Raises :class:`~evenkeel.demo.processes.ProcessFailed` if some could not be ended."""
+        if self._popen is None:
+            return
+        popen, self._popen = self._popen, None
+        assert popen.stdin is not None
+        popen.stdin.close()
+        try:
+            code = popen.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = None
+        if code != 0:
+            raise ProcessFailed(f"the end of every HAProxy was asked for, and is not sure; see {self._log}")

@@ -1,0 +1,179 @@
+"""HAProxy with its daemon: one host's worth of it.
+
+One only: two HAProxys that hold the same load balancers would have to bind the same address and port, and one machine
+has each of them once.
+"""
+
+import asyncio
+import secrets
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from evenkeel.demo.configuration import Sections, merged
+from evenkeel.demo.device_kinds import leftovers
+from evenkeel.demo.device_kinds.daemon import DaemonProbe, member_addresses
+from evenkeel.demo.device_kinds.guard import ProcessGuard
+from evenkeel.demo.processes import ProcessFailed
+from evenkeel.demo.workspace import Workspace, announced
+from evenkeel.haproxyd.api.credentials import add_agent
+from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
+
+NAMES = ("haproxy-1",)
+PROCESS = "devices"
+READER = "demo"
+"""The agent's name under which the cluster itself looks at what the daemon holds."""
+ADDRESS = "127.0.0.1"
+
+
+class HaproxySide:
+    """The daemon keeps its port and its state when it is started again, and finds the HAProxys that it left.
+
+    ``options`` are ini sections laid over the daemon's own.
+    """
+
+    driver = "haproxy"
+    create_requests_promised = 2
+    requests_counted = "writes to the device"
+
+    def __init__(self, workshop: Workspace, *, names: Sequence[str] = NAMES, options: Sections | None = None) -> None:
+        if len(names) != 1:
+            raise ValueError(f"device_names: {', '.join(names)}: one HAProxy fits on a machine, see {__name__}")
+        self.names = tuple(names)
+        self._workshop = workshop
+        self._options = options or {}
+        self._directory = workshop.directory / "devices"
+        self._certificates = CertificateFiles(folder=workshop.directory / "etc" / PROCESS)
+        self._credentials = workshop.directory / "etc" / f"{PROCESS}-credentials"
+        self._passwords: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._sockets: Path | None = None
+        self._guard: ProcessGuard | None = None
+        self._daemon: DaemonProbe | None = None
+        self._counted_from = 0
+
+    @property
+    def daemon(self) -> DaemonProbe:
+        """The daemon, seen from outside. :meth:`start` came first."""
+        if self._daemon is None:
+            raise ProcessFailed("the devices have not been started")
+        return self._daemon
+
+    def haproxy_pids(self) -> list[int]:
+        """Process ids of HAProxy's masters and workers, sorted."""
+        return sorted(leftovers.haproxies_of(str(self._directory)))
+
+    def kill_daemon(self) -> None:
+        """``kill -9`` of the daemon alone."""
+        self._workshop.processes[PROCESS].kill()
+
+    # -- starting
+
+    async def start(self) -> None:
+        """The daemon, and with it the HAProxys of partitions that it holds."""
+        if self._guard is None:
+            await asyncio.to_thread(self._prepare)
+        file = self._workshop.announcement(f"{PROCESS}.url")
+        process = self._workshop.configured(
+            PROCESS, leftovers.DAEMON_MODULE, merged(self._sections(file), self._options)
+        )
+        await self._workshop.run(process, announced(file), "its URL")
+        self._daemon = DaemonProbe(
+            name=self.names[0],
+            url=file.read_text().strip(),
+            ca_file=str(self._certificates.authority),
+            user=READER,
+            password=self._password(READER),
+        )
+        if problem := (await asyncio.to_thread(self._daemon.about)).problem:
+            raise process.failure(problem)
+
+    def _prepare(self) -> None:
+        # sockets' paths must be short, and a test's directory may be long
+        self._sockets = Path(tempfile.mkdtemp(prefix="evenkeel-"))
+        log = self._workshop.directory / "logs" / "guard.log"
+        self._guard = ProcessGuard(self._workshop.directory, removed=[self._sockets], log=log)
+        self._guard.start()  # before anything that it would have to end
+        make_certificates(self._certificates.folder, [ADDRESS])
+        self._password(READER)
+
+    def _sections(self, endpoint_file: Path) -> Sections:
+        port = self._daemon.url.rpartition(":")[2] if self._daemon else 0
+        return {
+            "haproxyd": {
+                "name": self.names[0],
+                "state_dir": self._directory,
+                "run_dir": self._sockets,
+                "bind_host": ADDRESS,
+                "bind_port": port,
+                "tls_certificate": self._certificates.certificate,
+                "tls_key": self._certificates.key,
+                "credentials_file": self._credentials,
+                "endpoint_file": endpoint_file,
+                "allow_loopback_addresses": True,  # everything is on this machine
+            }
+        }
+
+    def _password(self, name: str) -> str:
+        """An agent's password, which is made known to the daemon the first time."""
+        with self._lock:  # agents are started at the same time, and share one file
+            if name not in self._passwords:
+                password = secrets.token_urlsafe(12)
+                add_agent(self._credentials, name, password)
+                self._passwords[name] = password
+            return self._passwords[name]
+
+    # -- what is told and asked
+
+    def described(self) -> str:
+        """What listens now, for people."""
+        about = self.daemon.about()
+        return f"{self.names[0]}: HAProxy {about.haproxy_version}, with the daemon that makes it a device for agents"
+
+    def tips(self) -> list[str]:
+        """The daemon may be killed, and the partitions' configuration be looked at."""
+        pid = self._workshop.processes[PROCESS].pid
+        return [
+            f"kill -9 {pid} is the end of HAProxy's daemon; HAProxy goes on",
+            f"cat {self._directory}/partitions/*/conf/haproxy.cfg",
+        ]
+
+    def agent_sections(self, host: str) -> Sections:
+        """The section ``[haproxy]``; every agent has a credential in its own name."""
+        password = self._password(host)
+        return {
+            "haproxy": {
+                "haproxyd_url": self.daemon.url,
+                "haproxyd_username": host,
+                "haproxyd_password_file": self._workshop.secret(f"haproxyd-password-{host}", password + "\n"),
+                "ca_file": self.daemon.ca_file,
+                "ha_type": "standalone",
+            }
+        }
+
+    async def begin_count(self) -> None:
+        """Count from the newest write; looks are not counted."""
+        self._counted_from = await asyncio.to_thread(self.last_write)
+
+    def requests(self) -> Mapping[str, int]:
+        """Writes that the daemon was asked for since the count began."""
+        return {self.names[0]: len(self.daemon.entries(self._counted_from))}
+
+    def last_write(self) -> int:
+        """Number of the newest write in the daemon's journal."""
+        return self.daemon.last_write()
+
+    def first_write_at(self, host: str, after: int) -> float | None:
+        """When the daemon first took a write of the agent of ``host``."""
+        entry = self.daemon.first_write_by(host, after)
+        return None if entry is None else entry.time
+
+    def members(self) -> Mapping[str, set[str]]:
+        """What the daemon holds."""
+        return {self.names[0]: {one for item in self.daemon.partitions() for one in member_addresses(item)}}
+
+    def close(self) -> None:
+        """End the HAProxys, which the daemon has left running."""
+        if self._guard is not None:
+            self._guard.close()

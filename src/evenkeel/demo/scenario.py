@@ -1,0 +1,182 @@
+"""What the demo shows, step by step, and whether it was as promised.
+
+A load balancer is created and carries traffic; the agent that serves it is killed; another agent takes over while a
+tenant changes the load balancer; the killed agent comes back and gets its work back. Where a daemon stands beside the
+device, it is killed too. Traffic runs all the time.
+"""
+
+import asyncio
+import time
+
+from evenkeel.cli.client import API
+from evenkeel.demo.addresses import VipPlace
+from evenkeel.demo.cluster import Cluster, agent_name
+from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.narration import Narrator
+from evenkeel.demo.outcome import DemoResult
+from evenkeel.demo.survival import outlive_daemon
+from evenkeel.demo.tenant import Tenant
+from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
+from evenkeel.demo.views import differences, disagreements, unsettled
+from evenkeel.demo.waiting import settle, until
+
+HOSTS = ("host-1", "host-2", "host-3")
+BACKENDS = 3
+NAME = "website"
+
+
+class Scenario:
+    """One telling. The steps build on each other and are told in the order in which they stand here."""
+
+    def __init__(self, cluster: Cluster, place: VipPlace, narrator: Narrator) -> None:
+        self.outcome = DemoResult(
+            create_requests_promised=cluster.side.create_requests_promised,
+            requests_counted=cluster.side.requests_counted,
+        )
+        self.traffic = Traffic(place.address, place.port)
+        self._cluster = cluster
+        self._side = cluster.side
+        self.place = place
+        self._narrator = narrator
+        self._say = narrator.say
+        self._tenants: dict[int, Tenant] = {}
+        self._load_balancer_id = ""
+
+    async def tell(self) -> DemoResult:
+        """All of it. Raises :class:`StepFailed` and what the processes and the SDK raise."""
+        await self._start()
+        await self._create()
+        await self._carry_traffic()
+        home = await self._acting_host()
+        self._say(f"{home} serves it; the other agents stand by")
+        await self._kill(home)
+        await self._bring_back(home)
+        if isinstance(self._side, HaproxySide):
+            await outlive_daemon(self._side, self._tenants[1], self._load_balancer_id, self.outcome, self._say)
+        await self._verify()
+        return self.outcome
+
+    # -- steps
+
+    async def _start(self) -> None:
+        cluster = self._cluster
+        await cluster.start_devices()
+        self._say(await asyncio.to_thread(self._side.described))
+        for number in (1, 2):
+            self._say(f"controller {number} answers at {await cluster.start_controller(number)}")
+        await asyncio.gather(*(cluster.start_agent(host) for host in HOSTS))
+        self._say("three agents are alive: " + ", ".join(HOSTS))
+        self._backends = [await cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
+        self._say(f"{BACKENDS} web servers answer their names")
+        self._tenants = {number: await asyncio.to_thread(Tenant, cluster.url(number)) for number in (1, 2)}
+        await settle(self._view_problems)
+
+    async def _create(self) -> None:
+        place = self.place
+        body = {"subnet": {"name": "demo", "cidr": place.cidr}}
+        subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API}/subnets", body))["subnet"]
+        self._say(f"subnet demo, {place.cidr}, is the pool of addresses")
+        await self._side.begin_count()
+        made = await asyncio.to_thread(
+            self._tenants[1].create_website,
+            name=NAME,
+            provider=self._cluster.environment,
+            subnet_id=subnet["id"],
+            address=place.address,
+            port=place.port,
+            backends=self._backends,
+        )
+        self._load_balancer_id = made.id
+        self._say(
+            f"openstacksdk asked controller 1 for load balancer {made.id}: listener, pool, monitor, {BACKENDS} members"
+        )
+        await asyncio.to_thread(self._tenants[1].wait_until_active, made.id)
+        self.outcome.create_requests = counted = dict(await asyncio.to_thread(self._side.requests))
+        self._say(f"it is ACTIVE; {self._side.requests_counted}: {counted}")
+
+    async def _carry_traffic(self) -> None:
+        await until(self._vip_answers, f"an answer at {self.place.url}")
+        self.traffic.start()
+        self.outcome.counts = self._narrator.picture.counts = self.traffic.counts
+        self._say(f"requests flow through {self.place.url} from now on")
+        await until(self._all_backends_answer, "answers from every backend")
+
+    async def _kill(self, victim: str) -> None:
+        side, cluster = self._side, self._cluster
+        backend = await cluster.start_backend(BACKENDS + 1)
+        seen = await asyncio.to_thread(side.last_write)
+        killed_at = time.time()
+        cluster.kill(agent_name(victim))
+        self._say(f"kill -9 of the agent on {victim}")
+        member = await asyncio.to_thread(self._tenants[2].add_member, self._load_balancer_id, BACKENDS + 1, backend)
+        self._say(f"while nobody serves it, controller 2 accepts a member: {member.provisioning_status}")
+        await until(lambda: self._served_by_other(victim), "another agent to take over")
+        successor = await self._acting_host()
+        written_at = await until(
+            lambda: asyncio.to_thread(side.first_write_at, successor, seen), f"a device write by {successor}"
+        )
+        self.outcome.takeover_seconds = written_at - killed_at
+        self._say(f"{successor} took over; its first write came {self.outcome.takeover_seconds:.2f} s after the kill")
+        await asyncio.to_thread(self._tenants[2].wait_for_member, self._load_balancer_id, member)
+        self._say("the member is ACTIVE")
+
+    async def _bring_back(self, host: str) -> None:
+        await self._cluster.start_agent(host)
+        self._say(f"the agent on {host} is started again; once it has settled it gets its work back")
+
+        async def is_home() -> bool:
+            return await self._acting_host() == host
+
+        await until(is_home, f"{host} to serve again")
+        self._say(f"{host} serves again, handed over without a gap")
+
+    async def _verify(self) -> None:
+        await settle(self._view_problems)
+        await settle(self._status_problems)
+        await settle(self._content_problems)
+        devices = "both devices hold" if len(self._side.names) == 2 else "the device holds"
+        self._say(f"every agent's view agrees with the database, and {devices} what the API says")
+
+    # -- conditions
+
+    async def _view_problems(self) -> list[str]:
+        agents, shards = (await self._cluster.ask("/agents"))["agents"], (await self._cluster.ask("/shards"))["shards"]
+        return disagreements(agents, shards) if shards else ["there are no shards"]
+
+    async def _status_problems(self) -> list[str]:
+        return unsettled(await asyncio.to_thread(self._tenants[1].objects, self._load_balancer_id))
+
+    async def _content_problems(self) -> list[str]:
+        wanted = await asyncio.to_thread(self._tenants[1].member_addresses, self._load_balancer_id)
+        return differences(await asyncio.to_thread(self._side.members), wanted)
+
+    async def _vip_answers(self) -> bool:
+        try:
+            async with asyncio.timeout(1.0):
+                connection = await TrafficConnection.open(self.place.address, self.place.port)
+                try:
+                    await connection.get(keep=False)
+                finally:
+                    connection.close()
+        except (OSError, EOFError, TimeoutError, RequestFailed):
+            return False
+        return True
+
+    async def _all_backends_answer(self) -> bool:
+        return len(self.traffic.counts.answers) >= BACKENDS or self.traffic.counts.failed > 0
+
+    async def _served_by_other(self, victim: str) -> bool:
+        return await self._acting_host() not in ("", victim)
+
+    # -- looking
+
+    async def _acting_host(self) -> str:
+        """The host of the live agent that serves the load balancer; empty if there is none now."""
+        hosting = (await self._cluster.ask(f"/loadbalancers/{self._load_balancer_id}/agent"))["hosting"]
+        acting = hosting["acting"]
+        return str(acting["host"]) if acting and acting["alive"] else ""
+
+    def close(self) -> None:
+        """Disconnect the tenants."""
+        for tenant in self._tenants.values():
+            tenant.close()

@@ -1,0 +1,57 @@
+"""Where a cluster's processes are made: one directory with their configuration, logs and announcements."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from evenkeel.demo.configuration import Sections, ini
+from evenkeel.demo.processes import Process
+
+START_SECONDS = 60.0
+
+
+class Workspace:
+    """Makes processes by name, below ``directory``. A running one is never made anew."""
+
+    def __init__(self, directory: Path, *, start_seconds: float = START_SECONDS) -> None:
+        self.directory = directory.resolve()
+        self.start_seconds = start_seconds
+        self.processes: dict[str, Process] = {}
+        for part in ("logs", "etc", "run"):
+            (self.directory / part).mkdir(parents=True, exist_ok=True)
+
+    def announcement(self, file: str) -> Path:
+        """A file that a process will write once it is ready. Not there yet."""
+        path = self.directory / "run" / file
+        path.unlink(missing_ok=True)
+        return path
+
+    def secret(self, file: str, text: str) -> Path:
+        """A file that only its owner reads."""
+        path = self.directory / "etc" / file
+        path.touch(mode=0o600)
+        path.write_text(text)
+        return path
+
+    def process(self, name: str, module: str, arguments: Sequence[str]) -> Process:
+        """The process of this name, not started yet unless it runs already."""
+        process = self.processes.get(name)
+        if process is None or not process.running:
+            log = self.directory / "logs" / f"{name}.log"
+            process = self.processes[name] = Process(name, [sys.executable, "-m", module, *arguments], log=log)
+        return process
+
+    def configured(self, name: str, module: str, sections: Sections) -> Process:
+        """The same with an ini file; its URLs may hold passwords."""
+        file = self.secret(f"{name}.ini", ini(sections))
+        return self.process(name, module, ["--config-file", str(file)])
+
+    async def run(self, process: Process, ready: Callable[[], bool], what: str) -> None:
+        """Start it and wait. Raises :class:`~evenkeel.demo.processes.ProcessFailed`."""
+        process.start()
+        await process.until(ready, what, timeout_seconds=self.start_seconds)
+
+
+def announced(file: Path) -> Callable[[], bool]:
+    """Has the file been written, with something in it?"""
+    return lambda: file.exists() and bool(file.read_text().strip())

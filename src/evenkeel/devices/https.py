@@ -1,0 +1,207 @@
+"""HTTPS to one device: what the clients of all device types share.
+
+Promises: TLS is verified unless the options turn it off; an answer is bounded in size and time; whatever goes wrong on
+the way is a :class:`DeviceUnavailable`, of which :class:`NotSent` and :class:`NoAnswer` are kinds. Neither errors nor
+logs hold headers or bodies. What an answer means is the client's affair.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import aiohttp
+import structlog
+from yarl import URL
+
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.devices.reach import NoAnswer
+
+log = structlog.get_logger(__name__)
+
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+
+
+class NotSent(DeviceUnavailable):
+    """No connection could be made: the request was certainly not carried out."""
+
+
+class HttpsOptions(Protocol):
+    """Those of a driver's options that every HTTPS client reads."""
+
+    @property
+    def ca_file(self) -> str:
+        """Certificate authorities in PEM form; empty: the system's."""
+        ...
+
+    @property
+    def verify_tls(self) -> bool:
+        """Is the device's certificate verified?"""
+        ...
+
+    @property
+    def connect_timeout_seconds(self) -> float:
+        """How long one connection may take to be made."""
+        ...
+
+    @property
+    def agent_host(self) -> str:
+        """Named in the ``User-Agent``."""
+        ...
+
+
+def tls_context(options: HttpsOptions) -> ssl.SSLContext:
+    """What every connection to the devices of a group uses.
+
+    Reads ``ca_file``; raises :class:`ValueError` naming it if it cannot be used, because no waiting mends that.
+    """
+    if not options.verify_tls:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    ca_file = options.ca_file
+    try:
+        return ssl.create_default_context(cafile=ca_file or None)
+    except ssl.SSLError as error:
+        raise ValueError(f"ca_file: {ca_file}: no certificate in PEM form in it") from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ValueError(f"ca_file: {ca_file}: cannot be read: {reason}") from error
+
+
+class HttpsTransport:
+    """Pooled connections to one device; connects on first use.
+
+    ``requests_max`` go out at once. Beside them there is room for one that asks whether the device lives, and for
+    ``reserved`` more, whose callers bring turns of their own. ``attempts_max``: how often a request is sent whose kept
+    connection turns out to be closed; more than one is for requests that may be repeated.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        options: HttpsOptions,
+        tls: ssl.SSLContext | None = None,
+        *,
+        requests_max: int,
+        reserved: int = 0,
+        attempts_max: int = 1,
+        headers: Mapping[str, str] | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._host = host
+        self._options = options
+        self._tls = tls or tls_context(options)
+        self._turns = asyncio.Semaphore(requests_max)
+        self._liveness_turn = asyncio.Semaphore(1)
+        self._connections_max = requests_max + 1 + reserved
+        self._attempts_max = attempts_max
+        self._headers = dict(headers or {})
+        self._now = now
+        self._heard_at_seconds = now()
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def quiet_seconds(self) -> float:
+        """Since the last answer of any kind, or the beginning."""
+        return self._now() - self._heard_at_seconds
+
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        timeout_seconds: float,
+        headers: Mapping[str, str] | None = None,
+        turns: asyncio.Semaphore | None = None,
+    ) -> tuple[int, bytes]:
+        """Status and body of the answer to one request; ``path`` is encoded, with its query.
+
+        ``turns``: instead of those that all requests share. Raises :class:`DeviceUnavailable` if there is no whole
+        answer.
+        """
+        url = URL(f"https://{self._host}{path}", encoded=True)
+        try:
+            # Waiting for a turn is not the device's fault, so it does not count.
+            async with turns or self._turns, asyncio.timeout(timeout_seconds):
+                answer = await self._attempt(method, url, body, headers or {})
+        except aiohttp.ConnectionTimeoutError as error:
+            limit = self._options.connect_timeout_seconds
+            raise NoAnswer(self._host, f"no connection within {limit:g} s") from error
+        except TimeoutError as error:
+            raise NoAnswer(self._host, f"no answer within {timeout_seconds:g} s") from error
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise NotSent(self._host, f"its certificate is not accepted: {error.certificate_error}") from error
+        except aiohttp.ClientConnectorError as error:
+            raise NotSent(self._host, f"no connection: {error.strerror or type(error).__name__}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise DeviceUnavailable(self._host, f"connection lost: {type(error).__name__}") from error
+        return answer
+
+    async def answers(self, path: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> bool:
+        """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
+        try:
+            await self.exchange(
+                "GET", path, timeout_seconds=timeout_seconds, headers=headers, turns=self._liveness_turn
+            )
+        except DeviceUnavailable:
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Disconnect."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _attempt(
+        self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes]:
+        """Again if the connection was gone: a device that was restarted closed those that were kept."""
+        for _ in range(self._attempts_max - 1):
+            try:
+                return await self._send(method, url, body, headers)
+            except aiohttp.ClientConnectorError:
+                raise
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                continue
+        return await self._send(method, url, body, headers)
+
+    async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        """One request over the wire."""
+        async with self._connections().request(
+            method, url, data=body, headers=headers, allow_redirects=False
+        ) as answer:
+            self._heard_at_seconds = self._now()
+            content = await self._bounded(answer)
+            self._heard_at_seconds = self._now()
+            return answer.status, content
+
+    async def _bounded(self, answer: aiohttp.ClientResponse) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        async for part in answer.content.iter_chunked(65_536):
+            size += len(part)
+            if size > ANSWER_BYTES_MAX:
+                raise DeviceUnavailable(self._host, f"answered with more than {ANSWER_BYTES_MAX} bytes")
+            parts.append(part)
+        return b"".join(parts)
+
+    def _connections(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            if not self._options.verify_tls:
+                log.warning("the device's certificate is not verified", device=self._host)
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._connections_max, ssl=self._tls),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._options.connect_timeout_seconds),
+                headers={
+                    "Content-Type": "application/json",
+                    "User-Agent": f"evenkeel-agent/{self._options.agent_host}",
+                    **self._headers,
+                },
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session

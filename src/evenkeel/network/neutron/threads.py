@@ -1,0 +1,43 @@
+"""Blocking calls from asyncio: a bounded number of threads, a bounded number waiting for one, and a time-out."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from evenkeel.core.errors import NetworkUnavailable
+from evenkeel.network.neutron.errors import FOREIGN, translate
+
+T = TypeVar("T")
+
+THREADS = 8
+WAITING_MAX = 56
+
+
+class BlockingCalls:
+    """A pool of threads. What has timed out goes on in its thread until its own time-outs end it."""
+
+    def __init__(self, *, timeout_seconds: float, threads: int = THREADS, waiting_max: int = WAITING_MAX) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="neutron")
+        self._room = threading.Semaphore(threads + waiting_max)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns. Raises :class:`NetworkUnavailable` (also if there is no room, or no answer in time;
+        then it may still be carried out) and :class:`NeutronRefused`."""
+        if not self._room.acquire(blocking=False):
+            raise NetworkUnavailable("too many requests are waiting for Neutron")
+        future: Future[T] = self._pool.submit(work)
+        future.add_done_callback(lambda _: self._room.release())
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await asyncio.wrap_future(future)
+        except TimeoutError as error:
+            raise NetworkUnavailable(f"Neutron did not answer within {self._timeout_seconds:g} s") from error
+        except FOREIGN as error:
+            translate(error)
+
+    def close(self) -> None:
+        """Start nothing more; does not wait for what is under way."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,143 @@
+"""Whose turn it is to have a password checked. A check costs some 50 ms of a processor, and strangers may ask for it.
+
+One check at a time for addresses that nothing is known against, and one at a time, in a queue apart, for those that
+sent a wrong password lately: so two threads at most, however many ask. In a queue addresses take turns, and each has
+few places; when it is full, a newcomer takes the last place of the address that has most of them. The same password
+sent twice is checked once. So who has a right one is let in soon, also by a process that was just started.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+from evenkeel.core.values import Value
+from evenkeel.serving.peers import host_of
+
+SUSPECT_SECONDS = 60.0
+"""How long an address that sent a wrong password waits apart."""
+SUSPECTS_MAX = 4096
+WAITING_MAX = 64
+"""LoginQueue that wait in one queue; more are turned away."""
+OF_PEER_MAX = 16
+"""Of those, from one address."""
+PEER_CHARACTERS_MAX = 64
+"""Behind a proxy an address is what a header says."""
+
+
+class TooManyAttempts(Exception):
+    """Others are being checked; try again later."""
+
+
+class RecentFailures:
+    """Who sent wrong passwords lately; a bounded number."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._until: OrderedDict[str, float] = OrderedDict()
+
+    def add(self, peer: str) -> None:
+        """It sent one."""
+        self._until[peer] = self._monotonic() + SUSPECT_SECONDS
+        self._until.move_to_end(peer)
+        if len(self._until) > SUSPECTS_MAX:
+            self._until.popitem(last=False)
+
+    def __contains__(self, peer: str) -> bool:
+        return self._until.get(peer, 0.0) > self._monotonic()
+
+
+class LoginAttempt(Value):
+    """A check that waits or is under way."""
+
+    digest: bytes
+    peer: str
+    check: Callable[[], bool]
+    right: "asyncio.Future[bool]"
+
+
+class _Lane:
+    """LoginQueue that wait, by address; addresses take turns."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, deque[LoginAttempt]] = OrderedDict()
+        self._count = 0
+        self.running: asyncio.Task[None] | None = None
+
+    def add(self, one: LoginAttempt) -> None:
+        """Raises :class:`TooManyAttempts` if there is no place for it."""
+        mine = len(self._waiting.get(one.peer, ()))
+        if mine >= OF_PEER_MAX:
+            raise TooManyAttempts
+        if self._count >= WAITING_MAX:
+            self._displace(mine)
+        self._waiting.setdefault(one.peer, deque()).append(one)
+        self._count += 1
+
+    def _displace(self, mine: int) -> None:
+        most = max(self._waiting, key=lambda peer: len(self._waiting[peer]))
+        if len(self._waiting[most]) <= mine + 1:
+            raise TooManyAttempts
+        self._waiting[most].pop().right.set_exception(TooManyAttempts())
+        self._count -= 1
+
+    def next(self) -> LoginAttempt | None:
+        """The next one; its address is the last to have another turn."""
+        if not self._waiting:
+            return None
+        peer, tries = self._waiting.popitem(last=False)
+        one = tries.popleft()
+        self._count -= 1
+        if tries:
+            self._waiting[peer] = tries
+        return one
+
+
+class LoginQueue:
+    """The turns of a process."""
+
+    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._suspects = RecentFailures(monotonic)
+        self._lanes = {suspect: _Lane() for suspect in (False, True)}
+        self._tries: dict[bytes, LoginAttempt] = {}
+
+    async def is_right(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
+        """The answer of ``check``, which runs in a thread and must not raise. ``digest``: names what is checked.
+
+        Raises :class:`TooManyAttempts`.
+        """
+        known = self._tries.get(digest) or self._begin(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
+        # one that goes away leaves it to the others who sent the same
+        return await asyncio.shield(known.right)
+
+    def _begin(self, digest: bytes, peer: str, check: Callable[[], bool]) -> LoginAttempt:
+        loop = asyncio.get_running_loop()
+        one = LoginAttempt(digest=digest, peer=peer, check=check, right=loop.create_future())
+        lane = self._lanes[peer in self._suspects]
+        lane.add(one)
+        self._tries[digest] = one
+        one.right.add_done_callback(self._ended(digest))
+        if lane.running is None:
+            lane.running = loop.create_task(self._run(lane))
+        return one
+
+    def _ended(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
+        def ended(right: "asyncio.Future[bool]") -> None:
+            self._tries.pop(digest, None)
+            if not right.cancelled():
+                right.exception()  # seen, also if all who wanted to know have gone
+
+        return ended
+
+    async def _run(self, lane: _Lane) -> None:
+        try:
+            while (one := lane.next()) is not None:
+                right = await asyncio.to_thread(one.check)
+                if not right:
+                    self._suspects.add(one.peer)
+                one.right.set_result(right)
+        finally:
+            lane.running = None
+
+
+__all__ = ["LoginQueue", "TooManyAttempts"]

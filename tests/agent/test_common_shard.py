@@ -1,0 +1,210 @@
+"""The common shard's worker: what is seen on the devices, what that says of load balancers, and who is told."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.agent.common_shard import LATE_SECONDS, CommonShardWorker, _parts, with_devices
+from evenkeel.agent.inventory import Findings
+from evenkeel.cmd.runtime import SystemClock
+from evenkeel.core import messages as m
+from evenkeel.core.device import DeviceState, Observation
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.statuses import OperatingStatus as S
+from tests.agent.fakes import SETTINGS, FakeControllers
+from tests.waiting import eventually
+
+AWAY = "device bigip-b is out of reach"
+
+
+def load_balancer(number: int = 1, status: S = S.ONLINE, reason: str = "") -> m.ObservedStatus:
+    return m.ObservedStatus(kind="loadbalancer", id=f"lb-{number}", status=status, reason=reason)
+
+
+def devices(*, second: bool) -> tuple[DeviceState, ...]:
+    return DeviceState(name="bigip-a", reachable=True), DeviceState(name="bigip-b", reachable=second)
+
+
+class Watched:
+    """A device group that shows what the test says."""
+
+    def __init__(self) -> None:
+        self.seen: Observation | None = Observation(statuses=(load_balancer(),), devices=devices(second=True))
+
+        self.news = asyncio.Event()
+
+    async def changed(self) -> None:
+        await self.news.wait()
+
+    async def observe(self) -> Observation:
+        if self.seen is None:
+            raise DeviceUnavailable("bigip-a", "no connection")
+        return self.seen
+
+
+class Clock(SystemClock):
+    """That is set forward."""
+
+    ahead_seconds = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead_seconds
+
+
+class Bench:
+    def __init__(self, *, status_interval_seconds: float = 0.01) -> None:
+        self.controllers = FakeControllers({})
+        self.device = Watched()
+        self.clock = Clock()
+        self.told: list[str] = []
+        self.worker = CommonShardWorker(
+            m.Assignment(shard_id="common", project_id="", epoch=1),
+            session_id="s1",
+            controllers=self.controllers,  # type: ignore[arg-type]
+            device=self.device,  # type: ignore[arg-type]
+            clock=self.clock,
+            settings=replace(SETTINGS, status_interval_seconds=status_interval_seconds),
+            on_device_trouble=lambda: self.told.append("trouble"),
+            on_device_back=lambda: self.told.append("back"),
+        )
+
+    @property
+    def reported(self) -> list[m.ObservedStatus]:
+        return [status for report in self.controllers.statuses for status in report]
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    made = Bench()
+    task = asyncio.create_task(made.worker.run())
+    await eventually(lambda: made.reported == [load_balancer()])
+    yield made
+    made.worker.finish()
+    await asyncio.wait_for(task, 30)
+
+
+async def test_a_missing_device_degrades_what_the_others_serve_until_it_is_back(bench: Bench) -> None:
+    up, away = bench.device.seen, replace(bench.device.seen, devices=devices(second=False))  # type: ignore[type-var]
+    bench.device.seen = away
+    await eventually(lambda: bench.reported[1:] == [load_balancer(status=S.DEGRADED, reason=AWAY)])
+    assert bench.told == ["trouble"]
+    bench.device.seen = up
+    await eventually(lambda: bench.reported[2:] == [load_balancer()])
+    assert bench.told == ["trouble", "trouble", "back"]
+
+
+async def test_devices_that_all_went_are_told_once_and_their_return_too(bench: Bench) -> None:
+    seen, bench.device.seen = bench.device.seen, None
+    await eventually(lambda: bench.told == ["trouble"])
+    assert not bench.worker.devices
+    bench.device.seen = seen
+    await eventually(lambda: bench.told == ["trouble", "trouble", "back"])
+    # controllers have shown all of it as out of reach meanwhile
+    assert bench.reported == [load_balancer(), load_balancer()]
+
+
+async def test_what_got_no_answer_may_be_shown_and_is_put_right_though_it_is_again_as_before(bench: Bench) -> None:
+    before, after = (
+        m.ObservedStatistics(listener_id="listener", statistics=ListenerStatistics(active_connections=number))
+        for number in (1, 2)
+    )
+    up = replace(bench.device.seen, statistics=(before,))  # type: ignore[type-var]
+    bench.device.seen = up
+    await eventually(lambda: bench.controllers.statistics == [before])
+    bench.controllers.answers_reports = False
+    bench.device.seen = replace(up, devices=devices(second=False), statistics=(after,))
+    away = load_balancer(status=S.DEGRADED, reason=AWAY)
+    await eventually(lambda: bench.reported[-1] == away and bench.controllers.statistics[-1] == after)
+    bench.controllers.answers_reports = True
+    bench.device.seen = up
+    await eventually(lambda: bench.reported[-1] == load_balancer() and bench.controllers.statistics[-1] == before)
+
+
+async def test_what_got_no_answer_may_be_taken_late_and_is_told_once_more_then(bench: Bench) -> None:
+    up = bench.device.seen
+    bench.controllers.answers_reports = False
+    bench.device.seen = replace(up, devices=devices(second=False))  # type: ignore[type-var]
+    away = load_balancer(status=S.DEGRADED, reason=AWAY)
+    await eventually(lambda: bench.reported[-1] == away)
+    bench.controllers.answers_reports = True
+    bench.device.seen = up
+    await eventually(lambda: bench.reported[-1] == load_balancer())
+    bench.clock.ahead_seconds = LATE_SECONDS
+    await eventually(lambda: bench.reported[-2:] == [load_balancer()] * 2)
+
+
+async def test_all_is_reported_again_when_an_answer_says_that_the_group_was_out_of_reach_meanwhile(
+    bench: Bench,
+) -> None:
+    """The hint that says so at once may be lost; then there is nothing new on the devices, and yet an answer."""
+    for ahead_seconds, reached_count, times in ((61.0, 3, 1), (122.0, 4, 2), (183.0, None, 2), (244.0, 4, 2)):
+        asked = len(bench.controllers.statuses)
+        bench.controllers.reached_count = reached_count
+        bench.clock.ahead_seconds = ahead_seconds
+        await eventually(lambda asked=asked: len(bench.controllers.statuses) > asked)
+        await eventually(lambda times=times: bench.reported == [load_balancer()] * times)
+
+
+async def test_all_is_reported_again_when_asked_for() -> None:
+    made = Bench(status_interval_seconds=3600.0)
+    task = asyncio.create_task(made.worker.run())
+    await eventually(lambda: made.reported == [load_balancer()])
+    made.worker.say_all_again()
+    await eventually(lambda: made.reported == [load_balancer()] * 2)
+    made.worker.finish()
+    await asyncio.wait_for(task, 30)
+
+
+async def test_a_device_that_tells_of_a_change_is_looked_at_without_waiting_for_the_interval() -> None:
+    made = Bench(status_interval_seconds=3600.0)
+    task = asyncio.create_task(made.worker.run())
+    await eventually(lambda: made.reported == [load_balancer()])
+    made.device.seen = Observation(statuses=(load_balancer(status=S.ERROR),), devices=devices(second=True))
+    made.device.news.set()
+    await eventually(lambda: made.reported[1:] == [load_balancer(status=S.ERROR)])
+    made.worker.finish()
+    await asyncio.wait_for(task, 30)
+
+
+async def test_a_driver_that_fails_to_tell_is_looked_at_as_often_as_others() -> None:
+    made = Bench()
+
+    async def broken() -> None:
+        raise RuntimeError("a bug")
+
+    made.device.changed = broken  # type: ignore[method-assign]
+    task = asyncio.create_task(made.worker.run())
+    await eventually(lambda: made.reported == [load_balancer()])
+    made.device.seen = Observation(statuses=(load_balancer(status=S.ERROR),), devices=devices(second=True))
+    await eventually(lambda: made.reported[1:] == [load_balancer(status=S.ERROR)])
+    made.worker.finish()
+    await asyncio.wait_for(task, 30)
+
+
+def test_only_load_balancers_that_are_served_change_and_every_missing_device_is_named() -> None:
+    others = (
+        load_balancer(2, S.ERROR),
+        load_balancer(3, S.OFFLINE),
+        m.ObservedStatus(kind="pool", id="p", status=S.ONLINE),
+    )
+    limping = load_balancer(4, S.DEGRADED, "not in step")
+    away = (*devices(second=False), DeviceState(name="bigip-c", reachable=False))
+    first, *rest, last = with_devices((load_balancer(), *others, limping), away)
+    assert first == load_balancer(status=S.DEGRADED, reason="devices bigip-b, bigip-c are out of reach")
+    assert tuple(rest) == others
+    assert last == load_balancer(4, S.DEGRADED, first.reason)
+    assert with_devices(others, devices(second=True)) == others
+
+
+def test_whatever_is_found_is_told_whole() -> None:
+    for found in (
+        Findings(absent=("lb-1",)),
+        Findings(changed=("lb-1",), renewed=("a",)),
+        Findings(renewed_before=("a",)),
+        Findings(lacking={"lb-1": "a"}, present=("lb-2",)),
+    ):
+        assert found and list(_parts(found)) == [found]
+    assert not list(_parts(Findings()))

@@ -1,0 +1,78 @@
+"""Which queue a keepalive goes by."""
+
+import pytest
+from structlog.testing import capture_logs
+
+from evenkeel.agent.controller_client import LANE_REST_KEEPALIVES, ControllerClient
+from evenkeel.core import messages as m
+from evenkeel.core.errors import BusUnavailable, CallTimeout, SessionLost
+
+SHARED, OWN = m.callback_queue("e"), m.keepalive_queue("e")
+KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")
+REGISTER = m.Register(
+    agent_id="a", session_id="s", environment="e", group_number=1, host="h", device_driver="noop", ha_type="standalone"
+)
+
+
+class Bus:
+    """Answers by the queues that are consumed."""
+
+    def __init__(self, *, new: bool) -> None:
+        self.new = new
+        self.consumed = {SHARED, OWN} if new else {SHARED}
+        self.asked: list[str] = []
+        self.refusal: m.Refused | None = None
+
+    async def call(self, queue: str, message: m.Call, *, timeout_seconds: float) -> m.AnyReply:
+        self.asked.append(queue)
+        if queue not in self.consumed:
+            raise CallTimeout("no answer")
+        return self.refusal or m.SessionState(ttl_seconds=5.0, assignments_revision=1, takes_keepalives=self.new)
+
+
+async def renew(controllers: ControllerClient, times: int = 1) -> None:
+    for _ in range(times):
+        await controllers.keepalive(KEEPALIVE, timeout_seconds=2.5)
+
+
+async def test_controllers_that_consume_it_get_keepalives_by_their_own_queue() -> None:
+    bus = Bus(new=True)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    await controllers.register(REGISTER)
+    await renew(controllers, 3)
+    assert bus.asked == [SHARED, OWN, OWN, OWN]
+
+
+async def test_older_controllers_get_them_by_the_shared_one() -> None:
+    bus = Bus(new=False)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    await controllers.register(REGISTER)
+    await renew(controllers, 3)
+    assert set(bus.asked) == {SHARED}
+
+
+async def test_an_answer_that_does_not_come_is_asked_for_by_the_shared_queue_at_once() -> None:
+    """The new controllers were stopped again, or the agent's user may not send to the other queue."""
+    bus = Bus(new=True)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    await controllers.register(REGISTER)
+    bus.consumed = {SHARED}
+    with capture_logs() as logs:
+        await renew(controllers, LANE_REST_KEEPALIVES)
+    assert bus.asked == [SHARED, OWN] + [SHARED] * LANE_REST_KEEPALIVES and len(logs) == 1
+    bus.consumed = {SHARED, OWN}
+    await renew(controllers, 2)
+    assert bus.asked[-2:] == [OWN, OWN]
+
+
+async def test_a_refusal_is_one_whatever_the_queue() -> None:
+    bus = Bus(new=True)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    await controllers.register(REGISTER)
+    bus.refusal = m.Refused(code=m.SESSION_LOST, reason="over")
+    with pytest.raises(SessionLost):
+        await renew(controllers)
+    assert bus.asked == [SHARED, OWN]
+    bus.consumed = set()
+    with pytest.raises(BusUnavailable):
+        await renew(controllers)

@@ -1,0 +1,83 @@
+"""What a process remembers of what was confirmed to it, and of what it served."""
+
+from evenkeel.agent.database_history import CONFIRMED_FOR_SECONDS, SERVED_LATELY_SECONDS, DatabaseHistory
+from evenkeel.core.messages import Applied, Seen, ServedShard
+
+OUTCOME = Applied(load_balancer_id="lb", revision=3, change_id="c")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def remembering(history: str = "h1", keepalives: int = 5) -> tuple[DatabaseHistory, Clock]:
+    clock = Clock()
+    memory = DatabaseHistory(clock)
+    memory.hear(history, asked_at=clock.now, keepalives=keepalives)
+    return memory, clock
+
+
+def test_nothing_was_confirmed_before_anything_was_heard() -> None:
+    assert DatabaseHistory(Clock()).seen() is None
+
+
+def test_the_highest_number_counts_in_whatever_order_answers_come() -> None:
+    memory, clock = remembering()
+    memory.hear("h1", asked_at=clock.now, keepalives=9)
+    memory.hear("h1", asked_at=clock.now - 1, keepalives=7)
+    assert memory.seen() == Seen(history="h1", keepalives=9)
+
+
+def test_a_new_history_takes_the_place_of_all_that_was_confirmed_before() -> None:
+    memory, clock = remembering(keepalives=9)
+    memory.confirm("h1", (OUTCOME,))
+    clock.now += 1
+    assert memory.hear("h2", asked_at=clock.now, keepalives=4)
+    assert memory.seen() == Seen(history="h2", keepalives=4)
+    assert not memory.hear("h1", asked_at=clock.now - 1, keepalives=10), "asked before, and answered late"
+    assert memory.history == "h2"
+
+
+def test_a_controller_of_the_version_before_says_no_history() -> None:
+    memory, clock = remembering()
+    assert memory.hear("", asked_at=clock.now + 1)
+    assert memory.history == "h1"
+
+
+def test_a_confirmed_change_is_named_for_a_while_in_the_history_that_it_is_of() -> None:
+    memory, clock = remembering()
+    memory.confirm("h0", (OUTCOME,))
+    memory.confirm("h1", (Applied(load_balancer_id="lb", revision=2),))  # of a controller of the version before
+    assert memory.seen() == Seen(history="h1", keepalives=5)
+    memory.confirm("h1", (OUTCOME,))
+    assert memory.seen() == Seen(history="h1", keepalives=5, confirmed=OUTCOME)
+    clock.now += CONFIRMED_FOR_SECONDS
+    assert memory.seen() == Seen(history="h1", keepalives=5)
+
+
+def test_what_was_served_shortly_before_a_new_history_may_be_lost() -> None:
+    memory, clock = remembering()
+    memory.left("long ago", 1)
+    clock.now += SERVED_LATELY_SECONDS + 1
+    memory.left("", 1)
+    memory.left("a", 4)
+    memory.left("a", 5)
+    assert memory.lost() == (), "an agent gives shards away every day"
+    clock.now += 1
+    memory.hear("h2", asked_at=clock.now)
+    memory.left("b", 2)
+    lost = memory.lost()
+    assert lost == (ServedShard(project_id="a", epoch=5), ServedShard(project_id="b", epoch=2))
+    memory.left("b", 3)
+    memory.recovered(lost)
+    assert memory.lost() == (ServedShard(project_id="b", epoch=3),)
+    clock.now += SERVED_LATELY_SECONDS + 1
+    memory.left("later", 1)
+    assert memory.lost() == (ServedShard(project_id="b", epoch=3),)

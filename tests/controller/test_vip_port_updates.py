@@ -1,0 +1,99 @@
+"""Telling the network service of VIPs' ports: at once, again until it worked, and always what is wanted now."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from evenkeel.controller.vip_port_updates import VipPortUpdates
+from evenkeel.core.errors import Conflict, NetworkUnavailable
+from evenkeel.core.network import DuePort, PortOptions
+
+
+def due(policy: str, revision: int = 2, name: str = "lb") -> DuePort:
+    return DuePort(
+        load_balancer_id=name, revision=revision, port_id=f"port-{name}", options=PortOptions(qos_policy_id=policy)
+    )
+
+
+class Store:
+    """What is to be told, by load balancer; ``found``: what a look finds."""
+
+    def __init__(self, *ports: DuePort) -> None:
+        self.ports = {port.load_balancer_id: port for port in ports}
+        self.found: tuple[str, ...] = ()
+
+    async def port_of(self, load_balancer_id: str) -> DuePort | None:
+        return self.ports.get(load_balancer_id)
+
+    async def port_set(self, port: DuePort) -> bool:
+        if self.ports.get(port.load_balancer_id) != port:
+            return False
+        del self.ports[port.load_balancer_id]
+        return True
+
+    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[str, ...]:
+        assert limit > 0 < retry_seconds
+        return self.found
+
+
+class Network:
+    """Ports and what they have; ``meanwhile`` runs once while one is being told."""
+
+    def __init__(self) -> None:
+        self.has: dict[str, list[str | None]] = {}
+        self.error: Exception | None = None
+        self.meanwhile: Callable[[], None] | None = None
+
+    async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
+        if self.error is not None:
+            raise self.error
+        options = await read()
+        if options is None:
+            return
+        if self.meanwhile is not None:
+            self.meanwhile()
+            self.meanwhile = None
+        self.has.setdefault(port_id, []).append(options.qos_policy_id)
+
+
+async def test_what_was_accepted_here_is_told_at_once() -> None:
+    store, network = Store(due("gold")), Network()
+    ports = VipPortUpdates(store, network)
+    ports.changed("lb")
+    await ports.pause(60.0)
+    await ports.look()
+    assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})
+
+
+async def test_what_others_left_is_told_too() -> None:
+    store, network = Store(due("a", name="x"), due("b", name="y")), Network()
+    store.found = ("x", "y", "gone")
+    await VipPortUpdates(store, network).look()
+    assert (network.has, store.ports) == ({"port-x": ["a"], "port-y": ["b"]}, {})
+
+
+async def test_a_change_that_comes_meanwhile_is_told_after_it() -> None:
+    store, network = Store(due("gold")), Network()
+    network.meanwhile = lambda: store.ports.update(lb=due("silver", revision=3))
+    ports = VipPortUpdates(store, network)
+    ports.changed("lb")
+    await ports.look()
+    assert (network.has, store.ports) == ({"port-lb": ["gold", "silver"]}, {})
+
+
+@pytest.mark.parametrize("error", [NetworkUnavailable("down"), Conflict("no such policy")])
+async def test_what_could_not_be_told_is_told_later(error: Exception) -> None:
+    store, network = Store(due("gold")), Network()
+    network.error = error
+    ports = VipPortUpdates(store, network)
+    ports.changed("lb")
+    if isinstance(error, NetworkUnavailable):
+        with pytest.raises(NetworkUnavailable):
+            await ports.look()
+    else:
+        await ports.look()
+    assert store.ports
+
+    network.error, store.found = None, ("lb",)
+    await ports.look()
+    assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})

@@ -1,0 +1,109 @@
+"""What every device client has of the one transport: limits, turns, and failures as errors of the core."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+from yarl import URL
+
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.values import Value
+from evenkeel.devices import https
+from evenkeel.devices.https import HttpsTransport, NotSent
+from evenkeel.devices.reach import NoAnswer
+from tests.devices.haproxy.fake import FakeDaemon, fake_daemon, silence, text
+from tests.waiting import eventually
+
+
+class Options(Value):
+    ca_file: str
+    verify_tls: bool = True
+    connect_timeout_seconds: float = 5.0
+    agent_host: str = "host-1"
+
+
+@pytest.fixture
+async def device(tmp_path: Path) -> AsyncIterator[FakeDaemon]:
+    async with fake_daemon(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+async def transport(device: FakeDaemon) -> AsyncIterator[HttpsTransport]:
+    made = HttpsTransport(device.host, Options(ca_file=str(device.ca_file)), requests_max=1)
+    yield made
+    await made.close()
+
+
+async def test_status_and_body_are_given_whatever_they_say(device: FakeDaemon, transport: HttpsTransport) -> None:
+    device.answer = text("no", 418)
+    assert await transport.exchange("POST", "/a?b=%2Fc", b"{}", timeout_seconds=5) == (418, b"no")
+    assert device.asked == [("POST", "/a?b=%2Fc", b"{}")]
+
+
+async def test_an_answer_that_is_too_large_is_given_up(
+    device: FakeDaemon, transport: HttpsTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(https, "ANSWER_BYTES_MAX", 100)
+    device.answer = text("x" * 101, 200)
+    with pytest.raises(DeviceUnavailable, match="more than 100 bytes"):
+        await transport.exchange("GET", "/", timeout_seconds=5)
+
+
+async def test_waiting_for_a_turn_does_not_count_and_liveness_needs_none(
+    device: FakeDaemon, transport: HttpsTransport
+) -> None:
+    device.answer = silence
+    silent = asyncio.create_task(transport.exchange("GET", "/slow", timeout_seconds=60))
+    await eventually(lambda: len(device.asked) == 1)
+    queued = asyncio.create_task(transport.exchange("GET", "/queued", timeout_seconds=0.5))
+    device.answer = text("here", 200)
+    assert await transport.answers("/alive", timeout_seconds=5)
+    assert not queued.done()
+    silent.cancel()
+    assert await queued == (200, b"here")
+
+
+async def test_silence_is_told_from_what_was_never_sent(device: FakeDaemon, transport: HttpsTransport) -> None:
+    device.answer = silence
+    with pytest.raises(NoAnswer, match=r"within 0\.2 s"):
+        await transport.exchange("GET", "/", timeout_seconds=0.2)
+    stranger = HttpsTransport(device.host, Options(ca_file=""), requests_max=1)
+    with pytest.raises(NotSent, match="certificate is not accepted"):
+        await stranger.exchange("GET", "/", timeout_seconds=5)
+    await stranger.close()
+
+
+@pytest.mark.parametrize(("attempts_max", "sent"), [(1, 1), (2, 2)])
+async def test_a_request_over_a_closed_connection_is_repeated_only_where_that_is_harmless(
+    device: FakeDaemon, attempts_max: int, sent: int
+) -> None:
+    async def hang_up(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    device.answer = hang_up
+    transport = HttpsTransport(
+        device.host, Options(ca_file=str(device.ca_file)), requests_max=1, attempts_max=attempts_max
+    )
+    with pytest.raises(DeviceUnavailable, match="connection lost"):
+        await transport.exchange("POST", "/", timeout_seconds=5)
+    assert len(device.asked) == sent
+    await transport.close()
+
+
+async def test_the_wire_is_all_that_a_twin_has_to_replace() -> None:
+    class Twin(HttpsTransport):
+        async def _send(self, method: str, url: URL, body: bytes | None, headers: object) -> tuple[int, bytes]:
+            if url.path == "/lost":
+                raise aiohttp.ServerDisconnectedError
+            return 200, url.path.encode()
+
+    twin = Twin("bigip-1", Options(ca_file=""), requests_max=1)
+    assert await twin.exchange("GET", "/x", timeout_seconds=1) == (200, b"/x")
+    with pytest.raises(DeviceUnavailable, match="connection lost"):
+        await twin.exchange("GET", "/lost", timeout_seconds=1)
