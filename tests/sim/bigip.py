@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from yarl import URL
 
 from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
+from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
@@ -328,7 +328,9 @@ class BigIpSite:
             try:
                 outcome = await group.apply(batch)
             except Exception as error:
-                self.watch.violation(f"group {self.number} refuses its owner: {error!r}")
+                moved = isinstance(error, GuardLost | StaleOwner)
+                if not moved or any(not service.deleted for service in batch.services):  # else: before the next change
+                    self.watch.violation(f"group {self.number} refuses its owner: {error!r}")
                 continue
             errors = [one.error for one in outcome.outcomes if one.error]
             if outcome.writes or errors:

@@ -271,7 +271,7 @@ class Site:
     def _judge_pass(self, box: Box, batch: PartitionBatch) -> None:
         try:
             outcome = _now(box.group.apply(batch))
-        except GuardLost as error:  # where nothing is, nobody finds out before the next change
+        except (GuardLost, StaleOwner) as error:  # where nothing is, nobody finds out before the next change
             if any(not service.deleted for service in batch.services):
                 self.watch.violation(f"{box.name} does not know its owner: {error!r}")
             return
