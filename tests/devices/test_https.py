@@ -12,8 +12,8 @@ from yarl import URL
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.values import Value
 from evenkeel.devices import https
-from evenkeel.devices.https import HttpsTransport, NotSent
-from evenkeel.devices.reach import NoAnswer
+from evenkeel.devices.errors import NoAnswer, NotSent
+from evenkeel.devices.https import HttpsTransport
 from tests.devices.haproxy.fake import FakeDaemon, fake_daemon, silence, text
 from tests.waiting import eventually
 

@@ -26,7 +26,8 @@ from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.icontrol.client import REQUESTS_MAX, IControl
 from evenkeel.devices.bigip.naming import Guard, Names, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options
-from evenkeel.devices.https import HttpsTransport, NotSent
+from evenkeel.devices.errors import NotSent
+from evenkeel.devices.https import HttpsTransport
 from icontrol_emulator import Emulator
 from icontrol_emulator.rest.message import Reply, parse_query
 from icontrol_emulator.server import TRANSACTION_HEADER

@@ -63,6 +63,16 @@ def repair(load_balancer_id: str, device: str, found: Sequence[str]) -> Repair:
     return Repair(load_balancer_id=load_balancer_id, device=device, found=tuple(told))
 
 
+def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
+    """What became of a service definition; without an error it is as it was asked."""
+    return Applied(
+        load_balancer_id=service.load_balancer_id,
+        revision=service.revision,
+        change_id=service.change_id,
+        error=error,
+    )
+
+
 class PartitionOutcome(Value):
     """One outcome per service of the batch, in any order."""
 
@@ -102,4 +112,5 @@ __all__ = [
     "PartitionOutcome",
     "Repair",
     "repair",
+    "service_outcome",
 ]

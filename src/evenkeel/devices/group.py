@@ -1,38 +1,140 @@
-"""One piece of work on all devices of a group at once: what every driver of several devices does alike.
+"""A group of devices that all get the same configuration: what every driver of several devices does alike.
 
-Devices that are out of reach hold up nobody: see :mod:`evenkeel.devices.reach`.
+Every device of the group is written to directly and at the same time; none copies it to another. Devices that are out
+of reach are ``lagging`` and hold up nobody: see :mod:`evenkeel.devices.reach`. A load balancer is refused only if a
+device that answered refused it.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Generic, TypeVar
 
+import structlog
+
+from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, service_outcome
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.devices.reach import Reach
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.devices.absence import Absence
+from evenkeel.devices.errors import NoAnswer, PartitionTrouble
+from evenkeel.devices.reach import Line, Reach
 from evenkeel.devices.waiting import ended
 
 T = TypeVar("T")
+R = TypeVar("R")
+log = structlog.get_logger(__name__)
 
 
-class GroupDevice(Protocol):
-    """One device of a group."""
+class GroupDevice(ABC, Generic[R]):
+    """One device of a group. ``R``: what it answers to one look at everything on it."""
 
-    @property
-    def host(self) -> str:
+    def __init__(self, line: Line, connect_timeout_seconds: float) -> None:
+        self.host = line.host
         """Its name in the group."""
-        ...
+        self.reach = Reach(line, connect_timeout_seconds)
 
-    @property
-    def reach(self) -> Reach:
-        """Whether it can be reached."""
-        ...
+    @abstractmethod
+    async def check(self) -> DeviceState:
+        """Does it meet the minimum? Does not raise for the device's sake."""
+
+    @abstractmethod
+    async def observe(self) -> R:
+        """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
+
+    @abstractmethod
+    async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
+        """How much of it is used. Raises :class:`DeviceUnavailable`."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Disconnect."""
 
     async def watched(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work`` on this device, given up if the device is found dead meanwhile."""
-        ...
+        try:
+            return await self.reach.watch(work)
+        except NoAnswer as error:
+            self.lost(error)
+            raise
+
+    @asynccontextmanager
+    async def reached(self) -> AsyncIterator[None]:
+        """It is trusted or answers; doubted afterwards if it did not. A partition's trouble is no reason to."""
+        try:
+            await self.reach.confirm()
+            yield
+        except PartitionTrouble:
+            raise
+        except DeviceUnavailable as error:
+            self.lost(error)
+            raise
+
+    def lost(self, error: DeviceUnavailable) -> None:
+        """It was out of reach."""
+        if self.reach.doubt is None:
+            log.warning("device out of reach", device=self.host, reason=str(error))
+        self.reach.doubt = error
 
 
-D = TypeVar("D", bound=GroupDevice)
+D = TypeVar("D", bound=GroupDevice[Any])
+
+
+class DeviceGroup(ABC, Generic[D, R]):
+    """The part of the :class:`evenkeel.core.ports.Device` port that does not depend on the type of the devices."""
+
+    def __init__(self, driver: str, ha_type: HaType, devices: Sequence[D]) -> None:
+        self._devices = tuple(devices)
+        self._uneven: frozenset[Absence] = frozenset()
+        self._facts = DeviceFacts(
+            driver=driver,
+            ha_type=ha_type,
+            reschedule=RescheduleMode.CONTROL,
+            endpoints=tuple(device.host for device in devices),
+        )
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """What it is: reached over the network, so any agent of the group may take over."""
+        return self._facts
+
+    async def check(self) -> tuple[DeviceState, ...]:
+        """See :meth:`evenkeel.core.ports.Device.check`."""
+        return tuple(await asyncio.gather(*(device.check() for device in self._devices)))
+
+    async def observe(self) -> Observation:
+        """See :meth:`evenkeel.core.ports.Device.observe`."""
+        done, lost = await on_all(self._devices, lambda device: device.observe())
+        away = [DeviceState(name=host, reachable=False, problem=str(error)) for host, error in lost.items()]
+        # What differs at one look only is most likely being written just now.
+        before, self._uneven = self._uneven, self._absences(done)
+        return self._merged(done, away, absent=self._uneven, uneven=before & self._uneven)
+
+    async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
+        """See :meth:`evenkeel.core.ports.Device.capacity`."""
+        done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
+        return fullest(done.values())
+
+    async def close(self) -> None:
+        """Disconnect from all devices."""
+        await asyncio.gather(*(device.close() for device in self._devices))
+
+    @abstractmethod
+    def _absences(self, readings: Mapping[str, R]) -> frozenset[Absence]:
+        """What each device lacks of what any of them has."""
+
+    @abstractmethod
+    def _merged(
+        self,
+        readings: Mapping[str, R],
+        unreachable: Sequence[DeviceState],
+        *,
+        absent: Collection[Absence],
+        uneven: Collection[Absence],
+    ) -> Observation:
+        """One observation of all devices. ``absent``: what devices lack that others have; ``uneven``: what they lacked
+        at the look before too."""
 
 
 async def on_all(
@@ -67,6 +169,21 @@ async def on_all(
     return done, lost
 
 
+def outcomes(
+    services: Iterable[ServiceDefinition],
+    refusals: Iterable[Mapping[str, str]],
+    problems: Mapping[str, str] | None = None,
+) -> Iterable[Applied]:
+    """What became of each service: its problem, else the refusal of the first device that refused it.
+
+    ``refusals``: of each device, the reasons by load balancer; ``problems``: of what was not sent to any.
+    """
+    errors: dict[str, str] = {}
+    for refusal in (problems or {}, *refusals):
+        errors = {**refusal, **errors}
+    return (service_outcome(service, errors.get(service.load_balancer_id, "")) for service in services)
+
+
 def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Of a group: every device holds the same objects and has the same limits, so the fullest one decides."""
     most: dict[str, float] = {}
@@ -88,7 +205,7 @@ async def _enough(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> N
         await asyncio.wait(left)
 
 
-def _given_up(device: GroupDevice) -> DeviceUnavailable:
+def _given_up(device: GroupDevice[Any]) -> DeviceUnavailable:
     return device.reach.doubt or DeviceUnavailable(device.host, "no answer")
 
 

@@ -16,15 +16,11 @@ import structlog
 from yarl import URL
 
 from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.devices.reach import NoAnswer
+from evenkeel.devices.errors import NoAnswer, NotSent
 
 log = structlog.get_logger(__name__)
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-
-
-class NotSent(DeviceUnavailable):
-    """No connection could be made: the request was certainly not carried out."""
 
 
 class HttpsOptions(Protocol):

@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 from typing import Any, Protocol, TypeVar
 
 from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.devices.errors import NoAnswer
 from evenkeel.devices.waiting import ended
 
 T = TypeVar("T")
@@ -20,10 +21,6 @@ T = TypeVar("T")
 PROBE_SECONDS = 3.0
 PATIENCE_SECONDS = 0.5
 """How long devices that are there wait for the answer of one that is doubted."""
-
-
-class NoAnswer(DeviceUnavailable):
-    """The device was silent for as long as one request may take; waiting for more of the same helps nobody."""
 
 
 class Line(Protocol):

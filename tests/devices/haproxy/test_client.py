@@ -9,8 +9,7 @@ import pytest
 from aiohttp import web
 
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
-from evenkeel.devices.haproxy.client import PartitionTrouble
-from evenkeel.devices.reach import NoAnswer
+from evenkeel.devices.errors import NoAnswer, PartitionTrouble
 from evenkeel.haproxyd import wire
 from tests.devices.haproxy.fake import Answer, FakeDaemon, about, fake_daemon, json, refusal, silence, text
 from tests.waiting import eventually

@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Collection, Coroutine
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from evenkeel.devices.bigip.observe.partition_reads import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import claim, guard
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PassOutcome, View
-from evenkeel.devices.reach import NoAnswer, Reach
+from evenkeel.devices.group import GroupDevice
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -29,13 +29,12 @@ log = structlog.get_logger(__name__)
 LAST_SAVE_SECONDS = 3.0
 
 
-class BigIpDevice:
+class BigIpDevice(GroupDevice[observation.Reading]):
     """One device. Passes over different partitions may run at once, over one partition they wait for each other."""
 
     def __init__(self, host: str, options: BigIpOptions, names: Names, tls: ssl.SSLContext | None = None) -> None:
-        self.host = host
         self.icontrol = IControl(host, options, tls)
-        self.reach = Reach(self.icontrol, options.connect_timeout_seconds)
+        super().__init__(self.icontrol, options.connect_timeout_seconds)
         self._options = options
         self._names = names
         self._views: dict[str, View] = {}
@@ -61,32 +60,16 @@ class BigIpDevice:
 
     async def observe(self) -> observation.Reading:
         """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
-        try:
-            await self.reach.confirm()
+        async with self.reached():
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
             reading = await observation.read(self.icontrol)
             self._doubt_views(before, reading)
             return replace(reading, state=await self._claimed_state(reading.state))
-        except DeviceUnavailable as error:
-            self.lost(error)
-            raise
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """How much of it is used. Raises :class:`DeviceUnavailable`."""
-        try:
-            await self.reach.confirm()
+        async with self.reached():
             return await self._capacity.read(metrics)
-        except DeviceUnavailable as error:
-            self.lost(error)
-            raise
-
-    async def watched(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of ``work`` on this device, given up if the device is found dead meanwhile."""
-        try:
-            return await self.reach.watch(work)
-        except NoAnswer as error:
-            self.lost(error)
-            raise
 
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
@@ -126,9 +109,7 @@ class BigIpDevice:
         """It was out of reach: whatever is remembered may have changed."""
         self._views.clear()
         self._claimed = False
-        if self.reach.doubt is None:
-            log.warning("device out of reach", device=self.host, reason=str(error))
-        self.reach.doubt = error
+        super().lost(error)
 
     async def close(self) -> None:
         """Save what is not yet saved, and disconnect."""
@@ -176,10 +157,9 @@ class BigIpDevice:
         partition = self._names.partition(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
             try:
-                await self.reach.confirm()
-                yield partition
-            except DeviceUnavailable as error:
-                self.lost(error)
+                async with self.reached():
+                    yield partition
+            except DeviceUnavailable:  # nothing at all is remembered any more: see lost
                 raise
             except BaseException:
                 self._views.pop(partition, None)

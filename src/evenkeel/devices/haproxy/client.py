@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, EvenKeelError, GuardLost, StaleOwner
+from evenkeel.devices.errors import PartitionTrouble
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.https import HttpsTransport
 from evenkeel.haproxyd import wire
@@ -24,10 +25,6 @@ REQUESTS_MAX = 8
 """At once; beside them one that waits for events, and one that asks whether the daemon lives."""
 REASON_CHARACTERS_MAX = 500
 ATTEMPTS_MAX = 2
-
-
-class PartitionTrouble(DeviceUnavailable):
-    """The daemon could not do it for this partition. It is there, and the others have nothing to do with it."""
 
 
 class EpochTooFar(DeviceRejected):

@@ -2,9 +2,8 @@
 
 import hashlib
 import ssl
-from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -13,14 +12,14 @@ from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.epochs import EPOCH_JUMP_MAX
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.values import Value
-from evenkeel.devices.haproxy.client import Daemon, EpochTooFar, PartitionTrouble
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.group import GroupDevice
+from evenkeel.devices.haproxy.client import Daemon, EpochTooFar
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.observe.capacity import CapacityReader
 from evenkeel.devices.haproxy.observe.observation import Reading
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.haproxy.render.load_balancer import Rendered
-from evenkeel.devices.haproxy.unsupported import Unsupported
-from evenkeel.devices.reach import NoAnswer, Reach
 from evenkeel.haproxyd import wire
 
 T = TypeVar("T")
@@ -38,13 +37,12 @@ class Done(Value):
     receipt: wire.Receipt | None = None
 
 
-class HaproxyDevice:
+class HaproxyDevice(GroupDevice[Reading]):
     """One daemon. Batches of different partitions may run at once."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
-        self.host = host
         self.daemon = Daemon(host, options, tls)
-        self.reach = Reach(self.daemon, options.connect_timeout_seconds)
+        super().__init__(self.daemon, options.connect_timeout_seconds)
         self.name = ""
         """What the daemon calls itself; empty until it was asked."""
         self.seen_event: int | None = None
@@ -57,7 +55,7 @@ class HaproxyDevice:
     async def check(self) -> DeviceState:
         """Does it meet the minimum? Does not raise for the device's sake."""
         try:
-            async with self._reached():
+            async with self.reached():
                 about = await self.daemon.about()
         except (DeviceUnavailable, DeviceRejected) as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
@@ -66,7 +64,7 @@ class HaproxyDevice:
     async def observe(self) -> Reading:
         """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
         self.seen_event = None
-        async with self._reached():
+        async with self.reached():
             about, seen = await self.daemon.about(), await self.daemon.observation()
         self.seen_event = seen.event
         state = self._state(about)
@@ -76,14 +74,14 @@ class HaproxyDevice:
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """How much of it is used. Raises :class:`DeviceUnavailable`."""
-        async with self._reached():
+        async with self.reached():
             return self._capacity.read(await self.daemon.observation(), metrics)
 
     async def take_over(self, partition: str, epoch: int, session_id: str) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         self._lives.pop(partition, None)
         wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
-        async with self._reached():
+        async with self.reached():
             self._lives[partition] = (await self._climb(partition, wanted)).state_id
 
     async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[Rendered]) -> Done:
@@ -92,7 +90,7 @@ class HaproxyDevice:
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         change = self._change(partition, batch)
-        async with self._reached():
+        async with self.reached():
             if batch.complete:
                 return await self._put(partition, change, wanted, problems)
             removed = tuple(filter(_nameable, (one.load_balancer_id for one in batch.services if one.deleted)))
@@ -100,22 +98,8 @@ class HaproxyDevice:
 
     async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Tell the partition's HAProxy whom it shares stick tables with."""
-        async with self._reached():
+        async with self.reached():
             await self.daemon.patch(partition, msgspec.structs.replace(self._change(partition, batch), peers=peers))
-
-    async def watched(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of ``work`` on this device, given up if the device is found dead meanwhile."""
-        try:
-            return await self.reach.watch(work)
-        except NoAnswer as error:
-            self.lost(error)
-            raise
-
-    def lost(self, error: DeviceUnavailable) -> None:
-        """It was out of reach."""
-        if self.reach.doubt is None:
-            log.warning("device out of reach", device=self.host, reason=str(error))
-        self.reach.doubt = error
 
     async def close(self) -> None:
         """Disconnect."""
@@ -160,18 +144,6 @@ class HaproxyDevice:
         """Of nothing, under the batch's guard."""
         state_id = self._lives.get(partition, "")
         return wire.PartitionChange(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)
-
-    @asynccontextmanager
-    async def _reached(self) -> AsyncIterator[None]:
-        """It is trusted or answers; doubted afterwards if it did not. A partition's trouble is no reason to."""
-        try:
-            await self.reach.confirm()
-            yield
-        except PartitionTrouble:
-            raise
-        except DeviceUnavailable as error:
-            self.lost(error)
-            raise
 
     async def _patch(
         self,
@@ -256,6 +228,6 @@ def _nameable(load_balancer_id: str) -> bool:
     """Nothing can be held of what cannot be named."""
     try:
         object_name("load balancer", load_balancer_id)
-    except Unsupported:
+    except Unrenderable:
         return False
     return True

@@ -1,56 +1,43 @@
 """The HAProxy driver: a device group behind the :class:`evenkeel.core.ports.Device` port.
 
-Every device of the group gets the same configuration, directly and at the same time; none copies it to another. A
-device that is out of reach is ``lagging``: it gets the whole partition when it is back, and the others do not wait
-for it (see :mod:`evenkeel.devices.reach`). The daemons verify and repair what they hold, so nothing is remembered
+What all groups of devices do alike stands in :mod:`evenkeel.devices.group`. A device that was out of reach gets the
+whole partition when it is back. The daemons verify and repair what they hold, so nothing is remembered
 here but which load balancers looked uneven at the last observation, and under which life of a daemon each partition
 was taken over: one that began anew is taken over again, and told everything.
 """
 
-import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 import structlog
 
-from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.device import DeviceState, Observation, PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.statuses import RescheduleMode
-from evenkeel.devices.group import fullest, on_all
+from evenkeel.devices.absence import Absence
+from evenkeel.devices.group import DeviceGroup, on_all, outcomes
 from evenkeel.devices.haproxy.device import Done, HaproxyDevice
 from evenkeel.devices.haproxy.naming import Names
 from evenkeel.devices.haproxy.observe import observation, watching
 from evenkeel.devices.haproxy.options import HaproxyOptions
-from evenkeel.devices.haproxy.render.load_balancer import Rendered, render
+from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.devices.https import tls_context
 from evenkeel.haproxyd import wire
 
 log = structlog.get_logger(__name__)
 
 
-class HaproxyGroup:
+class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.Reading]):
     """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
 
     def __init__(self, options: HaproxyOptions) -> None:
         self._options = options
         self._names = Names(prefix=options.prefix or options.environment)
         tls = tls_context(options)
-        self._devices = tuple(HaproxyDevice(host, options, tls) for host in options.hosts)
-        self._uneven: frozenset[observation.Absence] = frozenset()
-
-    @property
-    def facts(self) -> DeviceFacts:
-        """What it is: reached over the network, so any agent of the group may take over."""
-        return DeviceFacts(
-            driver="haproxy",
-            ha_type=self._options.ha_type,
-            reschedule=RescheduleMode.CONTROL,
-            endpoints=self._options.hosts,
-        )
+        super().__init__("haproxy", options.ha_type, [HaproxyDevice(host, options, tls) for host in options.hosts])
 
     async def check(self) -> tuple[DeviceState, ...]:
         """See :meth:`evenkeel.core.ports.Device.check`."""
-        states = await asyncio.gather(*(device.check() for device in self._devices))
+        states = await super().check()
         return tuple(_told_apart(states, [device.name for device in self._devices]))
 
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
@@ -62,39 +49,36 @@ class HaproxyGroup:
         """See :meth:`evenkeel.core.ports.Device.apply`."""
         partition = self._names.partition(batch.project_id)
         rendered = tuple(render(service) for service in batch.services)
+        problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         done, lost = await on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
         if not lost:
             await self._introduce(partition, batch, done)
         return PartitionOutcome(
-            outcomes=tuple(_applied(rendered, done.values())),
+            outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()), problems)),
             lagging=tuple(lost),
             writes=sum(one.wrote for one in done.values()),
         )
-
-    async def observe(self) -> Observation:
-        """See :meth:`evenkeel.core.ports.Device.observe`."""
-        done, lost = await on_all(self._devices, lambda device: device.observe())
-        away = [DeviceState(name=host, reachable=False, problem=str(error)) for host, error in lost.items()]
-        # What differs at one look only is most likely being written just now.
-        before, self._uneven = self._uneven, observation.absences(done, self._names)
-        return observation.merge(done, away, self._names, uneven=before & self._uneven)
 
     async def changed(self) -> None:
         """See :meth:`evenkeel.core.ports.Device.changed`."""
         await watching.changed(self._devices, self._names)
 
-    async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """See :meth:`evenkeel.core.ports.Device.capacity`."""
-        done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
-        return fullest(done.values())
-
     def forget(self, project_id: str) -> None:
         """What partitions hold is not remembered here, and under which life of a daemon one was taken over stays true:
         the daemon compares it itself."""
 
-    async def close(self) -> None:
-        """Disconnect from all devices."""
-        await asyncio.gather(*(device.close() for device in self._devices))
+    def _absences(self, readings: Mapping[str, observation.Reading]) -> frozenset[Absence]:
+        return observation.absences(readings, self._names)
+
+    def _merged(
+        self,
+        readings: Mapping[str, observation.Reading],
+        unreachable: Sequence[DeviceState],
+        *,
+        absent: Collection[Absence],
+        uneven: Collection[Absence],
+    ) -> Observation:
+        return observation.merge(readings, unreachable, self._names, uneven=uneven)
 
     async def _introduce(self, partition: str, batch: PartitionBatch, done: Mapping[str, Done]) -> None:
         """Have the devices' HAProxys know each other where they do not yet: they share their stick tables.
@@ -135,18 +119,3 @@ def _told_apart(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable
             yield msgspec.structs.replace(state, problem=problem)
         else:
             yield state
-
-
-def _applied(rendered: Iterable[Rendered], done: Iterable[Done]) -> Iterable[Applied]:
-    errors: dict[str, str] = {}
-    for outcome in done:
-        errors = {**outcome.errors, **errors}
-    for one in rendered:
-        service = one.service
-        error = one.problem or errors.get(service.load_balancer_id, "")
-        yield Applied(
-            load_balancer_id=service.load_balancer_id,
-            revision=service.revision,
-            change_id=service.change_id,
-            error=error,
-        )

@@ -9,7 +9,7 @@ import hashlib
 import re
 
 from evenkeel.core.values import Value
-from evenkeel.devices.haproxy.unsupported import Unsupported
+from evenkeel.devices.errors import Unrenderable
 
 # Shorter than what identifiers may be elsewhere: with the longest prefix, the daemon takes 127 characters.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}")
@@ -49,7 +49,7 @@ def plain(text: str) -> str:
 def object_name(kind: str, object_id: str) -> str:
     """What the object is called: its id. ``:`` is kept for what stands beside it, see :func:`beside`."""
     if not _ID.fullmatch(object_id):
-        raise Unsupported(f"{kind}: id {object_id!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
+        raise Unrenderable(f"{kind}: id {object_id!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
     return object_id
 
 

@@ -18,6 +18,7 @@ from evenkeel.core.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
+    service_outcome,
 )
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.ports import Device
@@ -101,12 +102,7 @@ class NoopGroup:
             partition.holds.pop(service.load_balancer_id, None)
         elif not (error := service.problem or _unusable(service) or self._taken(service)):
             partition.holds[service.load_balancer_id] = service
-        return Applied(
-            load_balancer_id=service.load_balancer_id,
-            revision=service.revision,
-            change_id=service.change_id,
-            error=error,
-        )
+        return service_outcome(service, error)
 
     def _taken(self, service: ServiceDefinition) -> str:
         """Which of its addresses somebody else has, in words; empty: none."""

@@ -4,9 +4,10 @@ from typing import Any
 
 from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.model import ListenerStatistics
+from evenkeel.devices.absence import Absence
 from evenkeel.devices.haproxy.naming import Names
 from evenkeel.devices.haproxy.note import Note, pack
-from evenkeel.devices.haproxy.observe.observation import Absence, Reading, absences, merge
+from evenkeel.devices.haproxy.observe.observation import Reading, absences, merge
 from evenkeel.haproxyd import wire
 
 NAMES = Names(prefix="dev")

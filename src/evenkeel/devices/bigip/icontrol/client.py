@@ -23,8 +23,8 @@ from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, LoginLost, document, failure
 from evenkeel.devices.bigip.options import BigIpOptions
-from evenkeel.devices.https import HttpsTransport, NotSent
-from evenkeel.devices.reach import NoAnswer
+from evenkeel.devices.errors import NoAnswer, NotSent
+from evenkeel.devices.https import HttpsTransport
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)

@@ -13,6 +13,7 @@ from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, O
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.values import Value
+from evenkeel.devices.absence import Absence, lacking, out_of_step
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import Names
@@ -63,8 +64,8 @@ def merge(
     unreachable: Iterable[DeviceState],
     names: Names,
     *,
-    absent: Collection["Absence"] = (),
-    uneven: Collection["Absence"] = (),
+    absent: Collection[Absence] = (),
+    uneven: Collection[Absence] = (),
 ) -> Observation:
     """Statuses as the active device sees them (else the first that answered), statistics summed over devices.
 
@@ -79,7 +80,7 @@ def merge(
         for listener_id, statistics in one.items():
             totals[listener_id] = totals.get(listener_id, ListenerStatistics()).plus(statistics)
     return Observation(
-        statuses=out_of_step(statuses(best, names), uneven),
+        statuses=with_out_of_step(statuses(best, names), uneven),
         statistics=tuple(ObservedStatistics(listener_id=key, statistics=value) for key, value in totals.items()),
         devices=(*(one.state for one in seen), *unreachable),
         configurations=configurations(seen, names),
@@ -90,23 +91,6 @@ def merge(
 def configurations(readings: Iterable[Reading], names: Names) -> dict[str, str]:
     """See :attr:`evenkeel.core.device.Observation.configurations`."""
     return digest.together([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
-
-
-def lacking(absent: Iterable["Absence"]) -> dict[str, str]:
-    """See :attr:`evenkeel.core.device.Observation.lacking`."""
-    found: dict[str, set[str]] = {}
-    for one in absent:
-        found.setdefault(one.load_balancer_id, set()).add(one.device)
-    return {load_balancer_id: ", ".join(sorted(devices)) for load_balancer_id, devices in found.items()}
-
-
-class Absence(Value):
-    """Something of a load balancer that one device lacks and another one has."""
-
-    device: str
-    load_balancer_id: str
-    kind: str
-    object_id: str
 
 
 def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence]:
@@ -128,23 +112,9 @@ def _held(reading: Reading, names: Names) -> Iterator[tuple[str, str, str]]:
             yield mark.load_balancer_id, mark.kind, mark.object_id
 
 
-def out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
-    """The statuses, with the load balancers DEGRADED of which devices hold different things.
-
-    Which of the devices is right is not known here: one may lack what is new or still have what was deleted.
-    """
-    lacking: dict[str, set[str]] = {}
-    for absence in uneven:
-        lacking.setdefault(absence.load_balancer_id, set()).add(absence.device)
-    changed = {
-        load_balancer_id: ObservedStatus(
-            kind="loadbalancer",
-            id=load_balancer_id,
-            status=OperatingStatus.DEGRADED,
-            reason=f"not in step with the other devices: {', '.join(sorted(devices))}",
-        )
-        for load_balancer_id, devices in lacking.items()
-    }
+def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
+    """The statuses, with the load balancers DEGRADED of which devices hold different things."""
+    changed = {one.id: one for one in out_of_step(uneven)}
     kept = []
     for one in found:
         other = changed.pop(one.id, None) if one.kind == "loadbalancer" else None

@@ -24,7 +24,7 @@ from evenkeel.devices.bigip.naming import Names, address_of
 from evenkeel.devices.bigip.objects import VIRTUAL, VIRTUAL_ADDRESS, Key, Rendered, WantedObject
 from evenkeel.devices.bigip.render import pool as render_pool
 from evenkeel.devices.bigip.render.profiles import client_profiles, transport_profile
-from evenkeel.devices.bigip.unsupported import Unsupported
+from evenkeel.devices.errors import Unrenderable
 
 IPV4_MASK = "255.255.255.255"
 IPV6_MASK = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
@@ -37,21 +37,21 @@ def render(service: ServiceDefinition, names: Names, addresses: AddressRules = S
     try:
         # the API refuses these; controllers of other versions may know more than this agent
         for problem in definition_problems(CAPABILITIES, service):
-            raise Unsupported(problem)
+            raise Unrenderable(problem)
         _check_addresses(service, addresses)
         return Rendered(service=service, objects=tuple(_objects(service, names)))
-    except Unsupported as error:
+    except Unrenderable as error:
         return Rendered(service=service, problem=str(error))
 
 
 def _check_addresses(service: ServiceDefinition, addresses: AddressRules) -> None:
-    """Raises :class:`Unsupported` for those that a device must not be sent to, or have."""
+    """Raises :class:`Unrenderable` for those that a device must not be sent to, or have."""
     if problem := addresses.vip_problem(service.vip.address):
-        raise Unsupported(f"vip_address {service.vip.address!r}: {ALLOWED_WORDS} is allowed; {problem}")
+        raise Unrenderable(f"vip_address {service.vip.address!r}: {ALLOWED_WORDS} is allowed; {problem}")
     for pool in service.pools:
         for member in pool.members:
             if problem := addresses.member_problem(member.address):
-                raise Unsupported(
+                raise Unrenderable(
                     f"member {member.id}: address {member.address!r}: {ALLOWED_WORDS} is allowed; {problem}"
                 )
 
@@ -94,7 +94,7 @@ def vip_address(service: ServiceDefinition) -> str:
     try:
         return address_of(service.vip.address)
     except ValueError as error:
-        raise Unsupported(f"vip_address {service.vip.address!r} is no IP address") from error
+        raise Unrenderable(f"vip_address {service.vip.address!r} is no IP address") from error
 
 
 def _mask(address: str) -> str:
@@ -144,5 +144,5 @@ def _profile_list(listener: ServiceListener, own: tuple[Key, ...], partition: st
 
 def _connection_limit(listener: ServiceListener) -> int:
     if listener.connection_limit == 0:
-        raise Unsupported(f"listener {listener.id}: connection_limit 0 is not possible; -1 means no limit")
+        raise Unrenderable(f"listener {listener.id}: connection_limit 0 is not possible; -1 means no limit")
     return max(0, listener.connection_limit)

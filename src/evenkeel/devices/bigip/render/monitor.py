@@ -19,7 +19,7 @@ from urllib.parse import quote
 from evenkeel.core.service import ServiceDefinition, ServiceMonitor
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.objects import Key, WantedObject
-from evenkeel.devices.bigip.unsupported import Unsupported
+from evenkeel.devices.errors import Unrenderable
 
 TYPES = {
     "HTTP": ("ltm/monitor/http", "/Common/http"),
@@ -62,7 +62,7 @@ def times(monitor: ServiceMonitor) -> dict[str, int]:
         "timeUntilUp": interval * (max(1, monitor.max_retries) - 1),
     }
     if max(found.values()) > SECONDS_MAX:
-        raise Unsupported(
+        raise Unrenderable(
             f"health monitor {monitor.id}: delay {monitor.delay} s with its retries is over {SECONDS_MAX} s"
         )
     return found
@@ -76,11 +76,11 @@ def send_string(monitor: ServiceMonitor) -> str:
     """The request, with nothing in it that the user could end a line with."""
     method = monitor.http_method or "GET"
     if method not in METHODS:
-        raise Unsupported(f"health monitor {monitor.id}: http_method {method!r} is not possible")
+        raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
     version = "1.1" if monitor.http_version == 1.1 or monitor.domain_name else "1.0"
     path = quote(monitor.url_path or "/", safe=_PATH_SAFE)
     if not path.startswith("/"):
-        raise Unsupported(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
+        raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
     lines = [f"{method} {path} HTTP/{version}"]
     if version == "1.1":
         lines += [f"Host: {_host(monitor)}", "Connection: close"]
@@ -89,7 +89,7 @@ def send_string(monitor: ServiceMonitor) -> str:
 
 def _host(monitor: ServiceMonitor) -> str:
     if monitor.domain_name and not _HOST.fullmatch(monitor.domain_name):
-        raise Unsupported(f"health monitor {monitor.id}: domain_name {monitor.domain_name!r} is no host name")
+        raise Unrenderable(f"health monitor {monitor.id}: domain_name {monitor.domain_name!r} is no host name")
     return monitor.domain_name or ""
 
 
@@ -105,10 +105,10 @@ def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
     for part in text.split(","):
         found = re.fullmatch(r"\s*([1-5][0-9]{2})\s*(?:-\s*([1-5][0-9]{2})\s*)?", part)
         if found is None:
-            raise Unsupported(f"health monitor {monitor.id}: expected_codes {text!r} is no code, list or range")
+            raise Unrenderable(f"health monitor {monitor.id}: expected_codes {text!r} is no code, list or range")
         codes.update(range(int(found[1]), int(found[2] or found[1]) + 1))
     if not codes:
-        raise Unsupported(f"health monitor {monitor.id}: expected_codes {text!r} is an empty range")
+        raise Unrenderable(f"health monitor {monitor.id}: expected_codes {text!r} is an empty range")
     return tuple(sorted(codes))
 
 

@@ -12,7 +12,7 @@ from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMem
 from evenkeel.devices.bigip.naming import COMMON, Names, address_of, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
 from evenkeel.devices.bigip.render.monitor import monitor_object
-from evenkeel.devices.bigip.unsupported import Unsupported
+from evenkeel.devices.errors import Unrenderable
 
 COOKIE = "ltm/persistence/cookie"
 _COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$&'*+.^_`|~-]{1,255}")
@@ -55,7 +55,7 @@ def _refuse_twins(pool: ServicePool) -> None:
     for member in pool.members:
         place = (_member_address(member), member.protocol_port)
         if place in seen:
-            raise Unsupported(f"pool {pool.id}: two members at {endpoint(*place)}")
+            raise Unrenderable(f"pool {pool.id}: two members at {endpoint(*place)}")
         seen.add(place)
 
 
@@ -63,7 +63,7 @@ def _member_address(member: ServiceMember) -> str:
     try:
         return address_of(member.address)
     except ValueError as error:
-        raise Unsupported(f"member {member.id}: address {member.address!r} is no IP address") from error
+        raise Unrenderable(f"member {member.id}: address {member.address!r} is no IP address") from error
 
 
 def _member(
@@ -71,7 +71,7 @@ def _member(
 ) -> WantedObject:
     for field, value in (("monitor_address", member.monitor_address), ("monitor_port", member.monitor_port)):
         if value is not None:
-            raise Unsupported(f"member {member.id}: {field} {value} is not possible on a BIG-IP")
+            raise Unrenderable(f"member {member.id}: {field} {value} is not possible on a BIG-IP")
     address = _member_address(member)
     up = pool.admin_state_up and member.admin_state_up
     return WantedObject(
@@ -102,7 +102,7 @@ def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: Na
     if wanted is None or wanted.type != "HTTP_COOKIE" or not wanted.cookie_name:
         return []
     if not _COOKIE_NAME.fullmatch(wanted.cookie_name):
-        raise Unsupported(f"pool {pool.id}: cookie_name {wanted.cookie_name!r} is no name of a cookie")
+        raise Unrenderable(f"pool {pool.id}: cookie_name {wanted.cookie_name!r} is no name of a cookie")
     return [
         WantedObject(
             key=Key(type=COOKIE, name=names.helper("cookie", pool.id)),
@@ -125,7 +125,7 @@ def persistence_of(listener: ServiceListener, pool: ServicePool, partition: str,
     if wanted.type == "SOURCE_IP":
         return [_named("source_addr", COMMON)]
     if listener.protocol != "HTTP":
-        raise Unsupported(
+        raise Unrenderable(
             f"pool {pool.id}: session_persistence HTTP_COOKIE needs an HTTP listener; {listener.id} is "
             f"{listener.protocol}"
         )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from evenkeel.core.service import ServiceDefinition, ServiceListener
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.objects import Key, WantedObject
-from evenkeel.devices.bigip.unsupported import Unsupported
+from evenkeel.devices.errors import Unrenderable
 
 _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = "X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"
@@ -23,7 +23,7 @@ def client_profiles(service: ServiceDefinition, listener: ServiceListener, names
         return []
     fixed = [f"{name}: {value}" for name, value in wanted.items() if name != FORWARDED_FOR]
     if len(fixed) > 1:
-        raise Unsupported(
+        raise Unrenderable(
             f"listener {listener.id}: insert_headers: a BIG-IP inserts one of {FORWARDED_PORT} and {FORWARDED_PROTO}"
         )
     return [
@@ -46,11 +46,11 @@ def _wanted_headers(listener: ServiceListener) -> dict[str, str]:
     wanted = {}
     for name, switch in listener.insert_headers.items():
         if name not in values or switch.lower() not in ("true", "false"):
-            raise Unsupported(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on a BIG-IP")
+            raise Unrenderable(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on a BIG-IP")
         if switch.lower() == "true":
             wanted[name] = values[name]
     if wanted and listener.protocol != "HTTP":
-        raise Unsupported(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
+        raise Unrenderable(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
     return wanted
 
 
@@ -90,4 +90,4 @@ def _refuse_other_times(listener: ServiceListener) -> None:
     }
     for name, (asked, possible) in times.items():
         if asked != possible:
-            raise Unsupported(f"listener {listener.id}: {name} {asked}: only {possible} is possible on a BIG-IP")
+            raise Unrenderable(f"listener {listener.id}: {name} {asked}: only {possible} is possible on a BIG-IP")

@@ -13,6 +13,7 @@ from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, O
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.values import Value
+from evenkeel.devices.absence import Absence, degraded, out_of_step
 from evenkeel.devices.haproxy.naming import Names, object_id
 from evenkeel.devices.haproxy.note import Note, unpack
 from evenkeel.haproxyd import wire
@@ -28,13 +29,6 @@ class Reading(Value):
 
     seen: wire.DaemonObservation
     state: DeviceState
-
-
-class Absence(Value):
-    """A load balancer of which one device holds something else than another one."""
-
-    device: str
-    load_balancer_id: str
 
 
 def merge(
@@ -54,7 +48,7 @@ def merge(
         worst[key] = _worse(worst[key], status) if key in worst else status
     for status in _not_running(readings, names, {key for key in worst if key[0] == "loadbalancer"}):
         worst[status.kind, status.id] = status
-    for status in _out_of_step(uneven):
+    for status in out_of_step(uneven):
         before = worst.get((status.kind, status.id))
         if before is None or before.status in (S.ONLINE, S.DEGRADED):
             worst[status.kind, status.id] = status
@@ -100,7 +94,7 @@ def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[Observ
     for load_balancer_id, note in notes.items():
         whole = health.load_balancer_status(below[load_balancer_id], enabled=note.admin_state_up)
         if partition.problem and whole == S.ONLINE:
-            yield _degraded(load_balancer_id, f"device {host}: {partition.problem}")
+            yield degraded(load_balancer_id, f"device {host}: {partition.problem}")
         else:
             yield ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=whole)
 
@@ -152,13 +146,9 @@ def _not_running(readings: Mapping[str, Reading], names: Names, running: Collect
                 reason = f"device {host}: {partition.problem}"
                 for each in partition.load_balancer_ids:
                     if ("loadbalancer", each) in running:
-                        yield _degraded(each, reason)
+                        yield degraded(each, reason)
                     else:
                         yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
-
-
-def _degraded(load_balancer_id: str, reason: str) -> ObservedStatus:
-    return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=S.DEGRADED, reason=reason)
 
 
 def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence]:
@@ -194,15 +184,6 @@ def _silent(reading: Reading, names: Names) -> set[str]:
     """Load balancers of which the device says nothing, because their HAProxy does not run."""
     gone = (partition for partition in own_partitions(reading.seen, names) if not runs(partition))
     return {each for partition in gone for each in partition.load_balancer_ids}
-
-
-def _out_of_step(uneven: Collection[Absence]) -> Iterator[ObservedStatus]:
-    """Which of the devices is right is not known here: one may lack what is new or still have what was deleted."""
-    lacking: dict[str, set[str]] = {}
-    for absence in uneven:
-        lacking.setdefault(absence.load_balancer_id, set()).add(absence.device)
-    for load_balancer_id, devices in lacking.items():
-        yield _degraded(load_balancer_id, f"not in step with the other devices: {', '.join(sorted(devices))}")
 
 
 # -- what is held

@@ -26,9 +26,9 @@ from collections.abc import Callable, Iterator, Mapping
 from evenkeel.core.model import L7_RULES_MAX
 from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule, ServiceListener
 from evenkeel.core.values import Value
+from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import argument, line, literal
-from evenkeel.devices.haproxy.unsupported import Unsupported
 
 CHOSEN = "l7.chosen"
 MATCHES = {"REGEX": "reg", "STARTS_WITH": "beg", "ENDS_WITH": "end", "CONTAINS": "sub", "EQUAL_TO": "str"}
@@ -61,7 +61,7 @@ def pools_in_use(listener: ServiceListener) -> frozenset[str]:
 def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> PolicyLines:
     """All policies of a listener. ``backends``: by pool id, of pools that are up."""
     if listener.l7policies and mode_of(listener) != "http":
-        raise Unsupported(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
+        raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     found = [policy for policy in listener.l7policies if _up(policy) and _leads_somewhere(policy, backends)]
     chooses = any(policy.action == "REDIRECT_TO_POOL" for policy in found)
     judging = [f"acl {CHOSEN} var(txn.pool) -m found"] if chooses else []
@@ -84,7 +84,7 @@ def _policy(
 ) -> Iterator[str]:
     rules = [rule for rule in policy.rules if rule.admin_state_up]
     if len(rules) > L7_RULES_MAX:
-        raise Unsupported(f"l7policy {policy.id}: {len(rules)} rules: at most {L7_RULES_MAX} are possible")
+        raise Unrenderable(f"l7policy {policy.id}: {len(rules)} rules: at most {L7_RULES_MAX} are possible")
     names = [f"l7.{place}.{number}" for number in range(1, len(rules) + 1)]
     for name, rule in zip(names, rules, strict=True):
         yield _acl(name, rule)
@@ -101,16 +101,16 @@ def _action(policy: ServiceL7Policy, backends: Mapping[str, str]) -> str:
         return _redirect(policy, "location", "redirect_url", policy.redirect_url)
     if policy.action == "REDIRECT_PREFIX":
         return _redirect(policy, "prefix", "redirect_prefix", policy.redirect_prefix)
-    raise Unsupported(f"l7policy {policy.id}: action {policy.action} is not possible on HAProxy")
+    raise Unrenderable(f"l7policy {policy.id}: action {policy.action} is not possible on HAProxy")
 
 
 def _redirect(policy: ServiceL7Policy, how: str, field: str, url: str | None) -> str:
     if url is None or not _URL.fullmatch(url):
-        raise Unsupported(f"l7policy {policy.id}: {field} {url!r} is no http or https URL")
+        raise Unrenderable(f"l7policy {policy.id}: {field} {url!r} is no http or https URL")
     code = policy.redirect_http_code or 302
     if code not in REDIRECT_CODES:
         allowed = ", ".join(map(str, sorted(REDIRECT_CODES)))
-        raise Unsupported(f"l7policy {policy.id}: redirect_http_code {code}: {allowed} are possible")
+        raise Unrenderable(f"l7policy {policy.id}: redirect_http_code {code}: {allowed} are possible")
     return line("http-request", "redirect", how, literal(url), "code", str(code))
 
 
@@ -120,13 +120,13 @@ def _redirect(policy: ServiceL7Policy, how: str, field: str, url: str | None) ->
 def _acl(name: str, rule: ServiceL7Rule) -> str:
     render = _RULES.get(rule.type)
     if render is None:
-        raise Unsupported(f"l7rule {rule.id}: type {rule.type} is not possible without TLS termination")
+        raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible without TLS termination")
     try:
         # nothing after "--" is taken for a flag
         *what, value = render(rule)
         return line("acl", name, *what, "--", value)
     except ValueError as error:
-        raise Unsupported(f"l7rule {rule.id}: value {error}") from error
+        raise Unrenderable(f"l7rule {rule.id}: value {error}") from error
 
 
 def _host_name(rule: ServiceL7Rule) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ _RULES: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
 
 def _match(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) -> str:
     if rule.compare_type not in possible:
-        raise Unsupported(
+        raise Unrenderable(
             f"l7rule {rule.id}: compare_type {rule.compare_type} of type {rule.type}:"
             f" {', '.join(possible)} are possible"
         )
@@ -172,7 +172,7 @@ def _match(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) -> str:
 
 def _key(rule: ServiceL7Rule) -> str:
     if not _TOKEN.fullmatch(rule.key or ""):
-        raise Unsupported(f"l7rule {rule.id}: key {rule.key!r} is no name of a header or cookie")
+        raise Unrenderable(f"l7rule {rule.id}: key {rule.key!r} is no name of a header or cookie")
     return argument(rule.key or "")
 
 
@@ -190,5 +190,5 @@ def _regex(rule: ServiceL7Rule) -> str:
             warnings.simplefilter("ignore")  # of what may mean something else one day
             re.compile(rule.value)
     except (re.error, OverflowError, RecursionError) as error:
-        raise Unsupported(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error
+        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error
     return rule.value

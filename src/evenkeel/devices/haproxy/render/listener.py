@@ -8,11 +8,11 @@ import ipaddress
 from collections.abc import Iterable
 
 from evenkeel.core.service import ServiceListener
+from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
 from evenkeel.devices.haproxy.render.l7 import PolicyLines
 from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import line
-from evenkeel.devices.haproxy.unsupported import Unsupported
 from evenkeel.haproxyd import wire
 
 MILLISECONDS_MAX = 2_147_483_647
@@ -27,7 +27,7 @@ def frontend(
     """One listener that sends to ``backend`` what no policy decides on; without one, clients are answered 503 or
     disconnected."""
     if not 1 <= listener.protocol_port <= 65_535:
-        raise Unsupported(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
+        raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return wire.Frontend(
         name=object_name("listener", listener.id),
         binds=tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses),
@@ -49,7 +49,7 @@ def duration(listener: ServiceListener, field: str) -> str:
     """One of a listener's times."""
     milliseconds = int(getattr(listener, field))
     if not 0 <= milliseconds <= MILLISECONDS_MAX:
-        raise Unsupported(f"listener {listener.id}: {field} {milliseconds}: 0 to {MILLISECONDS_MAX} are possible")
+        raise Unrenderable(f"listener {listener.id}: {field} {milliseconds}: 0 to {MILLISECONDS_MAX} are possible")
     return f"{milliseconds or MILLISECONDS_MAX}ms"
 
 
@@ -76,7 +76,7 @@ def _network(listener: ServiceListener, text: str) -> str:
     try:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError as error:
-        raise Unsupported(f"listener {listener.id}: allowed_cidrs: {text!r} is no network") from error
+        raise Unrenderable(f"listener {listener.id}: allowed_cidrs: {text!r} is no network") from error
 
 
 def _inspection(listener: ServiceListener) -> list[str]:
@@ -96,11 +96,11 @@ def _wanted_headers(listener: ServiceListener) -> set[str]:
     wanted = set()
     for name, switch in listener.insert_headers.items():
         if name not in (FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO) or switch.lower() not in ("true", "false"):
-            raise Unsupported(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on HAProxy")
+            raise Unrenderable(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on HAProxy")
         if switch.lower() == "true":
             wanted.add(name)
     if wanted and mode_of(listener) != "http":
-        raise Unsupported(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
+        raise Unrenderable(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
     return wanted
 
 
@@ -109,5 +109,5 @@ def _connection_limit(listener: ServiceListener) -> int | None:
     if limit == -1:
         return None
     if not 1 <= limit <= CONNECTIONS_MAX:
-        raise Unsupported(f"listener {listener.id}: connection_limit {limit} is not possible; -1 means no limit")
+        raise Unrenderable(f"listener {listener.id}: connection_limit {limit} is not possible; -1 means no limit")
     return limit

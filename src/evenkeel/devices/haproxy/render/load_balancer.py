@@ -26,6 +26,7 @@ from collections.abc import Iterable
 from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.core.values import Value
+from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack
@@ -33,7 +34,6 @@ from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redir
 from evenkeel.devices.haproxy.render.listener import cidr_files, frontend
 from evenkeel.devices.haproxy.render.modes import backend_name, mode_of, modes_of
 from evenkeel.devices.haproxy.render.pool import backends
-from evenkeel.devices.haproxy.unsupported import Unsupported
 from evenkeel.haproxyd import wire
 
 
@@ -54,9 +54,9 @@ def render(service: ServiceDefinition) -> Rendered:
         rendered = _load_balancer(service)
         # what has no place in the configuration is not looked at by what renders
         for problem in definition_problems(CAPABILITIES, service):
-            raise Unsupported(problem)
+            raise Unrenderable(problem)
         return Rendered(service=service, load_balancer=rendered)
-    except Unsupported as error:
+    except Unrenderable as error:
         return Rendered(service=service, problem=str(error))
 
 
@@ -103,7 +103,7 @@ def _canonical(address: str) -> str:
     try:
         return str(ipaddress.ip_address(address))
     except ValueError as error:
-        raise Unsupported(f"vip_address {address!r} is no IP address") from error
+        raise Unrenderable(f"vip_address {address!r} is no IP address") from error
 
 
 def _senders(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[ServiceListener, ...]:

@@ -7,8 +7,8 @@ rendered in the mode of the listeners that send to it, and twice where they are 
 from collections.abc import Collection
 
 from evenkeel.core.service import ServiceListener, ServicePool
+from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
-from evenkeel.devices.haproxy.unsupported import Unsupported
 
 MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp"}
 """By protocol of listeners."""
@@ -17,7 +17,7 @@ MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp"}
 def mode_of(listener: ServiceListener) -> str:
     """How what comes in at a listener is read."""
     if listener.protocol not in MODES:
-        raise Unsupported(f"listener {listener.id}: protocol {listener.protocol} is not possible on HAProxy")
+        raise Unrenderable(f"listener {listener.id}: protocol {listener.protocol} is not possible on HAProxy")
     return MODES[listener.protocol]
 
 

@@ -17,8 +17,8 @@ import re
 
 from evenkeel.core.service import ServiceMonitor
 from evenkeel.core.values import Value
+from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import line, literal, path
-from evenkeel.devices.haproxy.unsupported import Unsupported
 from evenkeel.haproxyd import wire
 
 TYPES = frozenset({"HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"})
@@ -41,7 +41,7 @@ def checks(monitor: ServiceMonitor | None, vip_address: str) -> Checks:
     if monitor is None or not monitor.admin_state_up:
         return Checks()
     if monitor.type not in TYPES:
-        raise Unsupported(f"health monitor {monitor.id}: type {monitor.type} is not possible on HAProxy")
+        raise Unrenderable(f"health monitor {monitor.id}: type {monitor.type} is not possible on HAProxy")
     _refuse_numbers(monitor)
     if monitor.type == "PING":
         return Checks(
@@ -65,7 +65,7 @@ def _refuse_numbers(monitor: ServiceMonitor) -> None:
     }
     for field, most in limits.items():
         if not 1 <= getattr(monitor, field) <= most:
-            raise Unsupported(
+            raise Unrenderable(
                 f"health monitor {monitor.id}: {field} {getattr(monitor, field)}: 1 to {most} are possible"
             )
 
@@ -92,10 +92,10 @@ def _tls_arguments(monitor: ServiceMonitor) -> tuple[str, ...]:
 def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
     method = monitor.http_method or "GET"
     if method not in METHODS:
-        raise Unsupported(f"health monitor {monitor.id}: http_method {method!r} is not possible")
+        raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
     uri = path(monitor.url_path or "/")
     if not uri.startswith("/"):
-        raise Unsupported(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
+        raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
     version = ("ver", "HTTP/1.1", "hdr", "Host", literal(_host(monitor, vip_address))) if _speaks_1_1(monitor) else ()
     return (
         line("option", "httpchk"),
@@ -118,7 +118,7 @@ def _host(monitor: ServiceMonitor, vip_address: str) -> str:
 def _domain(monitor: ServiceMonitor) -> str:
     name = monitor.domain_name or ""
     if not _HOST.fullmatch(name):
-        raise Unsupported(f"health monitor {monitor.id}: domain_name {name!r} is no host name")
+        raise Unrenderable(f"health monitor {monitor.id}: domain_name {name!r} is no host name")
     return name
 
 
@@ -129,6 +129,6 @@ def expected_codes(monitor: ServiceMonitor) -> str:
     for part in text.split(","):
         code = re.fullmatch(r"\s*([1-5][0-9]{2})\s*(?:-\s*([1-5][0-9]{2})\s*)?", part, re.ASCII)
         if code is None or (code[2] or code[1]) < code[1]:
-            raise Unsupported(f"health monitor {monitor.id}: expected_codes {text!r} is no code, list or range")
+            raise Unrenderable(f"health monitor {monitor.id}: expected_codes {text!r} is no code, list or range")
         found.append(f"{code[1]}-{code[2]}" if code[2] else code[1])
     return ",".join(found)

@@ -6,8 +6,8 @@ Stick tables are in the peers section of the partition: they outlive reloads, an
 import re
 
 from evenkeel.core.service import ServiceMember, ServicePool
+from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.quoting import argument, line
-from evenkeel.devices.haproxy.unsupported import Unsupported
 from evenkeel.haproxyd.wire import PEERS_SECTION
 
 BALANCE = {
@@ -32,7 +32,7 @@ _COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
 def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
     """How a new client's member is chosen."""
     if pool.lb_algorithm not in BALANCE:
-        raise Unsupported(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible on HAProxy")
+        raise Unrenderable(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible on HAProxy")
     port = (SOURCE_PORT[mode],) if pool.lb_algorithm == "SOURCE_IP_PORT" else ()
     return (*BALANCE[pool.lb_algorithm], *port)
 
@@ -45,7 +45,7 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
     if wanted.type == "SOURCE_IP":
         return (line("stick-table", "type", "ipv6", *TABLE), "stick on src")
     if mode != "http":
-        raise Unsupported(f"pool {pool.id}: session_persistence {wanted.type} needs listeners of protocol HTTP only")
+        raise Unrenderable(f"pool {pool.id}: session_persistence {wanted.type} needs listeners of protocol HTTP only")
     if wanted.type == "HTTP_COOKIE":
         return (line("cookie", _cookie(pool, wanted.cookie_name or DEFAULT_COOKIE), "insert", "indirect", "nocache"),)
     if wanted.type == "APP_COOKIE":
@@ -55,7 +55,7 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
             line("stick", "store-response", f"res.cook({name})"),
             line("stick", "match", f"req.cook({name})"),
         )
-    raise Unsupported(f"pool {pool.id}: session_persistence {wanted.type} is not possible on HAProxy")
+    raise Unrenderable(f"pool {pool.id}: session_persistence {wanted.type} is not possible on HAProxy")
 
 
 def cookie_arguments(pool: ServicePool, member: ServiceMember) -> tuple[str, ...]:
@@ -66,5 +66,5 @@ def cookie_arguments(pool: ServicePool, member: ServiceMember) -> tuple[str, ...
 
 def _cookie(pool: ServicePool, name: str) -> str:
     if not _COOKIE_NAME.fullmatch(name):
-        raise Unsupported(f"pool {pool.id}: cookie_name {name!r} is no name of a cookie")
+        raise Unrenderable(f"pool {pool.id}: cookie_name {name!r} is no name of a cookie")
     return name

@@ -11,12 +11,12 @@ import ipaddress
 from collections.abc import Collection
 
 from evenkeel.core.service import ServiceListener, ServiceMember, ServicePool
+from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.render.listener import duration
 from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
 from evenkeel.devices.haproxy.render.monitor import Checks, checks
 from evenkeel.devices.haproxy.render.persistence import balance_lines, cookie_arguments, persistence_lines
-from evenkeel.devices.haproxy.unsupported import Unsupported
 from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
@@ -64,13 +64,13 @@ def _refuse_twins(pool: ServicePool) -> None:
     for member in pool.members:
         place = (_address(member, "address", member.address), member.protocol_port)
         if place in seen:
-            raise Unsupported(f"pool {pool.id}: two members at {place[0]} port {place[1]}")
+            raise Unrenderable(f"pool {pool.id}: two members at {place[0]} port {place[1]}")
         seen.add(place)
 
 
 def _server(pool: ServicePool, member: ServiceMember, how: Checks) -> wire.BackendServer:
     if not 0 <= member.weight <= WEIGHT_MAX:
-        raise Unsupported(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
+        raise Unrenderable(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
     return wire.BackendServer(
         name=object_name("member", member.id),
         address=_address(member, "address", member.address),
@@ -106,7 +106,7 @@ def _address(member: ServiceMember, field: str, text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError as error:
-        raise Unsupported(f"member {member.id}: {field} {text!r} is no IP address") from error
+        raise Unrenderable(f"member {member.id}: {field} {text!r} is no IP address") from error
 
 
 def _bracketed(address: str) -> str:
@@ -116,5 +116,5 @@ def _bracketed(address: str) -> str:
 
 def _port(member: ServiceMember, field: str, port: int) -> int:
     if not 1 <= port <= 65_535:
-        raise Unsupported(f"member {member.id}: {field} {port}: 1 to 65535 are possible")
+        raise Unrenderable(f"member {member.id}: {field} {port}: 1 to 65535 are possible")
     return port
