@@ -42,7 +42,7 @@ def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     yield from of("evenkeel-haproxyd", sections.HAPROXYD)
 
 
-def of(process: str, declared: sections.Sections) -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
+def of(process: str, declared: sections.OptionGroups) -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     """A process's sections but for ``[DEFAULT]``."""
     for name, listed in declared.items():
         if name is not None:

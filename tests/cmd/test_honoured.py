@@ -15,7 +15,7 @@ from evenkeel.cmd.config_files import load
 from evenkeel.cmd.haproxyd_options import daemon_settings, http_settings
 from evenkeel.cmd.limit_options import load_balancer_limits
 from evenkeel.cmd.quota_options import default_quotas
-from evenkeel.cmd.sections import AGENT, CONTROLLER, HAPROXYD, Sections
+from evenkeel.cmd.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.devices.bigip.options import OPTIONS as BIGIP
 from evenkeel.devices.bigip.options import BigIpOptions
@@ -60,7 +60,9 @@ def another(option: cfg.Opt) -> object:
     if isinstance(option, cfg.BoolOpt):
         return not option.default
     if isinstance(option, cfg.IntOpt | cfg.FloatOpt | cfg.PortOpt):
-        return next(value for value in (12, 13, 3000, 70_000) if value != option.default and (option.type.min or 0) <= value)
+        return next(
+            value for value in (12, 13, 3000, 70_000) if value != option.default and (option.type.min or 0) <= value
+        )
     return "other"
 
 
@@ -81,7 +83,7 @@ def test_an_option_of_a_driver_changes_its_settings(tmp_path: Path, driver: str,
 # -- options of the processes
 
 
-def made(folder: Path, section: str, text: str, groups: Sections) -> object:
+def made(folder: Path, section: str, text: str, groups: OptionGroups) -> object:
     file = folder / "some.ini"
     file.write_text(f"[{section}]\n{text}\n")
     conf = load("test", ["--config-file", str(file)], groups=groups)
@@ -124,7 +126,7 @@ ADDRESSES = {"allow_loopback_addresses", "denied_member_networks"}
 @pytest.mark.parametrize(
     ("groups", "beside"), [(CONTROLLER, {"quotas", "limits"}), (AGENT, set()), (HAPROXYD, {"haproxyd"})]
 )
-def test_every_other_option_is_read(groups: Sections, beside: set[str]) -> None:
+def test_every_other_option_is_read(groups: OptionGroups, beside: set[str]) -> None:
     found = set(reads(SOURCE / "cmd"))
     declared = {
         (section, option.dest)

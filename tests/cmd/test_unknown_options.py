@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.config_files import load
 from evenkeel.cmd.known_options import known_options
-from evenkeel.cmd.sections import AGENT, CONTROLLER, HAPROXYD, Sections
+from evenkeel.cmd.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
 from evenkeel.cmd.unknown_options import IniFile, refuse_unknown
 
 ROOT = Path(__file__).parent.parent.parent
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 LIBRARIES = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
 
 
-def read(folder: Path, text: str, groups: Sections = AGENT, *more: str) -> cfg.ConfigOpts:
+def read(folder: Path, text: str, groups: OptionGroups = AGENT, *more: str) -> cfg.ConfigOpts:
     file = folder / "some.ini"
     file.write_text(text)
     return load("test", ["--config-file", str(file), *more], groups=groups)
@@ -56,7 +56,7 @@ def test_what_nothing_reads_is_refused_with_what_was_meant(tmp_path: Path, text:
 
 
 @pytest.mark.parametrize("groups", [CONTROLLER, AGENT, HAPROXYD])
-def test_every_process_refuses_it(tmp_path: Path, groups: Sections) -> None:
+def test_every_process_refuses_it(tmp_path: Path, groups: OptionGroups) -> None:
     with pytest.raises(ValueError, match=r"\[DEFAULT\] debig: no such option, did you mean debug\?"):
         read(tmp_path, "[DEFAULT]\ndebig = true\n", groups)
 
@@ -96,7 +96,7 @@ def test_several_are_told_at_once_but_not_all_of_very_many() -> None:
 
 def test_former_names_are_read_and_no_others(tmp_path: Path) -> None:
     former = [cfg.DeprecatedOpt("colour"), cfg.DeprecatedOpt("tint", group="paint")]
-    groups: Sections = {"room": [cfg.StrOpt("color", deprecated_opts=former)]}
+    groups: OptionGroups = {"room": [cfg.StrOpt("color", deprecated_opts=former)]}
     assert read(tmp_path, "[room]\ncolour = blue\n", groups).room.color == "blue"
     assert read(tmp_path, "[paint]\ntint = blue\n", groups).room.color == "blue"
     with pytest.raises(ValueError, match=r"\[paint\] color: no such option"):
@@ -118,7 +118,7 @@ KEYSTONE = (
 
 @LIBRARIES
 @pytest.mark.parametrize("groups", [CONTROLLER, AGENT])
-def test_options_of_libraries_are_known(tmp_path: Path, groups: Sections) -> None:
+def test_options_of_libraries_are_known(tmp_path: Path, groups: OptionGroups) -> None:
     text = (
         f"{KEYSTONE}[oslo_policy]\npolicy_file = f\n[cache]\nbackend = dogpile.cache.null\n"
         "[neutron]\nauth_type = v3applicationcredential\napplication_credential_id = i\nregion_name = r\ncafile = f\n"

@@ -1,16 +1,17 @@
 """Ini files: read by oslo.config, and refused if they hold an option that nothing reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from oslo_config import cfg
 
 from evenkeel.cmd.device_drivers import declared_options, installed_drivers
 from evenkeel.cmd.known_options import known_options
+from evenkeel.cmd.sections import OptionGroups
 from evenkeel.cmd.unknown_options import IniFile, refuse_unknown, section_key
 
 
-def load(name: str, arguments: Sequence[str], *, groups: Mapping[str | None, Sequence[cfg.Opt]]) -> cfg.ConfigOpts:
+def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.ConfigOpts:
     """Read the ``--config-file``s of the process called ``name``. ``groups``: the options it reads, by section.
 
     Sections of device drivers are read as well, if they are in a file or the process has a ``device_driver``. Raises

@@ -7,9 +7,9 @@ from oslo_config import cfg
 from evenkeel.cmd import haproxyd_options, identity_options, limit_options, network_options, options, quota_options
 from evenkeel.config.addresses import ADDRESSES
 
-Sections = Mapping[str | None, Sequence[cfg.Opt]]
+OptionGroups = Mapping[str | None, Sequence[cfg.Opt]]
 
-CONTROLLER: Sections = {
+CONTROLLER: OptionGroups = {
     None: options.COMMON + options.CONTROLLER,
     "database": options.DATABASE,
     "api": options.API + identity_options.API + ADDRESSES,
@@ -19,5 +19,5 @@ CONTROLLER: Sections = {
     "quotas": quota_options.QUOTAS,
     "limits": limit_options.LIMITS,
 }
-AGENT: Sections = {None: options.COMMON + options.AGENT}
-HAPROXYD: Sections = {None: options.DEBUG, "haproxyd": haproxyd_options.HAPROXYD}
+AGENT: OptionGroups = {None: options.COMMON + options.AGENT}
+HAPROXYD: OptionGroups = {None: options.DEBUG, "haproxyd": haproxyd_options.HAPROXYD}
