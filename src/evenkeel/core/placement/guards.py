@@ -27,7 +27,12 @@ def may_assign(
     return allowed and (acting is None or not acting.acts or shard.overdue)
 
 
-def may_start_handover(step: Handover, shard: ShardView, *, receiver: AgentView | None) -> bool:
-    """The shard is as it was seen, served by another agent and not being handed over; and the receiver may have it."""
+def may_start_handover(
+    step: Handover, shard: ShardView, *, receiver: AgentView | None, acting: AgentView | None
+) -> bool:
+    """The shard is as it was seen, another agent has it and was not asked for it yet; and the receiver may have it.
+
+    ``receiver``, ``acting``: as in :func:`may_assign`.
+    """
     as_seen = shard.epoch == step.seen_epoch and shard.handover_to is None
-    return as_seen and shard.acting not in (None, step.agent_id) and may_receive(receiver)
+    return as_seen and acting is not None and acting.id != step.agent_id and may_receive(receiver)

@@ -21,7 +21,7 @@ class Outlook:
         self._rule = Rule(in_time(group), min_id)
         self._acted: dict[str | None, list[ShardView]] = {}
         self._homed: dict[str, list[ShardView]] = {}
-        for shard in group.shards:
+        for shard in self._rule.group.shards:
             self._acted.setdefault(shard.acting, []).append(shard)
             self._homed.setdefault(shard.home, []).append(shard)
 
@@ -69,5 +69,12 @@ class Outlook:
 
 
 def in_time(group: GroupSnapshot) -> GroupSnapshot:
-    """The group when everybody has been up, or silent, for long enough."""
-    return replace(group, agents=tuple(replace(agent, fresh=False, settled=agent.eligible) for agent in group.agents))
+    """The group when everybody has been up, or silent, for long enough, and handovers that come to nothing have
+    ended."""
+    agents = tuple(replace(agent, fresh=False, settled=agent.eligible) for agent in group.agents)
+    receivers = {agent.id for agent in agents if agent.eligible}
+    shards = tuple(
+        shard if shard.handover_to in receivers else replace(shard, handover_to=None, overdue=False)
+        for shard in group.shards
+    )
+    return replace(group, agents=agents, shards=shards)

@@ -274,6 +274,8 @@ def _start_handover(
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
         return None
     hosts = hosts_locked(connection, [shard.acting_agent_id, agent_id])
+    if shard.acting_agent_id not in hosts:
+        return None
     asked = connection.execute(
         update(_shard)
         .where(
@@ -285,7 +287,7 @@ def _start_handover(
         )
         .values(handover_to=agent_id, handover_at=db_now(), home_agent_id=agent_id if rebind else shard.home_agent_id)
     )
-    if asked.rowcount == 0 or shard.acting_agent_id not in hosts:
+    if asked.rowcount == 0:
         return None
     tell_agents(connection, [shard.acting_agent_id])
     giver = hosts[shard.acting_agent_id]

@@ -1,0 +1,38 @@
+"""Which agents' shards are looked for."""
+
+from msgspec.structs import replace
+
+from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
+from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from tests.core.placement.test_shards import agent
+
+GROUP = GroupSnapshot(agents=(agent("up"), agent("drained", up=False), agent("dead", live=False)))
+
+
+def test_agents_are_named_for_what_may_happen_to_their_shards() -> None:
+    assert candidates(GROUP) == Candidates(
+        not_acting=("dead",),
+        takeable=("up", "drained", "dead"),
+        leaving=("drained",),
+        returning=("up",),
+        movable=("up", "drained", "dead"),
+        not_receiving=("drained", "dead"),
+    )
+
+
+def test_while_halted_only_homes_that_act_take_what_nobody_serves() -> None:
+    assert candidates(replace(GROUP, halted=True)) == Candidates(
+        not_acting=("dead",), takeable=("up", "drained"), not_receiving=("drained", "dead")
+    )
+
+
+def test_what_is_bound_to_its_host_is_not_looked_for_elsewhere() -> None:
+    forced = replace(GROUP, agents=(agent("up"), agent("dead", live=False), agent("declared", dead_host=True)))
+    assert candidates(replace(forced, reschedule=RescheduleMode.NEVER)).takeable == ("up",)
+    relocate = candidates(replace(forced, reschedule=RescheduleMode.RELOCATE))
+    assert (relocate.takeable, relocate.leaving, relocate.movable) == (("up", "declared"), (), ())
+
+
+def test_nobody_returns_without_failback() -> None:
+    assert candidates(replace(GROUP, failback=FailbackMode.NEVER)).returning == ()
+    assert candidates(replace(GROUP, failback=FailbackMode.MANUAL)).returning == ()

@@ -1,0 +1,60 @@
+"""Every step of the rule passes the guard that its commit asks for."""
+
+from hypothesis import given
+from msgspec.structs import replace
+
+from evenkeel.core.placement import (
+    AgentView,
+    GroupSnapshot,
+    Handover,
+    ShardView,
+    assign_unserved,
+    may_assign,
+    may_receive,
+    may_start_handover,
+    plan_failover,
+    plan_handback,
+    plan_leaving,
+)
+from tests.core.placement.test_shards import agent, first, groups_st, shard
+
+
+def named(group: GroupSnapshot, agent_id: str | None) -> AgentView | None:
+    return next((each for each in group.agents if each.id == agent_id), None)
+
+
+@given(groups_st)
+def test_every_step_of_the_rule_may_be_committed(group: GroupSnapshot) -> None:
+    shards = {each.id: each for each in group.shards}
+    for step in assign_unserved(group, first):
+        view = shards[step.shard_id]
+        taker, acting = named(group, step.agent_id), named(group, view.acting)
+        assert may_assign(step, view, taker=taker, acting=acting, halted=group.halted)
+    moves: list[Handover | None] = [plan_failover(group, each, first) for each in group.shards]
+    for move in [*plan_leaving(group, first, at_once=99), *plan_handback(group, at_once=99), *moves]:
+        if move is not None:
+            view = shards[move.shard_id]
+            receiver, acting = named(group, move.agent_id), named(group, view.acting)
+            assert may_start_handover(move, view, receiver=receiver, acting=acting)
+
+
+def test_a_drained_agent_receives_nothing_and_is_assigned_its_own_shards_only() -> None:
+    drained, dead = agent("h", up=False), agent("a", live=False)
+    assert not may_receive(drained) and not may_receive(None)
+    (step,) = assign_unserved(GroupSnapshot(shards=(shard(),), agents=(drained, dead)), first)
+    assert may_assign(step, shard(), taker=drained, acting=None, halted=True)
+    assert not may_assign(replace(step, to_home=False), shard(), taker=drained, acting=None, halted=False)
+    assert not may_assign(step, shard(home="a"), taker=drained, acting=None, halted=False)
+
+
+def test_nothing_is_committed_on_what_has_changed() -> None:
+    (step,) = assign_unserved(GroupSnapshot(shards=(shard(),), agents=(agent("h"),)), first)
+    newer = ShardView(id="s", home="h", acting=None, epoch=5)
+    assert not may_assign(step, newer, taker=agent("h"), acting=None, halted=False)
+    assert not may_assign(step, shard(acting="a"), taker=agent("h"), acting=agent("a"), halted=False)
+    move = Handover(shard_id="s", seen_epoch=4, agent_id="h")
+    served = shard(acting="a")
+    assert may_start_handover(move, served, receiver=agent("h"), acting=agent("a"))
+    assert not may_start_handover(move, shard(acting="a", to="b"), receiver=agent("h"), acting=agent("a"))
+    assert not may_start_handover(move, shard(acting="h"), receiver=agent("h"), acting=agent("h"))
+    assert not may_start_handover(move, shard(), receiver=agent("h"), acting=None)
