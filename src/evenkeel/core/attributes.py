@@ -1,9 +1,10 @@
 """What is true of single attributes of :mod:`evenkeel.core.model`: which of them an update may set, and which ones
-tenants do not see. All else follows from their types and defaults."""
+tenants do not see. All else (columns, list filters, views, change requests) follows from their types and defaults."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import inspect
 
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 
@@ -21,15 +22,43 @@ _SYSTEM = frozenset(
     }
 )
 """Of every object below a load balancer: what no update sets."""
+LINKS: dict[type[Any], tuple[str, ...]] = {
+    LoadBalancer: ("listener_ids", "pool_ids"),
+    Listener: ("l7policy_ids",),
+    Pool: ("listener_ids", "member_ids", "health_monitor_id"),
+    Member: (),
+    HealthMonitor: (),
+    L7Policy: ("rule_ids",),
+    L7Rule: (),
+}
+"""Ids of other objects, which are kept with those objects: the last attributes of their class."""
 _FIXED: dict[type[Any], frozenset[str]] = {
-    Listener: frozenset({"protocol", "protocol_port", "l7policy_ids"}),
-    Pool: frozenset({"protocol", "subnet_id", "listener_ids", "member_ids", "health_monitor_id"}),
+    Listener: frozenset({"protocol", "protocol_port"}),
+    Pool: frozenset({"protocol", "subnet_id"}),
     Member: frozenset({"pool_id", "address", "protocol_port", "subnet_id", "vnic_type"}),
     HealthMonitor: frozenset({"pool_id", "type", "shared_monitor_id"}),
-    L7Policy: frozenset({"listener_id", "rule_ids"}),
+    L7Policy: frozenset({"listener_id"}),
     L7Rule: frozenset({"l7policy_id"}),
 }
-"""Decided when the object is made, or following from others."""
+"""Decided when the object is made."""
+
+
+class Shape(NamedTuple):
+    """The type of an attribute."""
+
+    node: inspect.Type
+    """What it is if it is not None."""
+    optional: bool
+    """It may be None."""
+
+
+def shape_of(annotation: Any) -> Shape:
+    """The shape of an annotation that is one type, or one type or None."""
+    node = inspect.type_info(annotation)
+    if not isinstance(node, inspect.UnionType):
+        return Shape(node, optional=False)
+    (one,) = (each for each in node.types if not isinstance(each, inspect.NoneType))
+    return Shape(one, optional=node.includes_none)
 
 
 def fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
@@ -48,7 +77,7 @@ def defaults_of(kind: type[Any]) -> dict[str, Any]:
 
 CHANGEABLE: dict[type[Any], frozenset[str]] = {
     LoadBalancer: frozenset({"name", "description", "admin_state_up", "tags", "vip_qos_policy_id", "vip_sg_ids"}),
-    **{kind: frozenset(fields_of(kind)) - _SYSTEM - fixed for kind, fixed in _FIXED.items()},
+    **{kind: frozenset(fields_of(kind)) - _SYSTEM - fixed - set(LINKS[kind]) for kind, fixed in _FIXED.items()},
 }
 """What an update may set, by kind (Octavia API reference). A new attribute can be changed unless it is named above."""
 HIDDEN: dict[type[Any], frozenset[str]] = {

@@ -122,7 +122,9 @@ def _tree(root: Any, below: _Below) -> LoadBalancerTree:
     listeners = _listeners(below, policies)
     pools = _pools(below, listeners)
     return LoadBalancerTree(
-        load_balancer=load_balancer_of(root, [listener.id for listener in listeners], [pool.id for pool in pools]),
+        load_balancer=load_balancer_of(
+            root, tuple(listener.id for listener in listeners), tuple(pool.id for pool in pools)
+        ),
         listeners=listeners,
         pools=pools,
         members=tuple(below.members),
@@ -136,14 +138,14 @@ def _policies(below: _Below) -> tuple[L7Policy, ...]:
     rules: dict[str, list[str]] = {}
     for rule in below.rules:
         rules.setdefault(rule.l7policy_id, []).append(rule.id)
-    return tuple(l7policy_of(row, rules.get(id_, ())) for id_, row in below.policy_rows.items())
+    return tuple(l7policy_of(row, tuple(rules.get(id_, ()))) for id_, row in below.policy_rows.items())
 
 
 def _listeners(below: _Below, policies: tuple[L7Policy, ...]) -> tuple[Listener, ...]:
     ids: dict[str, list[str]] = {}
     for policy in policies:
         ids.setdefault(policy.listener_id, []).append(policy.id)
-    return tuple(listener_of(row, ids.get(row.id, ())) for row in below.listener_rows)
+    return tuple(listener_of(row, tuple(ids.get(row.id, ()))) for row in below.listener_rows)
 
 
 def _pools(below: _Below, senders: tuple[Listener, ...]) -> tuple[Pool, ...]:
@@ -158,6 +160,6 @@ def _pools(below: _Below, senders: tuple[Listener, ...]) -> tuple[Pool, ...]:
     monitors = {monitor.pool_id: monitor.id for monitor in below.monitors if monitor.deleted}
     monitors |= {monitor.pool_id: monitor.id for monitor in below.monitors if not monitor.deleted}
     return tuple(
-        pool_of(row, listeners.get(row.id, ()), members.get(row.id, ()), monitors.get(row.id))
+        pool_of(row, tuple(listeners.get(row.id, ())), tuple(members.get(row.id, ())), monitors.get(row.id))
         for row in below.pool_rows
     )

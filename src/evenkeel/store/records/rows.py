@@ -1,21 +1,22 @@
 """Values to rows and back: the one place that knows both.
 
-Rows are read as tuples in the order of each kind's ``columns`` and built into values by position; values become
-dictionaries of column values. Nothing here runs SQL.
+Rows are read as tuples in the order of each kind's ``columns``, which is that of the class's fields, and built into
+values by position; values become dictionaries of column values. Nothing here runs SQL.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import inspect
 from sqlalchemy import Column, Table
 
+from evenkeel.core.attributes import LINKS, Shape, fields_of, shape_of
 from evenkeel.core.control import Agent, Environment, Event, Shard
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import (
     DATAGRAM_PROTOCOLS,
-    AlpnProtocol,
     HealthMonitor,
     L7Policy,
     L7Rule,
@@ -24,126 +25,120 @@ from evenkeel.core.model import (
     Member,
     Pool,
     Resource,
-    SessionPersistence,
     Subnet,
-    TlsVersion,
     Vip,
 )
 from evenkeel.core.statuses import FailbackMode, OperatingStatus, ProvisioningStatus
 from evenkeel.store.records import schema
+from evenkeel.store.records.columns import JSON_TYPES
 
+T = TypeVar("T")
 Columns = tuple[Column[Any], ...]
 
 _PROVISIONING = {status.value: status for status in ProvisioningStatus}
 _OPERATING = {status.value: status for status in OperatingStatus}
 _texts = msgspec.json.Decoder(tuple[str, ...])
 _text_map = msgspec.json.Decoder(dict[str, str])
-_versions = msgspec.json.Decoder(tuple[TlsVersion, ...])
-_alpn = msgspec.json.Decoder(tuple[AlpnProtocol, ...])
-_persistence = msgspec.json.Decoder(SessionPersistence)
 _devices = msgspec.json.Decoder(tuple[DeviceState, ...])
 _vips = msgspec.json.Decoder(tuple[Vip, ...])
 _serving = msgspec.json.Decoder(tuple[ShardEpoch, ...])
 _capacity = msgspec.json.Decoder(dict[str, CapacityFigure])
 
-_TLS_LISTS = ("sni_container_refs", "tls_versions", "alpn_protocols")
-_LISTS = frozenset({"tags", "allowed_cidrs", "additional_vips", "vip_sg_ids", *_TLS_LISTS})
-JSON_FIELDS = _LISTS | {"insert_headers", "session_persistence"}
+_TENANT_CLASSES: tuple[type[Any], ...] = tuple(LINKS)
+_VIP_COLUMNS = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
+"""The attribute ``vip``."""
+
+
+def _json_shapes() -> dict[str, Shape]:
+    """The attributes of tenant objects that are kept as JSON text."""
+    shapes = {
+        name: shape_of(field.type)
+        for cls in _TENANT_CLASSES
+        for name, field in fields_of(cls).items()
+        if name != "vip" and name not in LINKS[cls]
+    }
+    return {name: shape for name, shape in shapes.items() if isinstance(shape.node, JSON_TYPES)}
+
+
+_JSON = _json_shapes()
+JSON_FIELDS = frozenset(_JSON)
 """Attributes kept as JSON text: no order by them."""
-TEXT_LISTS = _LISTS - {"tags", "additional_vips"}
+TEXT_LISTS = frozenset(
+    name
+    for name, (node, _) in _JSON.items()
+    if isinstance(node, inspect.VarTupleType)
+    and isinstance(node.item_type, inspect.StrType | inspect.LiteralType)
+    and name != "tags"
+)
 """Those of them that can be filtered by what is in them; tags have filters of their own."""
+_NOTHING = {
+    name: None if optional else "{}" if isinstance(node, inspect.DictType) else "[]"
+    for name, (node, optional) in _JSON.items()
+}
+"""What None is stored as."""
 
 
 def _columns(table: Table, names: str) -> Columns:
     return tuple(table.c[name] for name in names.split())
 
 
-_COMMON = (
-    "id project_id name admin_state_up tags provisioning_status operating_status revision deleted created_at updated_at"
-)
-_COMMONS = len(_COMMON.split())
-LOAD_BALANCER_COLUMNS = _columns(
-    schema.load_balancer,
-    _COMMON + " description provider vip_address vip_subnet_id vip_network_id vip_port_id applied_revision"
-    " status_reason operating_reason shard_id flavor_id availability_zone zone_group_number root_pool_id"
-    " vip_leaving_revision additional_vips vip_qos_policy_id vip_sg_ids vip_vnic_type change_id",
-)
-LISTENER_COLUMNS = _columns(
-    schema.listener,
-    _COMMON + " load_balancer_id description protocol protocol_port connection_limit default_pool_id insert_headers"
-    " timeout_client_data timeout_member_connect timeout_member_data timeout_tcp_inspect allowed_cidrs"
-    " default_tls_container_ref sni_container_refs client_ca_tls_container_ref client_authentication"
-    " client_crl_container_ref tls_ciphers tls_versions alpn_protocols hsts_max_age hsts_include_subdomains"
-    " hsts_preload",
-)
-POOL_COLUMNS = _columns(
-    schema.pool,
-    _COMMON + " load_balancer_id description protocol lb_algorithm session_persistence subnet_id tls_enabled"
-    " tls_container_ref ca_tls_container_ref crl_container_ref tls_ciphers tls_versions alpn_protocols",
-)
-MEMBER_COLUMNS = _columns(
-    schema.member,
-    _COMMON + " load_balancer_id pool_id address protocol_port weight backup subnet_id monitor_address monitor_port"
-    " vnic_type",
-)
-HEALTH_MONITOR_COLUMNS = _columns(
-    schema.health_monitor,
-    _COMMON + " load_balancer_id pool_id type delay timeout max_retries max_retries_down http_method url_path"
-    " expected_codes http_version domain_name shared_monitor_id",
-)
-L7POLICY_COLUMNS = _columns(
-    schema.l7policy,
-    _COMMON + " load_balancer_id description listener_id action position redirect_pool_id redirect_url redirect_prefix"
-    " redirect_http_code",
-)
-L7RULE_COLUMNS = _columns(
-    schema.l7rule,
-    _COMMON.replace(" name ", " ") + " load_balancer_id l7policy_id type compare_type key value invert",
-)
+def _own_fields(cls: type[Any]) -> tuple[str, ...]:
+    """The attributes of a tenant object that are kept with it, in their order."""
+    return tuple(name for name in fields_of(cls) if name not in LINKS[cls])
 
 
-def load_balancer_of(
-    row: Sequence[Any], listener_ids: Iterable[str] = (), pool_ids: Iterable[str] = ()
-) -> LoadBalancer:
-    """The load balancer of a row of ``LOAD_BALANCER_COLUMNS``."""
-    (  # at once: lists have many of them, and each slice is a copy
-        id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated,
-        description, provider, address, subnet, network, port, applied, reason,
-        operating_reason, shard, flavor, zone, zone_group, root_pool, leaving,
-        more_vips, qos_policy, security_groups, vnic_type, change_id,
-    ) = row  # fmt: skip
-    return LoadBalancer(
-        id=id_,
-        project_id=project,
-        name=name,
-        admin_state_up=up,
-        tags=_text_list(tags),
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
-        revision=revision,
-        deleted=deleted,
-        created_at=created,
-        updated_at=updated,
-        description=description,
-        provider=provider,
-        vip=vip_of(address, subnet, network, port),
-        applied_revision=applied,
-        status_reason=reason,
-        operating_reason=operating_reason,
-        shard_id=shard,
-        flavor_id=flavor,
-        availability_zone=zone,
-        zone_group_number=zone_group,
-        root_pool_id=root_pool,
-        vip_leaving_revision=leaving,
-        additional_vips=vips_of(more_vips),
-        vip_qos_policy_id=qos_policy,
-        vip_sg_ids=_text_list(security_groups),
-        vip_vnic_type=vnic_type,
-        change_id=change_id,
-        listener_ids=tuple(listener_ids),
-        pool_ids=tuple(pool_ids),
-    )
+def _tenant_columns(cls: type[Any], table: Table) -> Columns:
+    """The columns of a tenant object's own attributes, in their order; those of a VIP last."""
+    names = [name for name in _own_fields(cls) if name != "vip"]
+    return tuple(table.c[name] for name in (*names, *(_VIP_COLUMNS if "vip" in fields_of(cls) else ())))
+
+
+def _builder(cls: type[T]) -> Callable[..., T]:
+    """A function that makes a value of the values of its own attributes as they are stored, in their order, and then of
+    its links as they are."""
+    make: Callable[..., T] = cls
+    own = _own_fields(cls)
+    provisioning, operating = own.index("provisioning_status"), own.index("operating_status")
+    decoders = [
+        (own.index(name), node, msgspec.json.Decoder(fields_of(cls)[name].type).decode)
+        for name, (node, _) in _JSON.items()
+        if name in own
+    ]
+    lists = tuple((at, decode) for at, node, decode in decoders if isinstance(node, inspect.VarTupleType))
+    others = tuple((at, decode) for at, node, decode in decoders if not isinstance(node, inspect.VarTupleType))
+
+    def build(stored: Iterable[Any], *links: Any) -> T:
+        values = [*stored, *links]
+        values[provisioning] = _PROVISIONING[values[provisioning]]
+        values[operating] = _OPERATING[values[operating]]
+        for at, decode in lists:  # most are empty
+            values[at] = () if (text := values[at]) == "[]" else decode(text)
+        for at, decode in others:
+            if (text := values[at]) is not None:
+                values[at] = decode(text)
+        return make(*values)
+
+    return build
+
+
+listener_of = _builder(Listener)
+"""The listener of a row and the ids of its L7 policies."""
+pool_of = _builder(Pool)
+"""The pool of a row, the ids of the listeners that send to it and of its members, and that of its monitor."""
+member_of = _builder(Member)
+health_monitor_of = _builder(HealthMonitor)
+l7policy_of = _builder(L7Policy)
+"""The L7 policy of a row and the ids of its rules."""
+l7rule_of = _builder(L7Rule)
+_with_vip = _builder(LoadBalancer)
+_VIP_AT = _own_fields(LoadBalancer).index("vip")
+
+
+def load_balancer_of(row: Iterable[Any], *links: tuple[str, ...]) -> LoadBalancer:
+    """The load balancer of a row, the ids of its listeners and of its pools."""
+    *stored, address, subnet_id, network_id, port_id = row
+    stored.insert(_VIP_AT, vip_of(address, subnet_id, network_id, port_id))
+    return _with_vip(stored, *links)
 
 
 NO_NETWORK = ""
@@ -172,219 +167,6 @@ def vip_columns(load_balancer_id: str, vip: Vip | None) -> dict[str, str]:
     }
 
 
-def listener_of(row: Sequence[Any], l7policy_ids: Iterable[str] = ()) -> Listener:
-    """The listener of a row of ``LISTENER_COLUMNS``."""
-    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, description, protocol, port, limit, pool, headers, client, connect, data, inspect, cidrs, *tls = row[_COMMONS:]
-    ref, sni_refs, ca_ref, authentication, crl_ref, ciphers, versions, alpn, max_age, subdomains, preload = tls
-    return Listener(
-        id=id_,
-        project_id=project,
-        name=name,
-        admin_state_up=up,
-        tags=_text_list(tags),
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
-        revision=revision,
-        deleted=deleted,
-        created_at=created,
-        updated_at=updated,
-        load_balancer_id=lb,
-        description=description,
-        protocol=protocol,
-        protocol_port=port,
-        connection_limit=limit,
-        default_pool_id=pool,
-        insert_headers={} if headers == "{}" else _text_map.decode(headers),
-        timeout_client_data=client,
-        timeout_member_connect=connect,
-        timeout_member_data=data,
-        timeout_tcp_inspect=inspect,
-        allowed_cidrs=_text_list(cidrs),
-        default_tls_container_ref=ref,
-        sni_container_refs=_text_list(sni_refs),
-        client_ca_tls_container_ref=ca_ref,
-        client_authentication=authentication,
-        client_crl_container_ref=crl_ref,
-        tls_ciphers=ciphers,
-        tls_versions=_tls_versions(versions),
-        alpn_protocols=_alpn_protocols(alpn),
-        hsts_max_age=max_age,
-        hsts_include_subdomains=subdomains,
-        hsts_preload=preload,
-        l7policy_ids=tuple(l7policy_ids),
-    )
-
-
-def pool_of(
-    row: Sequence[Any],
-    listener_ids: Iterable[str] = (),
-    member_ids: Iterable[str] = (),
-    health_monitor_id: str | None = None,
-) -> Pool:
-    """The pool of a row of ``POOL_COLUMNS``."""
-    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, description, protocol, algorithm, persistence, subnet, tls_enabled, *tls = row[_COMMONS:]
-    ref, ca_ref, crl_ref, ciphers, versions, alpn = tls
-    return Pool(
-        id=id_,
-        project_id=project,
-        name=name,
-        admin_state_up=up,
-        tags=_text_list(tags),
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
-        revision=revision,
-        deleted=deleted,
-        created_at=created,
-        updated_at=updated,
-        load_balancer_id=lb,
-        description=description,
-        protocol=protocol,
-        lb_algorithm=algorithm,
-        session_persistence=None if persistence is None else _persistence.decode(persistence),
-        subnet_id=subnet,
-        tls_enabled=tls_enabled,
-        tls_container_ref=ref,
-        ca_tls_container_ref=ca_ref,
-        crl_container_ref=crl_ref,
-        tls_ciphers=ciphers,
-        tls_versions=_tls_versions(versions),
-        alpn_protocols=_alpn_protocols(alpn),
-        listener_ids=tuple(listener_ids),
-        member_ids=tuple(member_ids),
-        health_monitor_id=health_monitor_id,
-    )
-
-
-def member_of(row: Sequence[Any]) -> Member:
-    """The member of a row of ``MEMBER_COLUMNS``."""
-    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, pool, address, port, weight, backup, subnet, monitor_address, monitor_port, vnic_type = row[_COMMONS:]
-    return Member(
-        id=id_,
-        project_id=project,
-        name=name,
-        admin_state_up=up,
-        tags=_text_list(tags),
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
-        revision=revision,
-        deleted=deleted,
-        created_at=created,
-        updated_at=updated,
-        load_balancer_id=lb,
-        pool_id=pool,
-        address=address,
-        protocol_port=port,
-        weight=weight,
-        backup=backup,
-        subnet_id=subnet,
-        monitor_address=monitor_address,
-        monitor_port=monitor_port,
-        vnic_type=vnic_type,
-    )
-
-
-def health_monitor_of(row: Sequence[Any]) -> HealthMonitor:
-    """The health monitor of a row of ``HEALTH_MONITOR_COLUMNS``."""
-    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, pool, type_, delay, timeout, retries, retries_down, method, path, codes, *rest = row[_COMMONS:]
-    version, domain, shared = rest
-    return HealthMonitor(
-        id=id_,
-        project_id=project,
-        name=name,
-        admin_state_up=up,
-        tags=_text_list(tags),
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
-        revision=revision,
-        deleted=deleted,
-        created_at=created,
-        updated_at=updated,
-        load_balancer_id=lb,
-        pool_id=pool,
-        type=type_,
-        delay=delay,
-        timeout=timeout,
-        max_retries=retries,
-        max_retries_down=retries_down,
-        http_method=method,
-        url_path=path,
-        expected_codes=codes,
-        http_version=version,
-        domain_name=domain,
-        shared_monitor_id=shared,
-    )
-
-
-def l7policy_of(row: Sequence[Any], rule_ids: Iterable[str] = ()) -> L7Policy:
-    """The L7 policy of a row of ``L7POLICY_COLUMNS``."""
-    id_, project, name, up, tags, provisioning, operating, revision, deleted, created, updated = row[:_COMMONS]
-    lb, description, listener, action, position, pool, url, prefix, code = row[_COMMONS:]
-    return L7Policy(
-        id=id_,
-        project_id=project,
-        name=name,
-        admin_state_up=up,
-        tags=_text_list(tags),
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
-        revision=revision,
-        deleted=deleted,
-        created_at=created,
-        updated_at=updated,
-        load_balancer_id=lb,
-        description=description,
-        listener_id=listener,
-        action=action,
-        position=position,
-        redirect_pool_id=pool,
-        redirect_url=url,
-        redirect_prefix=prefix,
-        redirect_http_code=code,
-        rule_ids=tuple(rule_ids),
-    )
-
-
-def l7rule_of(row: Sequence[Any]) -> L7Rule:
-    """The L7 rule of a row of ``L7RULE_COLUMNS``."""
-    id_, project, up, tags, provisioning, operating, revision, deleted, created, updated = row[: _COMMONS - 1]
-    lb, policy, type_, compare_type, key, value, invert = row[_COMMONS - 1 :]
-    return L7Rule(
-        id=id_,
-        project_id=project,
-        admin_state_up=up,
-        tags=_text_list(tags),
-        provisioning_status=_PROVISIONING[provisioning],
-        operating_status=_OPERATING[operating],
-        revision=revision,
-        deleted=deleted,
-        created_at=created,
-        updated_at=updated,
-        load_balancer_id=lb,
-        l7policy_id=policy,
-        type=type_,
-        compare_type=compare_type,
-        key=key,
-        value=value,
-        invert=invert,
-    )
-
-
-def _text_list(text: str) -> tuple[str, ...]:
-    return () if text == "[]" else _texts.decode(text)
-
-
-def _tls_versions(text: str) -> tuple[TlsVersion, ...]:
-    return () if text == "[]" else _versions.decode(text)
-
-
-def _alpn_protocols(text: str) -> tuple[AlpnProtocol, ...]:
-    return () if text == "[]" else _alpn.decode(text)
-
-
 @dataclass(frozen=True, eq=False)
 class Kind:
     """How one class of tenant objects is stored. Compared by identity: there is one per class."""
@@ -402,13 +184,19 @@ class Kind:
     """A total order, the last of every list."""
 
 
-LOAD_BALANCER = Kind("Load Balancer", schema.load_balancer, LOAD_BALANCER_COLUMNS, load_balancer_of)
-LISTENER = Kind("Listener", schema.listener, LISTENER_COLUMNS, listener_of)
-POOL = Kind("Pool", schema.pool, POOL_COLUMNS, pool_of)
-MEMBER = Kind("Member", schema.member, MEMBER_COLUMNS, member_of, schema.member.c.pool_id)
-HEALTH_MONITOR = Kind("Health Monitor", schema.health_monitor, HEALTH_MONITOR_COLUMNS, health_monitor_of)
-L7POLICY = Kind("L7Policy", schema.l7policy, L7POLICY_COLUMNS, l7policy_of)
-L7RULE = Kind("L7Rule", schema.l7rule, L7RULE_COLUMNS, l7rule_of, schema.l7rule.c.l7policy_id)
+def _kind(
+    cls: type[Any], title: str, table: Table, build: Callable[..., Any], parent: Column[Any] | None = None
+) -> Kind:
+    return Kind(title, table, _tenant_columns(cls, table), build, parent)
+
+
+LOAD_BALANCER = _kind(LoadBalancer, "Load Balancer", schema.load_balancer, load_balancer_of)
+LISTENER = _kind(Listener, "Listener", schema.listener, listener_of)
+POOL = _kind(Pool, "Pool", schema.pool, pool_of)
+MEMBER = _kind(Member, "Member", schema.member, member_of, schema.member.c.pool_id)
+HEALTH_MONITOR = _kind(HealthMonitor, "Health Monitor", schema.health_monitor, health_monitor_of)
+L7POLICY = _kind(L7Policy, "L7Policy", schema.l7policy, l7policy_of)
+L7RULE = _kind(L7Rule, "L7Rule", schema.l7rule, l7rule_of, schema.l7rule.c.l7policy_id)
 
 KINDS: dict[type[Any], Kind] = {
     LoadBalancer: LOAD_BALANCER,
@@ -422,7 +210,7 @@ KINDS: dict[type[Any], Kind] = {
 
 
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
-    cls: tuple(name for name in cls.__struct_fields__ if name in kind.table.c) for cls, kind in KINDS.items()
+    cls: tuple(name for name in _own_fields(cls) if name != "vip") for cls in KINDS
 }
 """Attributes that are columns of the same name."""
 
@@ -436,8 +224,7 @@ def _encoded(name: str, value: Any) -> Any:
     if name not in JSON_FIELDS:
         return value
     if value is None:
-        # session_persistence is the only one of them that may be absent
-        return None if name == "session_persistence" else "[]" if name in _LISTS else "{}"
+        return _NOTHING[name]
     return msgspec.json.encode(value).decode()
 
 

@@ -5,6 +5,8 @@
   confirmed. ``live_key`` is the row's own id on a deleted row and the same on all live ones (but listeners of UDP and
   SCTP have their protocol there), so that unique constraints bind live rows only and a successor may be made at once.
 * Sequences of strings and small maps are JSON text.
+* Of a tenant object's attributes those columns are written here that have a key, an index or a type of their own, or
+  no default in the database, as they are of the first tables. The rest follows from the value class.
 """
 
 from sqlalchemy import (
@@ -23,6 +25,9 @@ from sqlalchemy import (
     false,
 )
 
+from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
+from evenkeel.store.records.columns import ID, NAME, columns_for
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -32,8 +37,6 @@ metadata = MetaData(
     }
 )
 
-ID = String(36)
-NAME = String(255)
 BIG_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite autoincrements INTEGER keys only
 
 environment = Table(
@@ -244,32 +247,27 @@ def _nameless_columns() -> list[Column[object]]:
 load_balancer = Table(
     "load_balancer",
     metadata,
-    *_tenant_columns(),
-    Column("description", NAME, nullable=False),
-    Column("provider", String(64), nullable=False),
-    Column("vip_address", String(64), nullable=False),
-    Column("vip_subnet_id", ID, nullable=False),
-    Column("vip_network_id", ID, nullable=False),
-    Column("vip_port_id", ID, nullable=False),
-    Column("additional_vips", Text, nullable=False, default="[]", server_default="[]"),  # JSON list of VIPs
-    Column("vip_qos_policy_id", ID),
-    Column("vip_sg_ids", Text, nullable=False, default="[]", server_default="[]"),
-    Column("vip_vnic_type", String(16), nullable=False, default="normal", server_default="normal"),
-    Column("applied_revision", BigInteger, nullable=False),
-    Column("status_reason", Text, nullable=False),
-    Column("operating_reason", NAME, nullable=False, default="", server_default=""),  # why DEGRADED, for people
-    Column("pending_deadline", Double),  # NULL: nothing pending, or not placed yet
-    Column("shard_id", ID),  # NULL: not placed yet
-    # both are in use as long as the row is there, also while it is being deleted
-    Column("flavor_id", ID, ForeignKey("flavor.id"), index=True),
-    Column("availability_zone", NAME, ForeignKey("availability_zone.name"), index=True),
-    Column("zone_group_number", Integer),  # the only device group it may go to, by its zone; NULL: any
-    Column("root_pool_id", ID),  # made for this pool through LBaaS v1; NULL: made as a load balancer
-    Column("vip_leaving_revision", BigInteger),  # what gives the VIP up, and is not confirmed yet
-    # who made the revision: a random id, '' if a controller of before 0010 did
-    Column("change_id", ID, nullable=False, default="", server_default=""),
-    # the revisions since the applied one, newest first, each with the head of its change id: see store/changes
-    Column("earlier_changes", Text, nullable=False, default="", server_default=""),
+    *columns_for(
+        LoadBalancer,
+        *_tenant_columns(),
+        Column("description", NAME, nullable=False),
+        Column("provider", String(64), nullable=False),
+        Column("vip_address", String(64), nullable=False),
+        Column("vip_subnet_id", ID, nullable=False),
+        Column("vip_network_id", ID, nullable=False),
+        Column("vip_port_id", ID, nullable=False),
+        Column("applied_revision", BigInteger, nullable=False),
+        Column("status_reason", Text, nullable=False),
+        Column("pending_deadline", Double),  # NULL: nothing pending, or not placed yet
+        Column("shard_id", ID),  # NULL: not placed yet
+        # both are in use as long as the row is there, also while it is being deleted
+        Column("flavor_id", ID, ForeignKey("flavor.id"), index=True),
+        Column("availability_zone", NAME, ForeignKey("availability_zone.name"), index=True),
+        Column("vip_leaving_revision", BigInteger),  # what gives the VIP up, and is not confirmed yet
+        # the revisions since the applied one, newest first, each with the head of its change id: see store/changes
+        Column("earlier_changes", Text, nullable=False, default="", server_default=""),
+        without=("vip",),
+    ),
     # no live_key: the address stays taken until the device has let go of it
     UniqueConstraint("vip_network_id", "vip_address"),
     # "what is to be done in this shard" is revision > applied_revision OR ERROR: see ix below and store/ownership
@@ -312,39 +310,24 @@ def _load_balancer_id() -> Column[object]:
     )
 
 
-def _tls_columns() -> list[Column[object]]:
-    """How TLS is spoken, to clients or to members."""
-    return [
-        Column("tls_ciphers", Text),
-        Column("tls_versions", Text, nullable=False, default="[]", server_default="[]"),
-        Column("alpn_protocols", Text, nullable=False, default="[]", server_default="[]"),
-    ]
-
-
 listener = Table(
     "listener",
     metadata,
-    *_child_columns(),
-    Column("description", NAME, nullable=False),
-    Column("protocol", String(16), nullable=False),
-    Column("protocol_port", Integer, nullable=False),
-    Column("connection_limit", Integer, nullable=False),
-    Column("default_pool_id", ID, index=True),
-    Column("insert_headers", Text, nullable=False),
-    Column("timeout_client_data", Integer, nullable=False),
-    Column("timeout_member_connect", Integer, nullable=False),
-    Column("timeout_member_data", Integer, nullable=False),
-    Column("timeout_tcp_inspect", Integer, nullable=False),
-    Column("allowed_cidrs", Text, nullable=False, default="[]", server_default="[]"),
-    Column("default_tls_container_ref", NAME),
-    Column("sni_container_refs", Text, nullable=False, default="[]", server_default="[]"),
-    Column("client_ca_tls_container_ref", NAME),
-    Column("client_authentication", String(16), nullable=False, default="NONE", server_default="NONE"),
-    Column("client_crl_container_ref", NAME),
-    *_tls_columns(),
-    Column("hsts_max_age", Integer),
-    Column("hsts_include_subdomains", Boolean, nullable=False, default=False, server_default=false()),
-    Column("hsts_preload", Boolean, nullable=False, default=False, server_default=false()),
+    *columns_for(
+        Listener,
+        *_child_columns(),
+        Column("description", NAME, nullable=False),
+        Column("protocol", String(16), nullable=False),
+        Column("protocol_port", Integer, nullable=False),
+        Column("connection_limit", Integer, nullable=False),
+        Column("default_pool_id", ID, index=True),
+        Column("insert_headers", Text, nullable=False),
+        Column("timeout_client_data", Integer, nullable=False),
+        Column("timeout_member_connect", Integer, nullable=False),
+        Column("timeout_member_data", Integer, nullable=False),
+        Column("timeout_tcp_inspect", Integer, nullable=False),
+        Column("tls_ciphers", Text),
+    ),
     # live_key tells ports of UDP and SCTP from those of TCP: see rows.live_key_of
     UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
     Index("ix_listener_project_created", "project_id", "created_at", "id"),
@@ -353,33 +336,30 @@ listener = Table(
 pool = Table(
     "pool",
     metadata,
-    *_child_columns(),
-    Column("description", NAME, nullable=False),
-    Column("protocol", String(16), nullable=False),
-    Column("lb_algorithm", String(32), nullable=False),
-    Column("session_persistence", Text),
-    Column("subnet_id", ID),  # where its members are, as LBaaS v1 has it
-    Column("tls_enabled", Boolean, nullable=False, default=False, server_default=false()),
-    Column("tls_container_ref", NAME),
-    Column("ca_tls_container_ref", NAME),
-    Column("crl_container_ref", NAME),
-    *_tls_columns(),
+    *columns_for(
+        Pool,
+        *_child_columns(),
+        Column("description", NAME, nullable=False),
+        Column("protocol", String(16), nullable=False),
+        Column("lb_algorithm", String(32), nullable=False),
+        Column("tls_ciphers", Text),
+    ),
     Index("ix_pool_project_created", "project_id", "created_at", "id"),
 )
 
 member = Table(
     "member",
     metadata,
-    *_child_columns(),
-    Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("address", String(64), nullable=False),
-    Column("protocol_port", Integer, nullable=False),
-    Column("weight", Integer, nullable=False),
-    Column("backup", Boolean, nullable=False),
-    Column("subnet_id", ID),
-    Column("monitor_address", String(64)),
-    Column("monitor_port", Integer),
-    Column("vnic_type", String(16), nullable=False, default="normal", server_default="normal"),
+    *columns_for(
+        Member,
+        *_child_columns(),
+        Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False, index=True),
+        Column("address", String(64), nullable=False),
+        Column("protocol_port", Integer, nullable=False),
+        Column("weight", Integer, nullable=False),
+        Column("backup", Boolean, nullable=False),
+        Column("monitor_address", String(64)),
+    ),
     UniqueConstraint("pool_id", "address", "protocol_port", "live_key"),
     Index("ix_member_project_created", "project_id", "created_at", "id"),
 )
@@ -387,19 +367,19 @@ member = Table(
 health_monitor = Table(
     "health_monitor",
     metadata,
-    *_child_columns(),
-    Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False),
-    Column("type", String(16), nullable=False),
-    Column("delay", Integer, nullable=False),
-    Column("timeout", Integer, nullable=False),
-    Column("max_retries", Integer, nullable=False),
-    Column("max_retries_down", Integer, nullable=False),
-    Column("http_method", String(16)),
-    Column("url_path", Text),
-    Column("expected_codes", String(255)),
-    Column("http_version", Double),
-    Column("domain_name", NAME),
-    Column("shared_monitor_id", ID, index=True),  # the one of LBaaS v1 whose place in this pool it takes
+    *columns_for(
+        HealthMonitor,
+        *_child_columns(),
+        Column("pool_id", ID, ForeignKey("pool.id", ondelete="CASCADE"), nullable=False),
+        Column("type", String(16), nullable=False),
+        Column("delay", Integer, nullable=False),
+        Column("timeout", Integer, nullable=False),
+        Column("max_retries", Integer, nullable=False),
+        Column("max_retries_down", Integer, nullable=False),
+        Column("http_method", String(16)),
+        Column("url_path", Text),
+        Column("shared_monitor_id", ID, index=True),
+    ),
     UniqueConstraint("pool_id", "live_key"),
     Index("ix_health_monitor_project_created", "project_id", "created_at", "id"),
 )
@@ -427,30 +407,32 @@ shared_monitor = Table(  # a health monitor of LBaaS v1: it stands alone, and an
 l7policy = Table(
     "l7policy",
     metadata,
-    *_child_columns(),
-    Column("description", NAME, nullable=False),
-    Column("listener_id", ID, ForeignKey("listener.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("action", String(32), nullable=False),
-    # of live rows: from 1 on without gaps; no unique constraint, as one statement moves many rows
-    Column("position", Integer, nullable=False),
-    Column("redirect_pool_id", ID, index=True),
-    Column("redirect_url", NAME),
-    Column("redirect_prefix", NAME),
-    Column("redirect_http_code", Integer),
+    *columns_for(
+        L7Policy,
+        *_child_columns(),
+        Column("description", NAME, nullable=False),
+        Column("listener_id", ID, ForeignKey("listener.id", ondelete="CASCADE"), nullable=False, index=True),
+        Column("action", String(32), nullable=False),
+        # of live rows: from 1 on without gaps; no unique constraint, as one statement moves many rows
+        Column("position", Integer, nullable=False),
+        Column("redirect_pool_id", ID, index=True),
+    ),
     Index("ix_l7policy_project_created", "project_id", "created_at", "id"),
 )
 
 l7rule = Table(
     "l7rule",
     metadata,
-    *_nameless_columns(),
-    _load_balancer_id(),
-    Column("l7policy_id", ID, ForeignKey("l7policy.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("type", String(32), nullable=False),
-    Column("compare_type", String(16), nullable=False),
-    Column("key", NAME),
-    Column("value", NAME, nullable=False),
-    Column("invert", Boolean, nullable=False),
+    *columns_for(
+        L7Rule,
+        *_nameless_columns(),
+        _load_balancer_id(),
+        Column("l7policy_id", ID, ForeignKey("l7policy.id", ondelete="CASCADE"), nullable=False, index=True),
+        Column("type", String(32), nullable=False),
+        Column("compare_type", String(16), nullable=False),
+        Column("value", NAME, nullable=False),
+        Column("invert", Boolean, nullable=False),
+    ),
     Index("ix_l7rule_project_created", "project_id", "created_at", "id"),
 )
 

@@ -1,0 +1,60 @@
+"""Columns for the attributes of a value class, by their types and defaults."""
+
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+from sqlalchemy import Boolean, Column, Double, Integer, String, Text, false, true
+from sqlalchemy.types import TypeEngine
+
+from evenkeel.core.attributes import LINKS, Shape, defaults_of, fields_of, shape_of
+
+ID = String(36)
+NAME = String(255)
+KEYWORD = String(16)
+JSON_TYPES = (inspect.VarTupleType, inspect.DictType, inspect.StructType)
+"""Kept as JSON text."""
+
+
+def columns_for(kind: type[Any], *given: Column[Any], without: tuple[str, ...] = ()) -> list[Column[Any]]:
+    """``given``, and a column for each other attribute of the class that is not in ``without``.
+
+    Those are made for columns that are added to a table with rows in it: what cannot be NULL has the attribute's
+    default in the database too. Texts are ids (if so called), keywords or names; give the column of any other, and
+    of what has a key or an index.
+    """
+    named = {column.name for column in given} | {*LINKS[kind], *without}
+    defaults = defaults_of(kind)
+    return [
+        *given,
+        *(
+            _column(name, shape_of(field.type), defaults[name])
+            for name, field in fields_of(kind).items()
+            if name not in named
+        ),
+    ]
+
+
+def _column(name: str, shape: Shape, default: Any) -> Column[Any]:
+    kind = _type(name, shape.node)
+    if shape.optional:
+        return Column(name, kind)
+    if isinstance(default, bool):
+        return Column(name, kind, nullable=False, default=default, server_default=true() if default else false())
+    stored = msgspec.json.encode(default).decode() if isinstance(shape.node, JSON_TYPES) else default
+    return Column(name, kind, nullable=False, default=stored, server_default=str(stored))
+
+
+def _type(name: str, node: inspect.Type) -> TypeEngine[Any]:
+    if isinstance(node, inspect.StrType):
+        return ID if name.endswith("_id") else NAME
+    return next(column for types, column in _TYPES if isinstance(node, types))
+
+
+_TYPES: tuple[tuple[Any, TypeEngine[Any]], ...] = (
+    (inspect.BoolType, Boolean()),
+    (inspect.IntType, Integer()),
+    (inspect.FloatType, Double()),
+    (inspect.LiteralType, KEYWORD),
+    (JSON_TYPES, Text()),
+)
