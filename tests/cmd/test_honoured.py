@@ -144,8 +144,8 @@ def test_every_other_option_is_read(groups: OptionGroups, beside: set[str]) -> N
 @pytest.mark.parametrize(
     ("settings", "folder"),
     [
-        (BigIpOptions, "devices/bigip"),
-        (HaproxyOptions, "devices/haproxy"),
+        (BigIpOptions, "devices"),
+        (HaproxyOptions, "devices"),
         (DaemonSettings, "haproxyd"),
         (AgentSettings, "agent"),
         (ControllerSettings, "controller"),
