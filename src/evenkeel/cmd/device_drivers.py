@@ -34,4 +34,7 @@ def declared_options(name: str) -> Sequence[cfg.Opt]:
         raise ValueError(f"device_driver: {name!r} cannot be loaded: {error}") from error
     if not isinstance(declared, list | tuple) or not all(isinstance(one, cfg.Opt) for one in declared):
         raise ValueError(f"device_driver: {name!r}: {module}.OPTIONS is not a list of oslo.config options")
+    names = [option.dest for option in declared]
+    if twice := sorted({one for one in names if names.count(one) > 1}):
+        raise ValueError(f"device_driver: {name!r}: {module}.OPTIONS declares {', '.join(twice)} twice")
     return declared

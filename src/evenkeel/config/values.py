@@ -49,6 +49,8 @@ def allowed_values(option: cfg.Opt) -> str:
     low, high = (_number(getattr(option.type, name, None)) for name in ("min", "max"))
     if low:
         return f"{low} to {high}" if high else f"{low} or more"
+    if high:
+        return f"{high} or less"
     return "true, false" if isinstance(option, cfg.BoolOpt) else ""
 
 
@@ -58,7 +60,7 @@ def _checked(option: cfg.Opt, value: object) -> Any:
     try:
         found = option.type(value)
         usable = found is not None and not (isinstance(found, float) and math.isnan(found))
-    except (ValueError, AttributeError):  # oslo.config's types ask text for its methods
+    except (ValueError, TypeError, AttributeError):  # the types of oslo.config expect text, and ask it for its methods
         usable = False
     if usable:
         return found

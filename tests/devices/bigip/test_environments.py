@@ -145,3 +145,11 @@ async def test_a_partition_that_an_earlier_version_named_is_not_left_behind_unse
 async def test_the_same_name_made_by_another_environment_is_no_former_partition(rig: BigIpRig) -> None:
     await rig.owner(environment="dev_a").apply(tenant_batch("x", service(1)))
     assert not (await rig.owner(environment="dev").apply(tenant_batch("a_x", service(2)))).outcomes[0].error
+
+
+async def test_the_option_prefix_names_the_partitions(rig: BigIpRig) -> None:
+    agent = rig.owner(environment="dev", prefix="lab.1")
+    await agent.apply(tenant_batch("a", service(1)))
+    assert await rig.hands.content("lab.1_a")
+    assert not await rig.hands.content("dev_a")
+    assert (await agent.apply(tenant_batch("a", service(1)))).writes == 0
