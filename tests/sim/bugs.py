@@ -22,6 +22,7 @@ from evenkeel.agent.session import Session
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core import messages as m
+from evenkeel.core import provisioning
 from evenkeel.core.control import Change
 from evenkeel.core.errors import StaleOwner
 from evenkeel.core.model import LoadBalancer
@@ -41,7 +42,6 @@ from evenkeel.store.ownership.histories import HistoriesPart
 from evenkeel.store.ownership.shards import ShardsPart
 from evenkeel.store.records import schema
 from evenkeel.store.reports import applied as ownership_reports
-from evenkeel.store.reports import outcomes as ownership_outcomes
 from evenkeel.store.scheduling import placing as ownership_placing
 from evenkeel.store.scheduling.reach import ReachPart
 from evenkeel.store.scheduling.sweeping import SweepingPart
@@ -191,12 +191,12 @@ def _sweep_missing() -> AbstractContextManager[Any]:
 
 
 def _revision_compare_inverted() -> AbstractContextManager[Any]:
-    real = ownership_outcomes._confirmed
+    real = provisioning._confirmed
 
     def confirmed(was: Any, revision: int) -> Any:
         return real(was, was.revision if revision < was.revision else revision)
 
-    return patch.object(ownership_outcomes, "_confirmed", confirmed)
+    return patch.object(provisioning, "_confirmed", confirmed)
 
 
 def _applied_before_device() -> AbstractContextManager[Any]:
@@ -501,7 +501,7 @@ def _change_ids_ignored() -> AbstractContextManager[Any]:
     def is_known(outcome: m.Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
         return outcome.revision <= revision
 
-    return patch.object(ownership_outcomes, "is_known", is_known)
+    return patch.object(provisioning, "is_known", is_known)
 
 
 def _memory_by_revision() -> AbstractContextManager[Any]:

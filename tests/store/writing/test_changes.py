@@ -8,21 +8,22 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import Connection, update
 
+from evenkeel.core.changes import EARLIER_CHARACTERS_MAX, contradicts, is_known, since
 from evenkeel.core.messages import Applied
 from evenkeel.core.model import LoadBalancer
+from evenkeel.core.provisioning import LoadBalancerState, apply_report
 from evenkeel.core.service import definition_of
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.reports.outcomes import Standing, settle
 from evenkeel.store.tenants.load_balancers import TenantRoots
-from evenkeel.store.writing.changes import EARLIER_CHARACTERS_MAX, contradicts, is_known, marked, since
+from evenkeel.store.writing.changes import marked
 from tests.store.ownership_world import World, world_fixture
 
 __all__ = ["world_fixture"]
 
-NEW = Standing(
+NEW = LoadBalancerState(
     id="lb",
     revision=1,
     change_id=str(UUID(int=0)),
@@ -39,7 +40,7 @@ def change(number: int) -> str:
     return f"{number:08x}-0000-4000-8000-000000000000"
 
 
-def raised(was: Standing, number: int) -> Standing:
+def raised(was: LoadBalancerState, number: int) -> LoadBalancerState:
     """What the API makes of it."""
     earlier = f"{was.revision}:{was.change_id[:8]} {was.earlier_changes}"
     status = ProvisioningStatus.PENDING_UPDATE if was.applied_revision else ProvisioningStatus.PENDING_CREATE
@@ -52,74 +53,74 @@ def raised(was: Standing, number: int) -> Standing:
     )
 
 
-def done(of: Standing, error: str = "") -> Applied:
+def done(of: LoadBalancerState, error: str = "") -> Applied:
     """What an agent says that was told of it then."""
     return Applied(load_balancer_id=of.id, revision=of.revision, change_id=of.change_id, error=error)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["change", "lose", "report"]), st.integers(0, 30)), max_size=40))
 def test_no_outcome_of_a_lost_change_confirms_anything(steps: list[tuple[str, int]]) -> None:
-    standing = replace(NEW, change_id=change(0))
+    state = replace(NEW, change_id=change(0))
     lineage = [change(0)]  # by revision - 1
-    past = [(standing, list(lineage))]
-    told = [standing]  # all that agents were ever told
+    past = [(state, list(lineage))]
+    told = [state]  # all that agents were ever told
     reported: set[str] = set()
     for number, (what, which) in enumerate(steps, 1):
         if what == "change":
-            standing = raised(standing, number)
-            lineage.append(standing.change_id)
-            told.append(standing)
+            state = raised(state, number)
+            lineage.append(state.change_id)
+            told.append(state)
         elif what == "lose":
-            standing, kept = past[which % len(past)]
+            state, kept = past[which % len(past)]
             lineage = list(kept)
         else:
             definition = told[which % len(told)]
             reported.add(definition.change_id)
-            if settlement := settle(standing, done(definition)):
-                standing = settlement.now
+            if applied := apply_report(state, done(definition)):
+                state = applied.now
             if lineage[-1] == definition.change_id:
-                assert standing.provisioning_status is ProvisioningStatus.ACTIVE
-        past.append((standing, list(lineage)))
-        assert standing.applied_revision == 0 or lineage[standing.applied_revision - 1] in reported
-        assert standing.provisioning_status is not ProvisioningStatus.ACTIVE or lineage[-1] in reported
+                assert state.provisioning_status is ProvisioningStatus.ACTIVE
+        past.append((state, list(lineage)))
+        assert state.applied_revision == 0 or lineage[state.applied_revision - 1] in reported
+        assert state.provisioning_status is not ProvisioningStatus.ACTIVE or lineage[-1] in reported
 
 
 def test_a_refusal_of_a_lost_change_is_not_the_new_ones() -> None:
     lost, made_instead = raised(NEW, 1), raised(NEW, 2)
-    assert settle(made_instead, done(lost, "refused")) is None
-    refused = settle(made_instead, done(made_instead, "refused"))
+    assert apply_report(made_instead, done(lost, "refused")) is None
+    refused = apply_report(made_instead, done(made_instead, "refused"))
     assert refused is not None and refused.now.provisioning_status is ProvisioningStatus.ERROR
 
 
 def test_a_deleted_one_is_not_removed_for_what_was_said_of_a_lost_change() -> None:
     lost, deleted = raised(NEW, 1), replace(raised(NEW, 2), deleted=True)
-    assert settle(deleted, done(lost)) is None
-    settlement = settle(deleted, done(deleted))
-    assert settlement is not None and settlement.removed
+    assert apply_report(deleted, done(lost)) is None
+    applied = apply_report(deleted, done(deleted))
+    assert applied is not None and applied.removed
 
 
 def test_one_that_is_changed_faster_than_its_device_is_written_gets_on() -> None:
-    standing = NEW
+    state = NEW
     for number in range(1, 400):
-        under_way = standing
-        standing = raised(raised(raised(standing, 3 * number), 3 * number + 1), 3 * number + 2)
-        settlement = settle(standing, done(under_way))
-        assert settlement is not None and settlement.confirmed_revision == under_way.revision
-        standing = settlement.now
-        assert len(standing.earlier_changes) < 100, "what is confirmed is forgotten"
+        under_way = state
+        state = raised(raised(raised(state, 3 * number), 3 * number + 1), 3 * number + 2)
+        applied = apply_report(state, done(under_way))
+        assert applied is not None and applied.confirmed_revision == under_way.revision
+        state = applied.now
+        assert len(state.earlier_changes) < 100, "what is confirmed is forgotten"
 
 
 def test_what_is_older_than_the_row_remembers_proves_nothing() -> None:
-    standing = NEW
+    state = NEW
     for number in range(1, EARLIER_CHARACTERS_MAX // 10):
-        standing = raised(standing, number)
-    assert settle(standing, done(NEW)) is None
-    assert settle(standing, done(standing)) is not None
+        state = raised(state, number)
+    assert apply_report(state, done(NEW)) is None
+    assert apply_report(state, done(state)) is not None
 
 
 def test_an_agent_of_the_version_before_says_no_change() -> None:
-    standing = raised(NEW, 1)
-    assert settle(standing, Applied(load_balancer_id="lb", revision=2)) is not None
+    state = raised(NEW, 1)
+    assert apply_report(state, Applied(load_balancer_id="lb", revision=2)) is not None
 
 
 @pytest.mark.parametrize(

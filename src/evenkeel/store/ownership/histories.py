@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, ScalarSelect, or_, select, update
 
+from evenkeel.core.changes import contradicts
 from evenkeel.core.control import History
 from evenkeel.core.messages import Seen
 from evenkeel.core.statuses import ProvisioningStatus
@@ -24,7 +25,6 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.options import Part
 from evenkeel.store.records import schema
-from evenkeel.store.writing.changes import contradicts
 from evenkeel.store.writing.events import record_event
 
 CONFIRMED_ANEW = "the database has lost changes: its device is being looked at again"

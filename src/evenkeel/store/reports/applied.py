@@ -29,8 +29,10 @@ from sqlalchemy import (
     update,
 )
 
+from evenkeel.core.changes import contradicts
 from evenkeel.core.device import REPAIRS_MAX
 from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
+from evenkeel.core.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
@@ -38,9 +40,7 @@ from evenkeel.store.ownership.capacity import confirm, is_limited
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW, HistoriesPart, contradiction, history_id
 from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
-from evenkeel.store.reports.outcomes import Settlement, Standing, settle
 from evenkeel.store.vips.leaving import free_vips
-from evenkeel.store.writing.changes import contradicts
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _shard = schema.shard
@@ -60,6 +60,8 @@ UNOBSERVED = (schema.health_monitor, schema.l7policy, schema.l7rule)
 PENDING_STATUSES = tuple(sorted(status.value for status in PENDING))
 ACTIVE = ProvisioningStatus.ACTIVE.value
 ERROR = ProvisioningStatus.ERROR.value
+ONLINE, OFFLINE = OperatingStatus.ONLINE.value, OperatingStatus.OFFLINE.value
+NO_MONITOR = OperatingStatus.NO_MONITOR.value
 
 
 class ReportsPart(HistoriesPart):
@@ -94,14 +96,14 @@ def _record_applied(connection: Connection, report: ReportApplied, lost: list[st
     if shard is None:
         return ReportReceipt(stale=True)
     for batch in batches(newest_outcomes(report.outcomes)):
-        standings = _standings(connection, report, batch)
+        states = _states(connection, report, batch)
         if shard.history and report.history == shard.history:
-            lost += _contradictions(standings, batch)
-        settlements = _settlements(standings, report, batch)
-        write_settlements(connection, settlements, carries_traffic=report.carries_traffic)
-        if shard.limited and (made := [each.was.id for each in settlements if each.first]):
+            lost += _contradictions(states, batch)
+        changes = _status_changes(states, report, batch)
+        write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
+        if shard.limited and (made := [each.was.id for each in changes if each.first]):
             confirm(connection, made)
-        record_events(connection, [row for each in settlements for row in _events(each, shard.environment, report)])
+        record_events(connection, [row for each in changes for row in _events(each, shard.environment, report)])
     if report.repaired:
         record_events(connection, _repaired_events(connection, shard.environment, report))
     return ReportReceipt()
@@ -137,44 +139,46 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
     return [newest[id_] for id_ in sorted(newest)]
 
 
-def _standings(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> list[Standing]:
+def _states(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> list[LoadBalancerState]:
     ids = [outcome.load_balancer_id for outcome in outcomes]
-    statement = standing_of().where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
-    return [standing(row) for row in connection.execute(statement)]
+    statement = locked_states().where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
+    return [state_of(row) for row in connection.execute(statement)]
 
 
-def _contradictions(standings: Iterable[Standing], outcomes: Sequence[Applied]) -> Iterator[str]:
+def _contradictions(states: Iterable[LoadBalancerState], outcomes: Sequence[Applied]) -> Iterator[str]:
     by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
-    for was in standings:
+    for was in states:
         outcome = by_id[was.id]
         if contradicts(outcome, revision=was.revision, change_id=was.change_id):
             yield contradiction(was.id, outcome.revision, was.revision)
 
 
-def _settlements(standings: Iterable[Standing], report: ReportApplied, outcomes: Sequence[Applied]) -> list[Settlement]:
+def _status_changes(
+    states: Iterable[LoadBalancerState], report: ReportApplied, outcomes: Sequence[Applied]
+) -> list[StatusChange]:
     by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
-    settled = (settle(was, by_id[was.id], carries_traffic=report.carries_traffic) for was in standings)
-    return [each for each in settled if each is not None]
+    changes = (apply_report(was, by_id[was.id], carries_traffic=report.carries_traffic) for was in states)
+    return [each for each in changes if each is not None]
 
 
-def standing_of() -> Select[Any]:
-    """Load balancers as :func:`standing` takes them, with environment and shard; their rows are locked, by id."""
-    columns = [*(_root.c[name] for name in Standing.__struct_fields__), _root.c.provider, _root.c.shard_id]
+def locked_states() -> Select[Any]:
+    """Load balancers as :func:`state_of` takes them, with environment and shard; their rows are locked, by id."""
+    columns = [*(_root.c[name] for name in LoadBalancerState.__struct_fields__), _root.c.provider, _root.c.shard_id]
     # NO KEY UPDATE on PostgreSQL: the rows are changed, their keys are not
     return select(*columns).order_by(_root.c.id).with_for_update(key_share=True)
 
 
-def standing(row: Any) -> Standing:
-    """The value of a row of :func:`standing_of`."""
-    values: dict[str, Any] = {name: getattr(row, name) for name in Standing.__struct_fields__}
+def state_of(row: Any) -> LoadBalancerState:
+    """The value of a row of :func:`locked_states`."""
+    values: dict[str, Any] = {name: getattr(row, name) for name in LoadBalancerState.__struct_fields__}
     values["provisioning_status"] = ProvisioningStatus(row.provisioning_status)
     values["operating_status"] = OperatingStatus(row.operating_status)
-    return Standing(**values)
+    return LoadBalancerState(**values)
 
 
-def _events(settlement: Settlement, environment: str, report: ReportApplied) -> Iterable[EventRow]:
-    was, now = settlement.was, settlement.now
-    if settlement.removed:
+def _events(change: StatusChange, environment: str, report: ReportApplied) -> Iterable[EventRow]:
+    was, now = change.was, change.now
+    if change.removed:
         kind, text = "load_balancer_deleted", f"load balancer {was.id} is gone from its device"
     elif now.provisioning_status is was.provisioning_status:
         return
@@ -199,27 +203,27 @@ def _events(settlement: Settlement, environment: str, report: ReportApplied) -> 
 # -- writing
 
 
-def write_settlements(
-    connection: Connection, settlements: Sequence[Settlement], *, carries_traffic: bool = True
+def write_status_changes(
+    connection: Connection, changes: Sequence[StatusChange], *, carries_traffic: bool = True
 ) -> None:
     """Write what became of locked load balancers: at most 25 statements however many they are."""
-    kept = [each for each in settlements if not each.removed]
+    kept = [each for each in changes if not each.removed]
     confirmed = [
         {"b_id": each.was.id, "b_revision": each.confirmed_revision}
         for each in kept
         if each.confirmed_revision is not None
     ]
     failed = [{"b_id": each.was.id} for each in kept if each.failed]
-    _execute(connection, _REMOVE, [{"b_id": each.was.id} for each in settlements if each.removed])
+    _execute(connection, _REMOVE, [{"b_id": each.was.id} for each in changes if each.removed])
     _execute(connection, _CHANGE, [_change(each.now) for each in kept])
-    free_vips(connection, [each.was.id for each in settlements if each.vip_left])
-    unsettled = _unsettled_children(connection, [each.was.id for each in kept])
+    free_vips(connection, [each.was.id for each in changes if each.vip_left])
+    unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
     for table in CHILD_TABLES:
-        if (table.name, False) in unsettled:
+        if (table.name, False) in unconfirmed:
             _execute(connection, _CONFIRM_CHILDREN[table.name, carries_traffic], confirmed)
-        if (table.name, True) in unsettled:
+        if (table.name, True) in unconfirmed:
             _execute(connection, _REMOVE_CHILDREN[table.name], confirmed)
-        if unsettled & {(table.name, False), (table.name, True)}:
+        if unconfirmed & {(table.name, False), (table.name, True)}:
             _execute(connection, _FAIL_CHILDREN[table.name], failed)
 
 
@@ -228,7 +232,7 @@ def _execute(connection: Connection, statement: Update | Delete, rows: list[dict
         connection.execute(statement, rows)
 
 
-def _change(now: Standing) -> dict[str, Any]:
+def _change(now: LoadBalancerState) -> dict[str, Any]:
     return {
         "b_id": now.id,
         "b_applied_revision": now.applied_revision,
@@ -240,7 +244,7 @@ def _change(now: Standing) -> dict[str, Any]:
     }
 
 
-def _unsettled_children(connection: Connection, load_balancer_ids: list[str]) -> set[tuple[str, bool]]:
+def _unconfirmed_children(connection: Connection, load_balancer_ids: list[str]) -> set[tuple[str, bool]]:
     """(table, deleted) of children that are not ACTIVE: most reports touch few tables."""
     if not load_balancer_ids:
         return set()
@@ -280,23 +284,19 @@ def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[
 
 
 def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElement[str]:
-    """The first guess for a child that was never confirmed; what observation said before stays."""
-    status, up = table.c.operating_status, table.c.admin_state_up
+    """The SQL of :mod:`evenkeel.core.operating`, for a child that its device confirms."""
+    status, enabled = table.c.operating_status, table.c.admin_state_up
     if table in UNOBSERVED:
-        return case((up, OperatingStatus.ONLINE.value), else_=OperatingStatus.OFFLINE.value)
+        return case((enabled, ONLINE), else_=OFFLINE)
     new = _one_of(table.c.provisioning_status, (ProvisioningStatus.PENDING_CREATE.value, ERROR))
-    offline = status == OperatingStatus.OFFLINE.value
     if table is not schema.member:
-        return case((and_(new, offline, up), OperatingStatus.ONLINE.value), else_=status) if carries_traffic else status
+        works = and_(new, status == OFFLINE, enabled)
+        return case((works, ONLINE), else_=status) if carries_traffic else status
     unwatched = ~exists().where(
         schema.health_monitor.c.pool_id == table.c.pool_id, schema.health_monitor.c.deleted == false()
     )
-    unknown = _one_of(status, (OperatingStatus.OFFLINE.value, OperatingStatus.NO_MONITOR.value))
-    return case(
-        (and_(new, unknown, not_(up)), OperatingStatus.OFFLINE.value),
-        (and_(new, unknown, unwatched), OperatingStatus.NO_MONITOR.value),
-        else_=status,
-    )
+    unseen = and_(new, _one_of(status, (OFFLINE, NO_MONITOR)))
+    return case((and_(unseen, not_(enabled)), OFFLINE), (and_(unseen, unwatched), NO_MONITOR), else_=status)
 
 
 def _confirm_children(table: Table, carries_traffic: bool) -> Update:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Table, update
 
+from evenkeel.core.operating import KEPT_BELOW
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
@@ -11,14 +12,14 @@ from evenkeel.store.records import schema
 _root = schema.load_balancer
 
 BELOW: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
-_KEPT = (OperatingStatus.OFFLINE.value, OperatingStatus.NO_MONITOR.value)
-"""What a child may say of itself while nothing of its load balancer can be reached."""
+_KEPT = tuple(sorted(status.value for status in KEPT_BELOW))
 
 
 def set_operating(
     connection: Connection, load_balancer_ids: Sequence[str], status: OperatingStatus, reason: str
 ) -> None:
-    """Set the status of load balancers, and the same of everything below them that says it works. Four statements."""
+    """Set the status of load balancers, and of everything below them: see :func:`evenkeel.core.operating.below`. Four
+    statements."""
     connection.execute(
         update(_root)
         .where(in_list(_root.c.id, load_balancer_ids))

@@ -5,12 +5,13 @@ that no agent looks at may well serve: what was ONLINE is DEGRADED, with that re
 both.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, case, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, case, func, or_, select, update
 
 from evenkeel.core.control import GroupReach, ShardOwner
 from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.operating import UNWATCHED, WATCHED_AGAIN
 from evenkeel.core.reach import Reach, ReachKind, judge
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
@@ -25,7 +26,7 @@ from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard
 
-ONLINE, OFFLINE, DEGRADED = OperatingStatus.ONLINE, OperatingStatus.OFFLINE, OperatingStatus.DEGRADED
+OFFLINE = OperatingStatus.OFFLINE
 
 
 class ReachPart(Part):
@@ -86,8 +87,7 @@ def _tell_load_balancers(connection: Connection, environment: str, number: int, 
         if found.kind is ReachKind.NONE:
             _all_offline(connection, some, reason)
         elif found.kind is ReachKind.UNWATCHED:
-            degraded = update(_root).where(in_list(_root.c.shard_id, some), _root.c.operating_status == ONLINE.value)
-            connection.execute(degraded.values(operating_status=DEGRADED.value, operating_reason=reason))
+            _become_unwatched(connection, some, reason)
 
 
 def _take_back(connection: Connection, shard_ids: Sequence[str], said: str) -> None:
@@ -95,8 +95,21 @@ def _take_back(connection: Connection, shard_ids: Sequence[str], said: str) -> N
     connection.execute(
         update(_root)
         .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
-        .values(operating_status=case((status == DEGRADED.value, ONLINE.value), else_=status), operating_reason="")
+        .values(operating_status=case(*_cases(WATCHED_AGAIN), else_=status), operating_reason="")
     )
+
+
+def _become_unwatched(connection: Connection, shard_ids: Sequence[str], reason: str) -> None:
+    affected = [status.value for status in UNWATCHED]
+    connection.execute(
+        update(_root)
+        .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_status.in_(affected))
+        .values(operating_status=case(*_cases(UNWATCHED)), operating_reason=reason)
+    )
+
+
+def _cases(table: Mapping[OperatingStatus, OperatingStatus]) -> list[tuple[ColumnElement[bool], str]]:
+    return [(_root.c.operating_status == was.value, now.value) for was, now in table.items()]
 
 
 def _all_offline(connection: Connection, shard_ids: Sequence[str], reason: str) -> None:

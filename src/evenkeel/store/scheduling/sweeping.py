@@ -2,18 +2,16 @@
 
 from typing import Any
 
-from msgspec.structs import replace
 from sqlalchemy import Connection, delete, or_, select
 
 from evenkeel.core.control import Event
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.provisioning import overdue
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import Part
 from evenkeel.store.records import schema
-from evenkeel.store.reports.applied import PENDING_STATUSES, standing, standing_of, write_settlements
-from evenkeel.store.reports.outcomes import MAX_REASON_CHARACTERS, Settlement, Standing
+from evenkeel.store.reports.applied import PENDING_STATUSES, locked_states, state_of, write_status_changes
 from evenkeel.store.writing.events import event_row, record_event, record_events
 
 _root = schema.load_balancer
@@ -68,8 +66,8 @@ def _overdue(connection: Connection, limit: int, deadline_seconds: float) -> lis
 def _mark_overdue(connection: Connection, limit: int, deadline_seconds: float, reason: str) -> int:
     ids = _overdue(connection, limit, deadline_seconds)
     # said again under the lock: a report or another sweeper may have come first
-    rows = connection.execute(standing_of().where(in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
-    write_settlements(connection, [_too_late(standing(row), reason) for row in rows])
+    rows = connection.execute(locked_states().where(in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
+    write_status_changes(connection, [overdue(state_of(row), reason) for row in rows])
     events = [
         event_row(
             kind="load_balancer_overdue",
@@ -82,17 +80,6 @@ def _mark_overdue(connection: Connection, limit: int, deadline_seconds: float, r
     ]
     record_events(connection, events)
     return len(rows)
-
-
-def _too_late(was: Standing, reason: str) -> Settlement:
-    why = f"{reason}: {was.status_reason}" if was.status_reason else reason
-    now = replace(
-        was,
-        provisioning_status=ProvisioningStatus.ERROR,
-        status_reason=why[:MAX_REASON_CHARACTERS],
-        pending_deadline=None,
-    )
-    return Settlement(was=was, now=now, failed=True)
 
 
 def _trim_events(connection: Connection, keep: int) -> int:

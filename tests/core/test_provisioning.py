@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from evenkeel.core.messages import Applied
+from evenkeel.core.provisioning import LoadBalancerState, apply_report
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
-from evenkeel.store.reports.outcomes import Standing, settle
 
 ACCEPT, DELETE = "accept", "delete"
 
@@ -15,7 +15,7 @@ outcomes = st.builds(
 )
 steps = st.lists(st.one_of(st.just(ACCEPT), st.just(DELETE), outcomes), max_size=30)
 
-NEW = Standing(
+NEW = LoadBalancerState(
     id="lb",
     revision=1,
     change_id="",
@@ -29,7 +29,7 @@ NEW = Standing(
 )
 
 
-def accepted(was: Standing, *, delete: bool = False) -> Standing:
+def accepted(was: LoadBalancerState, *, delete: bool = False) -> LoadBalancerState:
     """What the API makes of it."""
     status = ProvisioningStatus.PENDING_DELETE if delete else ProvisioningStatus.PENDING_UPDATE
     if not delete and was.applied_revision == 0:
@@ -46,65 +46,65 @@ def accepted(was: Standing, *, delete: bool = False) -> Standing:
 
 @given(steps)
 def test_any_order_of_reports_and_changes_keeps_the_books_straight(history: list[Applied | str]) -> None:
-    standing = NEW
+    state = NEW
     confirmed: set[int] = {0}
     for step in history:
         if isinstance(step, str):
-            if not standing.deleted:
-                standing = accepted(standing, delete=step == DELETE)
+            if not state.deleted:
+                state = accepted(state, delete=step == DELETE)
             continue
-        settlement = settle(standing, step)
-        if not step.error and step.revision <= standing.revision:
+        change = apply_report(state, step)
+        if not step.error and step.revision <= state.revision:
             confirmed.add(step.revision)
-        if settlement is None:
+        if change is None:
             continue
-        if settlement.removed:
-            assert standing.deleted and step.revision == standing.revision and not step.error
+        if change.removed:
+            assert state.deleted and step.revision == state.revision and not step.error
             return
-        assert settlement.now.applied_revision >= standing.applied_revision
-        assert settlement.now.revision == standing.revision
-        standing = settlement.now
-        assert standing.applied_revision in confirmed
-        assert standing.applied_revision <= standing.revision
-        if standing.provisioning_status is ProvisioningStatus.ACTIVE:
-            assert standing.applied_revision == standing.revision and not standing.deleted
-        if standing.applied_revision < standing.revision:
-            assert standing.provisioning_status in PENDING | {ProvisioningStatus.ERROR}
-        assert (standing.pending_deadline is not None) == (standing.provisioning_status in PENDING)
-        assert bool(standing.status_reason) == (standing.provisioning_status is ProvisioningStatus.ERROR)
+        assert change.now.applied_revision >= state.applied_revision
+        assert change.now.revision == state.revision
+        state = change.now
+        assert state.applied_revision in confirmed
+        assert state.applied_revision <= state.revision
+        if state.provisioning_status is ProvisioningStatus.ACTIVE:
+            assert state.applied_revision == state.revision and not state.deleted
+        if state.applied_revision < state.revision:
+            assert state.provisioning_status in PENDING | {ProvisioningStatus.ERROR}
+        assert (state.pending_deadline is not None) == (state.provisioning_status in PENDING)
+        assert bool(state.status_reason) == (state.provisioning_status is ProvisioningStatus.ERROR)
 
 
 @given(steps)
 def test_confirming_the_newest_revision_always_heals(history: list[Applied | str]) -> None:
-    standing = NEW
+    state = NEW
     for step in history:
         if isinstance(step, str):
-            standing = accepted(standing)
-        elif settlement := settle(standing, step):
-            standing = settlement.now
-    settlement = settle(standing, Applied(load_balancer_id="lb", revision=standing.revision))
-    healed = settlement.now if settlement else standing
+            state = accepted(state)
+        elif change := apply_report(state, step):
+            state = change.now
+    change = apply_report(state, Applied(load_balancer_id="lb", revision=state.revision))
+    healed = change.now if change else state
     assert healed.provisioning_status is ProvisioningStatus.ACTIVE
-    assert settle(healed, Applied(load_balancer_id="lb", revision=healed.revision)) is None
+    assert apply_report(healed, Applied(load_balancer_id="lb", revision=healed.revision)) is None
 
 
 def test_what_waits_says_why_and_stays_pending() -> None:
     was = accepted(NEW)
     waiting = Applied(load_balancer_id=was.id, revision=was.revision, error="device b: no connection", waiting=True)
-    told = settle(was, waiting)
+    told = apply_report(was, waiting)
     assert told is not None and not told.failed
     assert told.now == replace(was, status_reason="device b: no connection")
-    assert settle(told.now, waiting) is None
-    done = settle(told.now, Applied(load_balancer_id=was.id, revision=was.revision))
+    assert apply_report(told.now, waiting) is None
+    done = apply_report(told.now, Applied(load_balancer_id=was.id, revision=was.revision))
     assert done is not None and done.now.provisioning_status is ProvisioningStatus.ACTIVE and not done.now.status_reason
 
 
 def test_waiting_says_nothing_of_what_is_not_pending_or_was_changed_since() -> None:
     was = accepted(NEW)
     waiting = Applied(load_balancer_id=was.id, revision=was.revision, error="no device", waiting=True)
-    assert settle(accepted(was), waiting) is None
+    assert apply_report(accepted(was), waiting) is None
     for status in (ProvisioningStatus.ACTIVE, ProvisioningStatus.ERROR):
-        assert settle(replace(was, provisioning_status=status, pending_deadline=None), waiting) is None
+        assert apply_report(replace(was, provisioning_status=status, pending_deadline=None), waiting) is None
 
 
 @st.composite
@@ -124,15 +124,15 @@ def test_the_end_does_not_depend_on_the_order_or_repetition_of_reports(
     newest, verdicts, *deliveries = case
     ends = []
     for revisions in deliveries:
-        standing = replace(NEW, revision=newest)
+        state = replace(NEW, revision=newest)
         for revision in revisions:
             outcome = Applied(load_balancer_id="lb", revision=revision, error=verdicts[revision])
-            if settlement := settle(standing, outcome):
-                assert settlement.now.applied_revision >= standing.applied_revision
-                standing = settlement.now
-            again = settle(standing, outcome)
-            assert again is None or again.now == standing
-        ends.append(standing)
+            if change := apply_report(state, outcome):
+                assert change.now.applied_revision >= state.applied_revision
+                state = change.now
+            again = apply_report(state, outcome)
+            assert again is None or again.now == state
+        ends.append(state)
     first, second = ends
     reported = set(deliveries[0])
     assert first.applied_revision == max((one for one in reported if not verdicts[one]), default=0)
@@ -143,24 +143,24 @@ def test_the_end_does_not_depend_on_the_order_or_repetition_of_reports(
 
 @given(st.lists(outcomes, max_size=12))
 def test_what_was_said_of_an_older_revision_never_undoes_a_confirmation(late: list[Applied]) -> None:
-    standing = replace(NEW, revision=8, applied_revision=8, provisioning_status=ProvisioningStatus.ACTIVE)
-    standing = replace(standing, operating_status=OperatingStatus.ONLINE, pending_deadline=None)
+    state = replace(NEW, revision=8, applied_revision=8, provisioning_status=ProvisioningStatus.ACTIVE)
+    state = replace(state, operating_status=OperatingStatus.ONLINE, pending_deadline=None)
     for outcome in late:
-        if outcome.revision < standing.revision:
-            assert settle(standing, outcome) is None
+        if outcome.revision < state.revision:
+            assert apply_report(state, outcome) is None
 
 
 @given(st.integers(1, 8), st.lists(outcomes, max_size=12))
 def test_an_address_is_free_with_the_first_confirmation_of_a_revision_without_it(
     leaving: int, reports: list[Applied]
 ) -> None:
-    standing = replace(NEW, revision=8, vip_leaving_revision=leaving)
+    state = replace(NEW, revision=8, vip_leaving_revision=leaving)
     for report in reports:
-        settlement = settle(standing, report)
-        let_go = not report.error and report.revision >= leaving and report.revision >= standing.applied_revision
-        if standing.vip_leaving_revision is None or not let_go:
-            assert settlement is None or not settlement.vip_left
+        change = apply_report(state, report)
+        let_go = not report.error and report.revision >= leaving and report.revision >= state.applied_revision
+        if state.vip_leaving_revision is None or not let_go:
+            assert change is None or not change.vip_left
         else:
-            assert settlement is not None
-            assert settlement.vip_left and settlement.now.vip_leaving_revision is None
-        standing = standing if settlement is None else settlement.now
+            assert change is not None
+            assert change.vip_left and change.now.vip_leaving_revision is None
+        state = state if change is None else change.now
