@@ -193,8 +193,8 @@ def _sweep_missing() -> AbstractContextManager[Any]:
 def _revision_compare_inverted() -> AbstractContextManager[Any]:
     real = provisioning._confirmed
 
-    def confirmed(was: Any, revision: int) -> Any:
-        return real(was, was.revision if revision < was.revision else revision)
+    def confirmed(was: Any, revision: int, carries_traffic: bool) -> Any:
+        return real(was, was.revision if revision < was.revision else revision, carries_traffic)
 
     return patch.object(provisioning, "_confirmed", confirmed)
 
