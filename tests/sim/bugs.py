@@ -554,7 +554,7 @@ BUGS: dict[str, Bug] = {
     "nothing scheduled": Bug("shards of a dead agent wait for it", _nothing_scheduled, 1),
     "handover forgotten": Bug("an agent asked for a shard keeps it", _drain_forgotten, 22),
     "sweep missing": Bug("nothing overdue is marked", _sweep_missing, 42),
-    "revision compare inverted": Bug("an old revision confirms the newest", _revision_compare_inverted, 2),
+    "revision compare inverted": Bug("an old revision confirms the newest", _revision_compare_inverted, 1),
     "applied before device": Bug("the report goes out before the write", _applied_before_device, 1),
     "refusals dropped": Bug("what the device refused is not tried again", _refusals_dropped, 19),
     "acknowledged before commit": Bug("the API answers before the commit", _acknowledged_before_commit, 1),
