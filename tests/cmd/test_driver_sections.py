@@ -9,6 +9,7 @@ from evenkeel.cmd import config_files
 from evenkeel.cmd.agent import driver_options
 from evenkeel.cmd.sections import AGENT
 from evenkeel.devices.bigip.options import OPTIONS as BIGIP_OPTIONS
+from evenkeel.devices.bigip.options import parse_options as parse_bigip
 from evenkeel.devices.haproxy.options import OPTIONS as HAPROXY_OPTIONS
 
 
@@ -52,3 +53,26 @@ def test_a_driver_without_a_section_has_no_options(tmp_path: Path) -> None:
 def test_drivers_know_all_that_their_sections_hold(tmp_path: Path, driver: str, known: list[cfg.Opt]) -> None:
     conf = load(tmp_path, f"[DEFAULT]\ndevice_driver = {driver}\n")
     assert set(driver_options(conf)) <= {option.dest for option in known}
+
+
+def test_options_that_were_read_over_count(tmp_path: Path) -> None:
+    """Drivers took them, and nobody handed them over."""
+    bigip = {
+        "prefix": "lab",
+        "connect_timeout": 1.5,
+        "commit_timeout": 90.0,
+        "retry_time": 7.0,
+        "full_read_interval": 600.0,
+        "save_delay": 7.0,
+        "commands_max": 50,
+    }
+    text = "[DEFAULT]\nhost = h\n[bigip]\nicontrol_hostname = a,b\nicontrol_password = p\n" + "".join(
+        f"{name} = {value}\n" for name, value in bigip.items()
+    )
+    conf = load(tmp_path, text)
+    assert {name: driver_options(conf)[name] for name in bigip} == bigip
+    options = parse_bigip(driver_options(conf), environment="dev", group_number=1, host="h")
+    assert (options.prefix, options.save_delay_seconds, options.commands_max) == ("lab", 7.0, 50)
+    text = "[DEFAULT]\nhost = h\ndevice_driver = haproxy\n[haproxy]\nprefix = lab\nconnect_timeout = 1.5\n"
+    found = driver_options(load(tmp_path, text))
+    assert (found["prefix"], found["connect_timeout"]) == ("lab", 1.5)
