@@ -11,7 +11,7 @@ from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Repair
-from evenkeel.core.errors import CallTimeout
+from evenkeel.core.errors import CallRefused, CallTimeout
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -59,6 +59,8 @@ class FakeControllers:
         self.statistics: list[m.ObservedStatistics] = []
         self.answers_reports = True
         """Else what was seen on the devices is taken, and nobody is told."""
+        self.overtaken = False
+        """A newer report than any that comes was taken."""
         self.raised: list[m.RaiseEpoch] = []
         self.failures: list[Exception] = []
         self.stale = False
@@ -94,6 +96,8 @@ class FakeControllers:
         self.statistics += call.statistics
         if not self.answers_reports:
             raise CallTimeout("no answer within 2 s")
+        if self.overtaken:
+            raise CallRefused("overtaken", "a newer report was taken")
         return m.ReportReceipt(stale=self.stale, reached_count=self.reached_count)
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:

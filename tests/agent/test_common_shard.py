@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
+from evenkeel.agent import common_shard
 from evenkeel.agent.common_shard import LATE_SECONDS, CommonShardWorker, _parts, with_devices
 from evenkeel.agent.inventory import Findings
 from evenkeel.cmd.runtime import SystemClock
@@ -121,6 +122,20 @@ async def test_what_got_no_answer_may_be_shown_and_is_put_right_though_it_is_aga
     bench.controllers.answers_reports = True
     bench.device.seen = up
     await eventually(lambda: bench.reported[-1] == load_balancer() and bench.controllers.statistics[-1] == before)
+
+
+async def test_what_was_overtaken_and_what_follows_it_are_told_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(common_shard, "STATUSES_PER_REPORT", 1)
+    bench.controllers.overtaken = True
+    told = len(bench.reported)
+    down = tuple(load_balancer(number, S.ERROR) for number in (1, 2))
+    bench.device.seen = replace(bench.device.seen, statuses=down)  # type: ignore[type-var]
+    await eventually(lambda: bench.reported[told:][:3] == [down[0]] * 3)  # what follows waits for it
+    bench.controllers.overtaken = False
+    await eventually(lambda: bench.reported[-2:] == list(down))
+    assert not bench.worker.lost
 
 
 async def test_what_got_no_answer_may_be_taken_late_and_is_told_once_more_then(bench: Bench) -> None:

@@ -8,6 +8,7 @@ from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallTimeout, SessionLost
 
 SHARED, OWN = m.callback_queue("e"), m.keepalive_queue("e")
+STATUS = m.ReportStatus(agent_id="a", session_id="s", shard_id="x", epoch=1)
 KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")
 REGISTER = m.Register(
     agent_id="a", session_id="s", environment="e", group_number=1, host="h", device_driver="noop", ha_type="standalone"
@@ -21,13 +22,16 @@ class Bus:
         self.new = new
         self.consumed = {SHARED, OWN} if new else {SHARED}
         self.asked: list[str] = []
-        self.refusal: m.Refused | None = None
+        self.sent: list[m.Call] = []
+        self.answer: m.AnyReply | None = None
+        """Instead of the state of the session."""
 
     async def call(self, queue: str, message: m.Call, *, timeout_seconds: float) -> m.AnyReply:
         self.asked.append(queue)
+        self.sent.append(message)
         if queue not in self.consumed:
             raise CallTimeout("no answer")
-        return self.refusal or m.SessionState(ttl_seconds=5.0, assignments_revision=1, takes_keepalives=self.new)
+        return self.answer or m.SessionState(ttl_seconds=5.0, assignments_revision=1, takes_keepalives=self.new)
 
 
 async def renew(controllers: ControllerClient, times: int = 1) -> None:
@@ -69,10 +73,24 @@ async def test_a_refusal_is_one_whatever_the_queue() -> None:
     bus = Bus(new=True)
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
-    bus.refusal = m.Refused(code=m.SESSION_LOST, reason="over")
+    bus.answer = m.Refused(code=m.SESSION_LOST, reason="over")
     with pytest.raises(SessionLost):
         await renew(controllers)
     assert bus.asked == [SHARED, OWN]
     bus.consumed = set()
     with pytest.raises(BusUnavailable):
         await renew(controllers)
+
+
+async def test_reports_of_statuses_are_numbered_in_the_order_they_are_made() -> None:
+    bus = Bus(new=True)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    bus.answer = m.ReportReceipt()
+    for _ in range(2):
+        await controllers.report_status(STATUS)
+    bus.consumed = set()
+    with pytest.raises(BusUnavailable):
+        await controllers.report_status(STATUS)
+    bus.consumed = {SHARED}
+    await controllers.report_status(STATUS)
+    assert [message.number for message in bus.sent if isinstance(message, m.ReportStatus)] == [1, 2, 3, 4]

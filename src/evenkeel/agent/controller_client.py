@@ -1,8 +1,10 @@
 """The agent's calls to the controllers, typed. Refusals become exceptions here."""
 
+from itertools import count
 from typing import TypeVar
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallRefused, CallTimeout, SessionLost
@@ -55,6 +57,8 @@ class ControllerClient:
         self._bus = bus
         self._queue = m.callback_queue(environment)
         self._keepalives = KeepaliveLane(m.keepalive_queue(environment))
+        self._status_reports = count(1)
+        """Numbers of reports, over all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
 
     async def _ask(
@@ -108,8 +112,8 @@ class ControllerClient:
         return await self._ask(call, m.ReportReceipt)
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
-        """What was seen on the devices."""
-        return await self._ask(call, m.ReportReceipt)
+        """What was seen on the devices. It is refused if one that was made later was taken before."""
+        return await self._ask(replace(call, number=next(self._status_reports)), m.ReportReceipt)
 
     async def release(self, call: m.ReleaseShards) -> None:
         """Give shards back."""

@@ -26,6 +26,10 @@ EPOCHS_USED_UP = "epochs_used_up"
 """The ``Refused`` code where there is no higher epoch any more."""
 
 
+OVERTAKEN = "overtaken"
+"""The ``Refused`` code of a report that came after a newer one of its session was taken. Nothing of it counts: whoever
+waits for the answer says it anew, and whoever got none has done so."""
+
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 """Of an answer that travels in parts, all together: what a caller is ready to hold."""
 
@@ -274,6 +278,8 @@ class ReportStatus(Message, tag="report_status"):
     """Devices that were told of as ``renewed`` a moment ago: no news, but whoever missed that is to look now."""
     expected_after: str | None = None
     """Answer with the load balancers that are expected on the devices, those after this id."""
+    number: int = 0
+    """Grows by one with each report of the session: none counts after a newer one. 0: it has no order."""
 
 
 # -- controllers -> agent ----------

@@ -608,13 +608,15 @@ class OwnershipStore(Protocol):
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
         """Operating statuses and statistics, a constant number of statements. Old epochs, and sessions that are not the
-        agent's, are ignored, ``stale``."""
+        agent's, are ignored, ``stale``. Raises :class:`CallRefused` for a numbered report that comes after a newer one
+        of its session, and then takes nothing of it."""
         ...
 
     async def note_findings(self, report: ReportStatus) -> tuple[LookAgain, ...]:
         """What the devices do not hold as they should: absent load balancers become ERROR with all below them, those
         that are present again lose that reason; an event for each change. Returns who is to look, and at what. A
-        constant number of statements for each thousand. Old epochs are ignored."""
+        constant number of statements for each thousand. Old epochs are ignored. Raises :class:`CallRefused` as
+        :meth:`record_observed` does."""
         ...
 
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:

@@ -1,14 +1,27 @@
 """Observed statuses and statistics."""
 
+import asyncio
 from typing import Any
 
+import pytest
+from sqlalchemy import update
+
+from evenkeel.core.errors import CallRefused
 from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.records import schema
-from tests.store.ownership_world import World, statements, world_fixture
+from evenkeel.store.reports import observed
+from tests.store.ownership_world import (
+    World,
+    open_transaction,
+    server_world_fixture,
+    statements,
+    world_fixture,
+)
+from tests.waiting import eventually
 
-__all__ = ["world_fixture"]
+__all__ = ["server_world_fixture", "world_fixture"]
 
 ONLINE, DEGRADED, ERROR = OperatingStatus.ONLINE, OperatingStatus.DEGRADED, OperatingStatus.ERROR
 
@@ -126,3 +139,143 @@ async def test_number_of_statements_does_not_depend_on_size(world: World) -> Non
             )
         counts.append(len(sent.sent))
     assert counts == [6, 6]  # one of them is the test's own look for the common shard
+
+
+# -- the order of reports
+
+
+async def numbered(world: World, number: int, *, session_id: str = "session-of-a1", **parts: Any) -> ReportStatus:
+    """The report of that number, of the owner's session."""
+    common = await world.shard_of("")
+    return ReportStatus(
+        agent_id="a1", session_id=session_id, shard_id=common.id, epoch=common.epoch, number=number, **parts
+    )
+
+
+async def status_of(world: World, load_balancer: Any) -> str:
+    return str((await world.load_balancer_row(load_balancer.id)).operating_status)
+
+
+async def test_a_report_that_comes_late_changes_nothing_and_is_not_called_taken(world: World) -> None:
+    """Its sender got no answer, and has told all that it said again."""
+    await world.agent("a1", names_session=True)
+    load_balancer = await world.placed()
+    listener_id = (await world.tree(load_balancer))["listener"]
+    late, newer = [
+        await numbered(
+            world,
+            number,
+            statuses=(seen("loadbalancer", load_balancer.id, status), seen("listener", listener_id, status)),
+            statistics=(ObservedStatistics(listener_id=listener_id, statistics=ListenerStatistics(bytes_in=number)),),
+        )
+        for number, status in ((4, ERROR), (5, ONLINE))
+    ]
+    for _ in range(2):
+        assert not (await world.store.record_observed(newer)).stale
+        with pytest.raises(CallRefused) as refused:
+            await world.store.record_observed(late)
+        assert refused.value.code == "overtaken"
+        assert await status_of(world, load_balancer) == "ONLINE"
+        assert (await world.row(schema.listener, listener_id)).operating_status == "ONLINE"
+        assert [row.bytes_in for row in await world.rows(schema.listener_statistics)] == [5]
+
+
+async def test_every_message_of_what_is_said_in_order_counts(world: World) -> None:
+    """And the newest may be repeated, though controllers have shown something else meanwhile."""
+    await world.agent("a1", names_session=True)
+    balancers = [await world.placed() for _ in range(3)]
+    for number, each in enumerate(balancers, start=7):
+        await world.store.record_observed(
+            await numbered(world, number, statuses=(seen("loadbalancer", each.id, ERROR),))
+        )
+    assert [await status_of(world, each) for each in balancers] == ["ERROR"] * 3
+    last = await numbered(world, 9, statuses=(seen("loadbalancer", balancers[2].id, ERROR),))
+    await world.change(schema.load_balancer, balancers[2].id, operating_status="OFFLINE")
+    await world.store.record_observed(last)
+    assert await status_of(world, balancers[2]) == "ERROR"
+
+
+async def test_numbers_count_within_one_session_and_none_are_of_the_version_before(world: World) -> None:
+    await world.agent("a1")
+    load_balancer = await world.placed()
+
+    async def say(number: int, status: OperatingStatus, session_id: str = "session-of-a1") -> None:
+        statuses = (seen("loadbalancer", load_balancer.id, status),)
+        assert not (
+            await world.store.record_observed(await numbered(world, number, session_id=session_id, statuses=statuses))
+        ).stale
+        assert await status_of(world, load_balancer) == status.value
+
+    await world.agent("b1", group_number=2)
+    await world.db.write(
+        lambda c: c.execute(update(schema.device_group).values(reached_count=schema.device_group.c.number))
+    )
+    assert (await world.store.record_observed(await numbered(world, 49))).reached_count == 1
+    await say(50, ONLINE)
+    await say(0, ERROR)
+    await say(0, ONLINE, session_id="")
+    for absurd in (-1, 2**70):
+        await say(absurd, DEGRADED)
+        await say(50, ONLINE)
+    common = await world.shard_of("")
+    await world.change(schema.agent, "a1", session_id="second")
+    await say(1, ERROR, session_id="second")
+    row = await world.shard(common.id)
+    assert (row.observed_session_id, row.observed_number) == ("second", 1)
+
+
+async def test_a_late_report_of_somebody_who_is_no_owner_any_more_is_stale(world: World) -> None:
+    await world.agent("a1")
+    common = await world.shard_of("")
+    late, newer = await numbered(world, 1), await numbered(world, 2)
+    assert not (await world.store.record_observed(newer)).stale
+    await world.change(schema.shard, common.id, epoch=common.epoch + 1)
+    assert (await world.store.record_observed(late)).stale
+
+
+async def test_what_is_found_late_is_not_noted_either(world: World) -> None:
+    await world.agent("a1")
+    load_balancer = await world.placed()
+    await world.change(schema.load_balancer, load_balancer.id, applied_revision=1)
+    late = await numbered(world, 1, absent=(load_balancer.id,))
+    await world.store.record_observed(
+        await numbered(world, 2, statuses=(seen("loadbalancer", load_balancer.id, ONLINE),))
+    )
+    with pytest.raises(CallRefused):
+        await world.store.note_findings(late)
+    assert await status_of(world, load_balancer) == "ONLINE"
+    found = await numbered(world, 3, absent=(load_balancer.id,))
+    assert await world.store.note_findings(found)
+    assert not (await world.store.record_observed(found)).stale
+    assert await status_of(world, load_balancer) == "ERROR"
+
+
+async def test_the_order_of_reports_costs_no_statement(world: World, backend: str) -> None:
+    await world.agent("a1")
+    load_balancer = await world.placed()
+    counts = []
+    for number in (0, 3):
+        one = await numbered(world, number, statuses=(seen("loadbalancer", load_balancer.id, ONLINE),))
+        with statements() as sent:
+            await world.store.record_observed(one)
+        counts.append(len(sent.sent))
+    more = 1 if backend == "mariadb" else 0  # it has no UPDATE ... RETURNING
+    assert counts == [2, 2 + more]
+
+
+@pytest.mark.services
+async def test_of_two_controllers_that_take_reports_at_once_the_newer_report_stays(server_world: World) -> None:
+    world = server_world
+    await world.agent("a1")
+    load_balancer = await world.placed()
+    late, newer = [
+        await numbered(world, number, statuses=(seen("loadbalancer", load_balancer.id, status),))
+        for number, status in ((1, ERROR), (2, ONLINE))
+    ]
+    async with open_transaction(world) as run:
+        await run(lambda connection: observed._record_observed(connection, newer))
+        waiting = asyncio.create_task(world.another_controller().record_observed(late))
+        await eventually(world.somebody_waits_for_a_lock)
+    with pytest.raises(CallRefused):
+        await waiting
+    assert await status_of(world, load_balancer) == "ONLINE"

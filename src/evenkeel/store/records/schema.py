@@ -145,6 +145,9 @@ shard = Table(
     Column("epoch", BigInteger, nullable=False),
     Column("handover_to", ID),
     Column("handover_at", Double),  # when the handover was asked for
+    # of a common shard: the newest report on what was seen on the devices, and the session whose report it is
+    Column("observed_session_id", ID),
+    Column("observed_number", BigInteger, nullable=False, default=0, server_default="0"),
     Column("created_at", Double, nullable=False),
     UniqueConstraint("environment", "project_id", "group_number"),
     Index("ix_shard_acting_agent_id", "acting_agent_id"),

@@ -1,17 +1,37 @@
 """Observations: operating statuses and statistics of a whole device group, from the owner of its common shard.
 
 Whatever is not of that group is passed over, and so is what has gone since it was observed.
+
+A message may come late, after newer ones, and would show what is past. So reports are numbered, and none is taken after
+a newer one of its session; the common shard's row knows the newest, and is locked by whoever takes one. Nothing is lost
+by that, though the newer one may speak of other objects: an agent makes a report when the one before was taken; if that
+got no answer, or was refused, all that was in it is said again, as it is seen then.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, Update, bindparam, exists, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 
+from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.messages import ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
+from evenkeel.core.messages import OVERTAKEN, ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import batches, upsert
 from evenkeel.store.options import Part
 from evenkeel.store.ownership.sql import reports
@@ -23,6 +43,8 @@ _root = schema.load_balancer
 _statistics = schema.listener_statistics
 
 REASON_CHARACTERS_MAX = 255
+NUMBER_MAX = 2**53
+"""No agent makes so many reports."""
 _COUNTERS = ListenerStatistics.__struct_fields__
 
 OBSERVED_TABLES: dict[str, Table] = {
@@ -68,12 +90,40 @@ def observed_group(connection: Connection, report: ReportStatus) -> Any:
 
 
 def locked_group(connection: Connection, report: ReportStatus) -> Any:
-    """As :func:`observed_group`; it stays so until the end of the transaction, which writes."""
-    return connection.execute(_observed_by(report).with_for_update(read=True)).first()
+    """As :func:`observed_group`; it stays so until the end of the transaction, which writes.
+
+    Raises :class:`CallRefused` for a report that comes after a newer one.
+    """
+    if not (report.session_id and 0 < report.number <= NUMBER_MAX):
+        return connection.execute(_observed_by(report).with_for_update(read=True)).first()
+    group = _newest_of_group(connection, report)
+    if group is None and observed_group(connection, report) is not None:
+        raise CallRefused(OVERTAKEN, f"report {report.number} comes after a newer one of its session")
+    return group
+
+
+def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
+    """The group, with this report noted as the newest; None if it is not, or not the observer's. A report is several
+    transactions, so one that is as new as the newest is that one."""
+    of_another = func.coalesce(_shard.c.observed_session_id, "") != report.session_id
+    statement = (
+        update(_shard)
+        .where(_is_observer(report), or_(of_another, _shard.c.observed_number <= report.number))
+        .values(observed_session_id=report.session_id, observed_number=report.number)
+    )
+    return returning(statement, *_GROUP, by=_shard.c.id == report.shard_id).first(connection)
+
+
+_GROUP = (_shard.c.environment, _shard.c.group_number, _REACHED_COUNT)
 
 
 def _observed_by(report: ReportStatus) -> Select[Any]:
-    return select(_shard.c.environment, _shard.c.group_number, _REACHED_COUNT).where(
+    return select(*_GROUP).where(_is_observer(report))
+
+
+def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
+    """The shard is the common one of the group that the report's session observes."""
+    return and_(
         _shard.c.id == report.shard_id,
         _shard.c.project_id == COMMON_PROJECT,
         _shard.c.acting_agent_id == report.agent_id,
