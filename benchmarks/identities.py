@@ -26,10 +26,12 @@ def nobody(folder: Path) -> Iterator[Sequence[str]]:
 @contextmanager
 def one_user(folder: Path) -> Iterator[Sequence[str]]:
     """One user with a password."""
-    from evenkeel.api.identity.passwords import checked_user, hashed, line_of
-    from evenkeel.api.identity.user_file import write_lines
+    from evenkeel.api.identity.users import checked_user, line_of
+    from evenkeel.serving.password_file import write_lines
+    from evenkeel.serving.password_hash import hash_password
 
-    write_lines(folder / "users", [line_of(checked_user(USER, "bench", ["member"], hashed(PASSWORD, os.urandom(16))))])
+    user = checked_user(USER, "bench", ["member"], hash_password(PASSWORD, os.urandom(16)))
+    write_lines(folder / "users", [line_of(user)])
     yield ["Authorization: Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode() + "\r\n"]
 
 
@@ -55,10 +57,10 @@ def keystone_users(folder: Path) -> Iterator[Sequence[str]]:
 def opened_password_file(folder: Path) -> Any:
     """The identity of :func:`one_user`."""
     from evenkeel.api.identity.password_file import PasswordFile
-    from evenkeel.api.identity.user_file import UserFile
+    from evenkeel.api.identity.users import watched_users
     from evenkeel.cmd.runtime import SystemClock
 
-    return PasswordFile(UserFile(folder / "users"), SystemClock())
+    return PasswordFile(watched_users(folder / "users"), SystemClock())
 
 
 def opened_keystone(folder: Path) -> Any:

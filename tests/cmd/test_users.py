@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.api.identity.passwords import matches
-from evenkeel.api.identity.user_file import read_users
+from evenkeel.api.identity.users import read_users
 from evenkeel.cmd import users
+from evenkeel.serving.password_hash import matches
 
 
 def run(file: Path, *words: str, password: str = "", monkeypatch: pytest.MonkeyPatch) -> int:
@@ -24,7 +24,7 @@ def test_a_user_is_added_changed_listed_and_deleted(
     assert run(file, *add, "--roles", "admin,member", password="second word", monkeypatch=monkeypatch) == 0
     (alice,) = read_users(file).values()
     assert (alice.project_id, alice.roles) == ("p1", ("admin", "member"))
-    assert matches("second word", alice.hash) and not matches("first", alice.hash)
+    assert matches(b"second word", alice.hash) and not matches(b"first", alice.hash)
     assert file.stat().st_mode & 0o777 == 0o600 and "second" not in file.read_text()
     assert run(file, "list", monkeypatch=monkeypatch) == 0
     assert capsys.readouterr().out == "alice\tp1\tadmin,member\n"
@@ -72,4 +72,4 @@ def test_a_password_that_is_typed_is_typed_twice(
     add = ["--file", str(tmp_path / "users"), "add", "alice", "--project", "p"]
     assert users.main(add) == 1 and "differ" in capsys.readouterr().err
     assert users.main(add) == 0
-    assert matches("same", read_users(tmp_path / "users")["alice"].hash)
+    assert matches(b"same", read_users(tmp_path / "users")["alice"].hash)

@@ -5,14 +5,14 @@ Passwords are asked for, or read from standard input; they never stand on the co
 
 import argparse
 import getpass
-import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenkeel.api.identity.passwords import MAX_PASSWORD_BYTES, SALT_BYTES, Hash, checked_user, hashed, line_of
-from evenkeel.api.identity.user_file import read_users, write_lines
+from evenkeel.api.identity.users import checked_user, line_of, read_users
 from evenkeel.core.errors import Invalid
+from evenkeel.serving.password_file import replace_line
+from evenkeel.serving.password_hash import PASSWORD_BYTES_MAX, PasswordHash, hash_password, new_salt
 
 DEFAULT_FILE = "/etc/evenkeel/users"
 
@@ -47,21 +47,22 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add(options: argparse.Namespace) -> None:
     # names first: nobody likes to type a password in vain
-    checked_user(options.name, options.project, options.roles.split(","), Hash(salt=b"", key=b""))
+    checked_user(options.name, options.project, options.roles.split(","), PasswordHash(salt=b"", key=b""))
     password = _password(from_stdin=options.password_stdin)
     user = checked_user(
         options.name,
         options.project,
         options.roles.split(","),
-        hashed(password, secrets.token_bytes(SALT_BYTES)),
+        hash_password(password, new_salt()),
     )
-    lines = _lines_without(options.file, user.name) if options.file.exists() else []
-    write_lines(options.file, [*lines, line_of(user)])
+    if options.file.exists():
+        read_users(options.file)  # nothing is added to what is no password file
+    replace_line(options.file, user.name, line_of(user))
 
 
 def _password(*, from_stdin: bool) -> str:
     if from_stdin:
-        return sys.stdin.readline(MAX_PASSWORD_BYTES * 4).removesuffix("\n")
+        return sys.stdin.readline(PASSWORD_BYTES_MAX * 4).removesuffix("\n")
     password = getpass.getpass("Password: ")
     if getpass.getpass("Again: ") != password:
         raise Invalid("The passwords differ.")
@@ -71,13 +72,7 @@ def _password(*, from_stdin: bool) -> str:
 def _delete(options: argparse.Namespace) -> None:
     if options.name not in read_users(options.file):
         raise Invalid(f"no user {options.name!r}.")
-    write_lines(options.file, _lines_without(options.file, options.name))
-
-
-def _lines_without(file: Path, name: str) -> list[str]:
-    """Every other line as it is, comments too. Raises :class:`Invalid` if it is no password file."""
-    read_users(file)
-    return [line for line in file.read_text().splitlines() if line.strip().partition(":")[0] != name]
+    replace_line(options.file, options.name, None)
 
 
 def _list(options: argparse.Namespace) -> None:

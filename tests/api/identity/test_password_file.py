@@ -10,11 +10,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.api.errors import Refusal
-from evenkeel.api.identity import password_file, passwords
+from evenkeel.api.identity import password_file
 from evenkeel.api.identity.caller import Caller, Unauthenticated
 from evenkeel.api.identity.password_file import PasswordFile
-from evenkeel.api.identity.passwords import checked_user, hashed, line_of
-from evenkeel.api.identity.user_file import UserFile, write_lines
+from evenkeel.api.identity.users import checked_user, line_of, watched_users
+from evenkeel.serving import password_hash
+from evenkeel.serving.password_file import write_lines
+from evenkeel.serving.password_hash import PasswordHash, hash_password
 from tests.clock import HandClock
 
 PASSWORD = "correct horse"
@@ -23,12 +25,12 @@ PASSWORD = "correct horse"
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes that cost little."""
-    monkeypatch.setattr(passwords, "_key", lambda password, hash: (hash.salt + password.encode() + bytes(32))[:32])
+    monkeypatch.setattr(password_hash, "derive_key", lambda password, hash: (hash.salt + password + bytes(32))[:32])
 
 
 def write(path: Path, *users: tuple[str, str]) -> None:
     """Users of project p by name and password."""
-    rows = [checked_user(name, "p", ["member"], hashed(password, b"salt")) for name, password in users]
+    rows = [checked_user(name, "p", ["member"], hash_password(password, b"salt")) for name, password in users]
     write_lines(path, map(line_of, rows))
 
 
@@ -49,7 +51,7 @@ def clock() -> HandClock:
 @pytest.fixture
 def identity(path: Path, clock: HandClock) -> PasswordFile:
     """The identity over the file."""
-    return PasswordFile(UserFile(path), clock)
+    return PasswordFile(watched_users(path), clock)
 
 
 def basic(name: str, password: str, scheme: str = "Basic") -> dict[bytes, bytes]:
@@ -104,9 +106,9 @@ async def test_nothing_of_the_password_is_remembered(identity: PasswordFile) -> 
 async def test_logins_at_the_same_time_cost_one_hash(identity: PasswordFile, monkeypatch: pytest.MonkeyPatch) -> None:
     checked = []
 
-    def counting(password: str, hash: passwords.Hash) -> bool:
+    def counting(password: bytes, hash: PasswordHash | None) -> bool:
         checked.append(password)
-        return passwords.matches(password, hash)
+        return password_hash.matches(password, hash)
 
     monkeypatch.setattr(password_file, "matches", counting)
     await asyncio.gather(*(ask(identity, basic("alice", PASSWORD)) for _ in range(20)))
@@ -154,12 +156,12 @@ async def test_a_file_that_became_bad_leaves_the_users_as_they_were_and_is_told_
 def test_a_file_that_others_may_read_is_refused_at_start(path: Path, mode: int) -> None:
     path.chmod(mode)
     with pytest.raises(ValueError, match=rf"identity.password_file: {path}: mode {mode:04o}. Allowed: 0600"):
-        UserFile(path)
+        watched_users(path)
 
 
 def test_a_file_that_is_not_there_is_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="No such file"):
-        UserFile(tmp_path / "nowhere")
+        watched_users(tmp_path / "nowhere")
 
 
 async def test_wrong_passwords_take_longer_and_longer_and_a_right_one_ends_that(
@@ -204,9 +206,9 @@ async def test_strangers_with_wrong_passwords_lock_nobody_out(
     clock.now += 1.0
     go_on = threading.Event()
 
-    def slow(password: str, hash: passwords.Hash) -> bool:
+    def slow(password: bytes, hash: PasswordHash | None) -> bool:
         assert go_on.wait(60)
-        return passwords.matches(password, hash)
+        return password_hash.matches(password, hash)
 
     monkeypatch.setattr(password_file, "matches", slow)
     guessing = [

@@ -12,10 +12,14 @@ import structlog
 
 from evenkeel.haproxyd.api import credentials
 from evenkeel.haproxyd.api.credentials import Credentials, TooManyAttempts, WrongCredentials, add_agent
+from evenkeel.serving import password_hash
 from evenkeel.serving.login_queue import OF_PEER_MAX
+from evenkeel.serving.password_hash import PasswordHash
 from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"
+FORMER = "agent-0:scrypt$16384$c2l4dGVlbiBieXRlcy4uLg==$laU9ZK6VgeMZp2dIczAYWBXKjNW6O0mU7zCuqZUQXg8="
+"""A line that an earlier version wrote."""
 
 
 def basic(name: str, password: str) -> str:
@@ -60,7 +64,7 @@ async def test_a_verified_password_costs_no_second_hash(file: Path, monkeypatch:
     def never(*_: object) -> bytes:
         raise AssertionError("hashed again")
 
-    monkeypatch.setattr(credentials, "_scrypt", never)
+    monkeypatch.setattr(password_hash, "derive_key", never)
     assert await known.agent(basic("agent-1", PASSWORD), peer="x") == "agent-1"
 
 
@@ -90,13 +94,13 @@ class Gate:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._open = threading.Event()
         self.passwords: list[bytes] = []
-        self._scrypt = credentials._scrypt
-        monkeypatch.setattr(credentials, "_scrypt", self._wait)
+        self._derive_key = password_hash.derive_key
+        monkeypatch.setattr(password_hash, "derive_key", self._wait)
 
-    def _wait(self, password: bytes, salt: bytes, cost: int) -> bytes:
+    def _wait(self, password: bytes, parameters: PasswordHash) -> bytes:
         self.passwords.append(password)
         assert self._open.wait(60)
-        return self._scrypt(password, salt, cost)
+        return self._derive_key(password, parameters)
 
     def open(self) -> None:
         self._open.set()
@@ -181,6 +185,19 @@ def test_a_malformed_line_is_named_by_number_only(tmp_path: Path, line: str) -> 
     with pytest.raises(ValueError, match=r"line 3: not name:scrypt") as error:
         Credentials(file)
     assert line not in str(error.value)
+
+
+async def test_a_file_of_an_earlier_version_is_read_and_new_lines_are_written_as_all_are(tmp_path: Path) -> None:
+    file = tmp_path / "credentials"
+    file.touch(0o600)
+    file.write_text(f"# agents\n{FORMER}\n")
+    assert await Credentials(file).agent(basic("agent-0", PASSWORD), peer="x") == "agent-0"
+    add_agent(file, "agent-1", PASSWORD)
+    comment, former, new = file.read_text().splitlines()
+    assert (comment, former) == ("# agents", FORMER) and new.startswith("agent-1:$scrypt$ln=14,r=8,p=1$")
+    known = Credentials(file)
+    for name in ("agent-0", "agent-1"):
+        assert await known.agent(basic(name, PASSWORD), peer="x") == name
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

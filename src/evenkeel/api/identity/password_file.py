@@ -7,8 +7,6 @@ theirs checked (:mod:`evenkeel.serving.login_queue`), so that guessing takes the
 those in who know their password. Behind proxies the address is the client's that they tell of.
 """
 
-import base64
-import binascii
 import hashlib
 import secrets
 from collections import OrderedDict
@@ -20,11 +18,13 @@ import structlog
 
 from evenkeel.api.errors import Refusal
 from evenkeel.api.identity.caller import MAX_HEADER_BYTES, Caller, Headers, Unauthenticated, address_of
-from evenkeel.api.identity.passwords import KEY_BYTES, SALT_BYTES, Hash, User, matches
-from evenkeel.api.identity.user_file import UserFile
+from evenkeel.api.identity.users import User
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.ports import Clock
+from evenkeel.serving.basic_auth import basic_credentials
 from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
+from evenkeel.serving.password_file import WatchedFile
+from evenkeel.serving.password_hash import matches
 
 log = structlog.get_logger(__name__)
 
@@ -63,11 +63,10 @@ class FailedLogins:
 class PasswordFile:
     """Asks for HTTP basic."""
 
-    def __init__(self, file: UserFile, clock: Clock, *, key: bytes | None = None) -> None:
+    def __init__(self, file: WatchedFile[dict[str, User]], clock: Clock, *, key: bytes | None = None) -> None:
         self._file = file
         self._clock = clock
         self._key = key or secrets.token_bytes(32)
-        self._nobody = Hash(salt=secrets.token_bytes(SALT_BYTES), key=secrets.token_bytes(KEY_BYTES))
         self._remembered: dict[bytes, Caller] = {}
         self._strikes = FailedLogins(clock)
         self._checks = LoginQueue(monotonic=clock.monotonic)
@@ -92,25 +91,21 @@ class PasswordFile:
 
     async def _log_in(self, given: bytes, digest: bytes, address: str) -> Caller:
         name, password = credentials(given)
-        user = self._file.users.get(name)
+        user = self._file.content.get(name)
+        check = partial(matches, password.encode(), user.hash if user else None)
         try:
-            right = await self._checks.is_right(digest, address, partial(self._matches, password, user))
+            right = await self._checks.is_right(digest, address, check)
         except TooManyAttempts:
             raise Refusal(429, "Too many logins at once. Try again later.", headers=((b"retry-after", b"1"),)) from None
-        if right:
-            assert user is not None
+        if right and user is not None:
             self._strikes.forgive(name)
             return self._remember(user, digest)
         await self._slow_down(name)
         raise Unauthenticated(CHALLENGE)
 
-    def _matches(self, password: str, user: User | None) -> bool:
-        """Takes as long for a user who does not exist."""
-        return matches(password, user.hash if user else self._nobody) and user is not None
-
     def _remember(self, user: User, digest: bytes) -> Caller:
         caller = Caller(project_id=user.project_id, roles=user.roles, user_id=user.name, user_name=user.name)
-        if self._file.users.get(user.name) is user:  # else the file has changed meanwhile
+        if self._file.content.get(user.name) is user:  # else the file has changed meanwhile
             if len(self._remembered) >= MAX_REMEMBERED:
                 self._remembered = {}
             self._remembered[digest] = caller
@@ -130,14 +125,9 @@ class PasswordFile:
 
 def credentials(header: bytes) -> tuple[str, str]:
     """User and password of an ``Authorization`` header (RFC 7617). Raises :class:`Unauthenticated`."""
-    scheme, _, encoded = header.strip().partition(b" ")
     try:
-        if scheme.lower() != b"basic":
-            raise ValueError("another scheme")
-        name, colon, password = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
-        if not colon:
-            raise ValueError("no colon")
-    except (ValueError, binascii.Error):
+        name, password = basic_credentials(header)
+        return name.decode(), password.decode()
+    except ValueError:
         # no cause: it would hold the password
         raise Unauthenticated(CHALLENGE) from None
-    return name, password

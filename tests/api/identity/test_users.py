@@ -1,32 +1,23 @@
-"""Lines of a password file."""
+"""Lines of an API's password file."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.api.identity.passwords import Hash, checked_user, hashed, line_of, matches, user_of, users_of
+from evenkeel.api.identity.users import checked_user, line_of, user_of, users_of
 from evenkeel.core.errors import Invalid
+from evenkeel.serving.password_hash import PasswordHash
 
 SALT = b"0123456789abcdef"
-CHEAP = Hash(salt=SALT, key=b"k" * 32)
+CHEAP = PasswordHash(salt=SALT, key=b"k" * 32)
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}", fullmatch=True)
 PROJECTS = st.from_regex(r"[A-Za-z0-9]{1,36}", fullmatch=True)
 ROLES = st.lists(st.from_regex(r"[A-Za-z0-9._-]{1,64}", fullmatch=True), max_size=5)
 
 
-def test_only_the_password_itself_matches() -> None:
-    stored = hashed("correct horse", SALT)
-    assert matches("correct horse", stored)
-    assert not matches("correct horsf", stored) and not matches("", stored)
-
-
-def test_another_salt_makes_another_key() -> None:
-    assert hashed("x", SALT).key != hashed("x", SALT[::-1]).key
-
-
 @given(NAMES, PROJECTS, ROLES, st.binary(min_size=1, max_size=32), st.binary(min_size=16, max_size=32))
 def test_a_line_says_what_its_user_is(name: str, project: str, roles: list[str], salt: bytes, key: bytes) -> None:
-    user = checked_user(name, project, roles, Hash(salt=salt, key=key, cost_log2=4))
+    user = checked_user(name, project, roles, PasswordHash(salt=salt, key=key, cost_log2=4))
     assert user_of(line_of(user)) == user
 
 
@@ -53,10 +44,3 @@ def test_a_user_may_be_there_once() -> None:
     line = line_of(checked_user("a", "p", [], CHEAP))
     with pytest.raises(Invalid, match="line 3: user 'a' is there twice"):
         users_of(f"{line}\n\n{line}\n")
-
-
-@pytest.mark.parametrize("password", ["", "x\0y", "x" * 1025])
-def test_what_can_be_no_password_is_refused_without_telling_it(password: str) -> None:
-    with pytest.raises(Invalid) as caught:
-        hashed(password, SALT)
-    assert "xx" not in str(caught.value)

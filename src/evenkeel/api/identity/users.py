@@ -1,0 +1,71 @@
+"""Users of the API in a password file: lines ``user:project:roles:hash`` (:mod:`evenkeel.serving.password_file`)."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from evenkeel.api.identity.caller import checked_project, roles_of
+from evenkeel.core.errors import Invalid
+from evenkeel.core.values import Value
+from evenkeel.serving.password_file import WatchedFile, is_name, parse_lines, read_private
+from evenkeel.serving.password_hash import PasswordHash, format_hash, parse_hash
+
+MAX_USERS = 10_000
+
+_ROLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class User(Value):
+    """A line of the file."""
+
+    name: str
+    project_id: str
+    roles: tuple[str, ...]
+    hash: PasswordHash
+
+
+def checked_user(name: str, project_id: str, roles: Iterable[str], hash: PasswordHash) -> User:
+    """A user with allowed names. Raises :class:`Invalid` naming the field."""
+    if not is_name(name):
+        raise Invalid(f"user: {name[:64]!r} is not 1 to 64 letters, digits, dots, dashes, underscores and @.")
+    known = roles_of(roles)
+    for role in known:
+        if not _ROLE.fullmatch(role):
+            raise Invalid(f"roles: {role[:64]!r} is not 1 to 64 letters, digits, dots, dashes and underscores.")
+    return User(name=name, project_id=checked_project(project_id, "project"), roles=known, hash=hash)
+
+
+def line_of(user: User) -> str:
+    """The user as a line, without its end."""
+    return f"{user.name}:{user.project_id}:{','.join(user.roles)}:{format_hash(user.hash)}"
+
+
+def user_of(line: str) -> User:
+    """The user of a line. Raises :class:`Invalid`, whose text tells nothing of the hash."""
+    parts = line.split(":")
+    if len(parts) != 4:
+        raise Invalid(f"{len(parts)} fields. Allowed: user:project:roles:hash.")
+    name, project_id, roles, secret = parts
+    return checked_user(name, project_id, roles.split(","), parse_hash(secret))
+
+
+def users_of(text: str) -> dict[str, User]:
+    """The users of a file by name. Raises :class:`Invalid` naming the line's number."""
+    users: dict[str, User] = {}
+    for number, user in parse_lines(text, user_of):
+        if user.name in users:
+            raise Invalid(f"line {number}: user {user.name!r} is there twice.")
+        users[user.name] = user
+        if len(users) > MAX_USERS:
+            raise Invalid(f"line {number}: more than {MAX_USERS} users.")
+    return users
+
+
+def read_users(path: Path) -> dict[str, User]:
+    """Raises :class:`OSError`; :class:`Invalid` for bad lines, too large a file, or one that others may read."""
+    return users_of(read_private(path))
+
+
+def watched_users(path: Path) -> WatchedFile[dict[str, User]]:
+    """The users of a file, read again when it changes. Raises :class:`ValueError` naming file and line."""
+    return WatchedFile("identity.password_file", path, read_users)

@@ -1,0 +1,19 @@
+"""HTTP basic authentication (RFC 7617)."""
+
+import base64
+import binascii
+
+
+def basic_credentials(header: bytes) -> tuple[bytes, bytes]:
+    """Name and password of an ``Authorization`` header. Raises :class:`ValueError`, which tells nothing of them."""
+    scheme, _, encoded = header.strip().partition(b" ")
+    if scheme.lower() != b"basic":
+        raise ValueError("another scheme")
+    try:
+        decoded = base64.b64decode(encoded.strip(), validate=True)
+    except binascii.Error:
+        raise ValueError("not base64") from None  # no cause: it would hold the password
+    name, colon, password = decoded.partition(b":")
+    if not colon:
+        raise ValueError("no colon")
+    return name, password

@@ -1,0 +1,138 @@
+"""Password files: one name a line, its hash last, fields between them with colons; read when they change.
+
+A file is read only if nobody but its owner may, and is replaced as a whole. What a line holds beside name and hash is
+its reader's affair: project and roles of an API's user, nothing of an agent that talks to a HAProxy daemon. Empty lines
+and lines that begin with ``#`` are comments. Neither errors nor logs hold what stands in a file.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sized
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import structlog
+
+from evenkeel.core.errors import Invalid
+
+log = structlog.get_logger(__name__)
+
+FILE_BYTES_MAX = 4 * 1024 * 1024
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+Fingerprint = tuple[int, int, int, int]
+
+E = TypeVar("E")
+C = TypeVar("C", bound=Sized)
+
+
+def is_name(name: str) -> bool:
+    """Can it be the name of a line: 1 to 64 letters, digits, dots, dashes, underscores and @, the first no sign?"""
+    return _NAME.fullmatch(name) is not None
+
+
+def parse_lines(text: str, parse: Callable[[str], E]) -> Iterator[tuple[int, E]]:
+    """What ``parse`` makes of each line but comments, with its number. Raises :class:`Invalid` naming the number."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            try:
+                yield number, parse(line.strip())
+            except Invalid as error:
+                raise Invalid(f"line {number}: {error}") from error
+
+
+def read_private(path: Path) -> str:
+    """The text of a file. Raises :class:`OSError`; :class:`Invalid` if it is too large, or others may read it."""
+    with path.open("rb") as file:
+        # of the open file, so that it cannot be exchanged in between
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise Invalid(f"mode {mode:04o}. Allowed: 0600, for its owner alone (chmod 600).")
+        raw = file.read(FILE_BYTES_MAX + 1)
+    if len(raw) > FILE_BYTES_MAX:
+        raise Invalid(f"larger than {FILE_BYTES_MAX} bytes.")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise Invalid("not UTF-8.") from error
+
+
+def replace_line(path: Path, name: str, line: str | None) -> None:
+    """Give a name another line, or none; every other line stays, comments too. Raises :class:`OSError`."""
+    there = path.read_text().splitlines() if path.exists() else []
+    kept = [other for other in there if other.strip().partition(":")[0] != name]
+    write_lines(path, kept if line is None else [*kept, line])
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Replace the file in one step, so that nobody reads half of it; it keeps its owner. Raises :class:`OSError`."""
+    partial = path.with_name(f".{path.name}.new")
+    partial.unlink(missing_ok=True)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            _keep_owner(descriptor, path)
+            file.writelines(f"{line}\n" for line in lines)
+            file.flush()
+            os.fsync(descriptor)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+class WatchedFile(Generic[C]):
+    """What a password file holds. What cannot be read later on is logged, and what was known before stays."""
+
+    def __init__(self, option: str, path: Path, read: Callable[[Path], C]) -> None:
+        """``option`` names the file in errors. Raises :class:`ValueError` naming option, file and line."""
+        self._path = path
+        self._read = read
+        self._fingerprint: Fingerprint | None = None
+        try:
+            self._fingerprint = _fingerprint(path)
+            self.content = read(path)
+        except (OSError, Invalid) as error:
+            raise ValueError(f"{option}: {path}: {_reason(error)}") from error
+
+    def refresh(self) -> bool:
+        """Read it again if it is another one; True if the content is."""
+        try:
+            fingerprint = _fingerprint(self._path)
+        except OSError as error:
+            if self._fingerprint is not None:  # told once
+                self._complain(error)
+            self._fingerprint = None
+            return False
+        if fingerprint == self._fingerprint:
+            return False
+        self._fingerprint = fingerprint
+        try:
+            self.content = self._read(self._path)
+        except (OSError, Invalid) as error:
+            self._complain(error)
+            return False
+        log.info("password file read again", path=str(self._path), users=len(self.content))
+        return True
+
+    def _complain(self, error: Exception) -> None:
+        reason = _reason(error)
+        log.error("password file not read; the users known before stay", path=str(self._path), reason=reason)
+
+
+def _reason(error: Exception) -> str:
+    return str(error.strerror if isinstance(error, OSError) else error)
+
+
+def _keep_owner(descriptor: int, path: Path) -> None:
+    """Written by root, it must stay readable for the user that the process runs as."""
+    if os.geteuid() == 0 and path.exists():
+        status = path.stat()
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+
+
+def _fingerprint(path: Path) -> Fingerprint:
+    """What differs when the file does."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode

@@ -1,0 +1,113 @@
+"""Hashed passwords: scrypt (RFC 7914), and how a hash is written. Pure but for the salt of who is unknown.
+
+A hash is written ``$scrypt$ln=14,r=8,p=1$<salt>$<key>``: the logarithm of the cost first, salt and key in base64
+without padding. The form that ``evenkeel-haproxyd`` wrote before, ``scrypt$<cost>$<salt>$<key>``, is still read.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+import secrets
+
+from evenkeel.core.errors import Invalid
+from evenkeel.core.values import Value
+
+PASSWORD_BYTES_MAX = 1024
+SALT_BYTES = 16
+KEY_BYTES = 32
+COST_LOG2, BLOCK_SIZE, PARALLELISM = 14, 8, 1
+"""16 MB and some 50 ms."""
+COST_LOG2_MAX, BLOCK_SIZE_MAX, PARALLELISM_MAX = 17, 16, 4
+"""More would let a line of the file stop the process."""
+
+_HASH = re.compile(r"\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{1,100})\$([A-Za-z0-9+/]{1,100})")
+_FORMER_HASH = re.compile(r"scrypt\$(\d{1,7})\$([A-Za-z0-9+/]{1,100}={0,2})\$([A-Za-z0-9+/]{1,100}={0,2})")
+
+
+class PasswordHash(Value):
+    """A hashed password."""
+
+    salt: bytes
+    key: bytes
+    cost_log2: int = COST_LOG2
+    block_size: int = BLOCK_SIZE
+    parallelism: int = PARALLELISM
+
+
+def hash_password(password: str, salt: bytes) -> PasswordHash:
+    """The hash to be stored. Raises :class:`Invalid` for what can be no password."""
+    raw = password.encode()
+    if not 1 <= len(raw) <= PASSWORD_BYTES_MAX or b"\0" in raw:
+        raise Invalid(f"The password has {len(raw)} bytes. Allowed: 1 to {PASSWORD_BYTES_MAX} bytes, no NUL.")
+    return PasswordHash(salt=salt, key=derive_key(raw, PasswordHash(salt=salt, key=b"")))
+
+
+def new_salt() -> bytes:
+    """For one hash."""
+    return secrets.token_bytes(SALT_BYTES)
+
+
+def matches(password: bytes, stored: PasswordHash | None) -> bool:
+    """Is it the password? Takes as long if not, and if there is none because the name is unknown."""
+    against = stored or _NOBODY
+    same = hmac.compare_digest(derive_key(password[:PASSWORD_BYTES_MAX], against), against.key)
+    return same and stored is not None and len(password) <= PASSWORD_BYTES_MAX
+
+
+def derive_key(password: bytes, parameters: PasswordHash) -> bytes:
+    """The key that scrypt makes of the password under the salt and the cost of a hash."""
+    cost, block = 1 << parameters.cost_log2, parameters.block_size
+    return hashlib.scrypt(
+        password,
+        salt=parameters.salt,
+        n=cost,
+        r=block,
+        p=parameters.parallelism,
+        maxmem=256 * block * (cost + parameters.parallelism + 2),
+        dklen=len(parameters.key) or KEY_BYTES,
+    )
+
+
+def format_hash(stored: PasswordHash) -> str:
+    """The text of a hash."""
+    cost = f"ln={stored.cost_log2},r={stored.block_size},p={stored.parallelism}"
+    return f"$scrypt${cost}${_to_base64(stored.salt)}${_to_base64(stored.key)}"
+
+
+def parse_hash(text: str) -> PasswordHash:
+    """The hash of a text. Raises :class:`Invalid`, which tells nothing of the text but its cost."""
+    if found := _HASH.fullmatch(text):
+        cost, block, parallel = (int(item) for item in found.groups()[:3])
+        salt, key = found[4], found[5]
+    elif (found := _FORMER_HASH.fullmatch(text)) and int(found[1]).bit_count() == 1:
+        cost, block, parallel = int(found[1]).bit_length() - 1, BLOCK_SIZE, PARALLELISM
+        salt, key = found[2], found[3]
+    else:
+        raise Invalid("hash: not a scrypt hash. Allowed: $scrypt$ln=…,r=…,p=…$salt$key.")
+    if not (1 <= cost <= COST_LOG2_MAX and 1 <= block <= BLOCK_SIZE_MAX and 1 <= parallel <= PARALLELISM_MAX):
+        raise Invalid(
+            f"hash: ln={cost},r={block},p={parallel}. Allowed: at most ln={COST_LOG2_MAX},r={BLOCK_SIZE_MAX},"
+            f"p={PARALLELISM_MAX}."
+        )
+    stored = PasswordHash(
+        salt=_from_base64(salt), key=_from_base64(key), cost_log2=cost, block_size=block, parallelism=parallel
+    )
+    if len(stored.key) < SALT_BYTES:
+        raise Invalid(f"hash: a key of {len(stored.key)} bytes. Allowed: {SALT_BYTES} and more.")
+    return stored
+
+
+def _to_base64(raw: bytes) -> str:
+    return base64.b64encode(raw).rstrip(b"=").decode()
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except binascii.Error as error:
+        raise Invalid("hash: salt or key is not base64.") from error
+
+
+_NOBODY = PasswordHash(salt=new_salt(), key=secrets.token_bytes(KEY_BYTES))

@@ -1,0 +1,73 @@
+"""Hashed passwords and how they are written."""
+
+import base64
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.core.errors import Invalid
+from evenkeel.serving import password_hash
+from evenkeel.serving.password_hash import PasswordHash, format_hash, hash_password, matches, parse_hash
+
+SALT = b"0123456789abcdef"
+
+
+def test_only_the_password_itself_matches() -> None:
+    stored = hash_password("correct horse", SALT)
+    assert matches(b"correct horse", stored)
+    assert not matches(b"correct horsf", stored) and not matches(b"", stored)
+
+
+def test_another_salt_makes_another_key() -> None:
+    assert hash_password("x", SALT).key != hash_password("x", SALT[::-1]).key
+
+
+@pytest.mark.parametrize("password", ["", "x\0y", "x" * 1025])
+def test_what_can_be_no_password_is_refused_without_telling_it(password: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        hash_password(password, SALT)
+    assert "xx" not in str(caught.value)
+
+
+@given(
+    salt=st.binary(min_size=1, max_size=32),
+    key=st.binary(min_size=16, max_size=64),
+    cost=st.integers(1, 17),
+    block=st.integers(1, 16),
+    parallel=st.integers(1, 4),
+)
+def test_a_hash_that_is_written_is_read_as_it_was(
+    salt: bytes, key: bytes, cost: int, block: int, parallel: int
+) -> None:
+    stored = PasswordHash(salt=salt, key=key, cost_log2=cost, block_size=block, parallelism=parallel)
+    assert parse_hash(format_hash(stored)) == stored
+
+
+def former(password: str, cost: int = 1 << 14) -> str:
+    """As ``evenkeel-haproxyd`` wrote a hash before."""
+    key = hashlib.scrypt(password.encode(), salt=SALT, n=cost, r=8, p=1, maxmem=64 * 1024 * 1024, dklen=32)
+    return f"scrypt${cost}${base64.b64encode(SALT).decode()}${base64.b64encode(key).decode()}"
+
+
+def test_the_former_form_of_a_daemons_file_is_read() -> None:
+    stored = parse_hash(former("correct horse"))
+    assert stored == hash_password("correct horse", SALT)
+    assert matches(b"correct horse", stored) and not matches(b"correct horsf", stored)
+
+
+@pytest.mark.parametrize("cost", [12345, 1 << 18])
+def test_a_cost_that_would_stop_the_process_is_refused_in_the_former_form_too(cost: int) -> None:
+    with pytest.raises(Invalid, match="hash: "):
+        parse_hash(former("x", cost=2).replace("scrypt$2$", f"scrypt${cost}$"))
+
+
+def test_who_is_unknown_is_refused_whatever_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(password_hash, "derive_key", lambda password, parameters: parameters.key)
+    assert not matches(b"x", None)
+    assert matches(b"x", PasswordHash(salt=SALT, key=bytes(32)))
+
+
+def test_a_password_is_not_cut_short() -> None:
+    assert not matches(b"x" * 1025, hash_password("x" * 1024, SALT))
