@@ -17,6 +17,7 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, EvenKeelError, SessionLost
+from evenkeel.core.ids import SessionId
 from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.statuses import OperatingStatus
@@ -63,7 +64,7 @@ class CommonShardWorker:
         self,
         assignment: m.Assignment,
         *,
-        session_id: str,
+        session_id: SessionId,
         controllers: ControllerClient,
         device: Device,
         clock: Clock,

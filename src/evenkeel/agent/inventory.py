@@ -8,11 +8,13 @@ removed meanwhile is not called so.
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import DeviceState, Observation
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 
 ASK_SECONDS = 60.0
@@ -22,6 +24,9 @@ REPEAT = Backoff(initial_seconds=4.0, max_seconds=60.0)
 """What stays amiss is told again, because the hint that follows from it may be lost."""
 AGAIN_SECONDS = 10.0
 """What happened once is told once more after so long, for the same reason: nothing shows whether its owner looked."""
+
+
+T = TypeVar("T", bound=str)
 
 
 class Findings(Value):
@@ -49,7 +54,7 @@ class Repeats:
     def __iter__(self) -> Iterator[str]:
         return iter(self._waits)
 
-    def due(self, ids: Collection[str], now: float) -> tuple[str, ...]:
+    def due(self, ids: Collection[T], now: float) -> tuple[T, ...]:
         """Those of ``ids`` that are to be told now; everything else is forgotten."""
         self._waits = {id_: wait for id_, wait in self._waits.items() if id_ in ids}
         found = tuple(sorted(id_ for id_ in ids if id_ not in self._waits or now >= self._waits[id_][0]))
@@ -87,7 +92,7 @@ class Inventory:
 
     def __init__(self) -> None:
         self._held: Mapping[str, str] | None = None
-        self._lacking: Mapping[str, str] = {}
+        self._lacking: Mapping[LoadBalancerId, str] = {}
         self._known: dict[str, tuple[str, str]] = {}
         """Identity and incarnation of devices, by name, as far as they told."""
         self._reached: frozenset[str] | None = None

@@ -18,7 +18,7 @@ from evenkeel.agent.shard import ShardWorker
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.ids import COMMON_PROJECT, ShardId
 from evenkeel.core.ports import Clock, Device
 
 log = structlog.get_logger(__name__)
@@ -55,9 +55,9 @@ class Ownership:
         self._on_device_trouble = on_device_trouble
         self._turns = PassLimit(settings.passes_at_once, clock)
         self._restarts = Retries(settings.retry, rng)
-        self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
+        self._workers: dict[ShardId, tuple[Worker, asyncio.Task[None]]] = {}
         self._releases: set[asyncio.Task[None]] = set()
-        self._releasing: set[str] = set()
+        self._releasing: set[ShardId] = set()
         self._history = memory.history
         self.revision = -1
 
@@ -149,7 +149,7 @@ class Ownership:
         self._ask_again()
         asyncio.get_running_loop().call_later(again_at - now, self._ask_again)
 
-    def _drop(self, shard_id: str) -> None:
+    def _drop(self, shard_id: ShardId) -> None:
         worker, task = self._workers.pop(shard_id)
         self._memory.left(worker.project_id, worker.epoch)
         task.cancel()
@@ -239,5 +239,5 @@ class Ownership:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _key(shard_id: str, epoch: int) -> str:
+def _key(shard_id: ShardId, epoch: int) -> str:
     return f"{shard_id}@{epoch}"

@@ -19,6 +19,7 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
+from evenkeel.core.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription
 
 log = structlog.get_logger(__name__)
@@ -128,7 +129,7 @@ class AgentService:
     async def _live(self) -> None:
         """One session, from opening to its end."""
         session = Session(
-            self._new_id(),
+            SessionId(self._new_id()),
             self._controllers,
             self._device.facts,
             self._clock,

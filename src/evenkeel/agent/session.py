@@ -10,6 +10,7 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceFacts
 from evenkeel.core.errors import BusUnavailable, CallRefused
+from evenkeel.core.ids import SessionId
 from evenkeel.core.lease import Lease, newer
 from evenkeel.core.ports import Clock
 
@@ -23,7 +24,7 @@ class Session:
 
     def __init__(
         self,
-        session_id: str,
+        session_id: SessionId,
         controllers: ControllerClient,
         facts: DeviceFacts,
         clock: Clock,

@@ -1,13 +1,14 @@
 """Settings of an agent. Times in seconds."""
 
 from evenkeel.core.backoff import Backoff
+from evenkeel.core.ids import AgentId
 from evenkeel.core.values import Value
 
 
 class AgentSettings(Value):
     """Who the agent is and how patient it is."""
 
-    agent_id: str
+    agent_id: AgentId
     environment: str
     group_number: int
     host: str

@@ -28,6 +28,7 @@ from evenkeel.core.errors import (
     SessionLost,
     StaleOwner,
 )
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.service import ServiceDefinition
@@ -72,11 +73,11 @@ class ShardWorker:
         self._rng = rng
         self._turns = turns
         self._on_device_trouble = on_device_trouble
-        self._dirty: set[str] = set(assignment.work)
-        self._unconfirmed: set[str] = set(assignment.work)
+        self._dirty: set[LoadBalancerId] = set(assignment.work)
+        self._unconfirmed: set[LoadBalancerId] = set(assignment.work)
         """What was asked of us and is not on the devices yet, as far as we were told."""
         self._trying: tuple[ServiceDefinition, ...] = ()
-        self._told: dict[str, tuple[Identity, str]] = {}
+        self._told: dict[LoadBalancerId, tuple[Identity, str]] = {}
         """What could not be tried, and why, as last reported."""
         self._trouble: tuple[str, ...] = ()
         """Devices that were out of reach when we last asked for them."""
@@ -86,9 +87,9 @@ class ShardWorker:
         self._guarded = False
         self._history = session.history
         """Of the database, when it was last asked for definitions."""
-        self._applied: dict[str, Identity] = {}
+        self._applied: dict[LoadBalancerId, Identity] = {}
         """What this worker has put on the devices and nothing has put in doubt since."""
-        self._doubted: set[str] = set()
+        self._doubted: set[LoadBalancerId] = set()
         """Put in doubt since the pass that is under way was taken: it may have read the devices before that."""
         self._retries = Retries(settings.retry, rng)
         self._wake = asyncio.Event()
@@ -106,7 +107,7 @@ class ShardWorker:
         """Load balancers waiting here."""
         return len(self._dirty)
 
-    def add_work(self, load_balancer_ids: tuple[str, ...]) -> None:
+    def add_work(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         """There may be something newer for these; those that failed lately keep waiting for their retry."""
         now = self._clock.monotonic()
         self._unconfirmed.update(load_balancer_ids)
@@ -115,7 +116,7 @@ class ShardWorker:
             self._dirty |= fresh
             self._wake.set()
 
-    def hint(self, load_balancer_ids: tuple[str, ...]) -> None:
+    def hint(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         """They were changed just now: a changed one is worth trying at once, whatever became of it before."""
         for load_balancer_id in load_balancer_ids:
             self._retries.succeeded(load_balancer_id)
@@ -128,7 +129,7 @@ class ShardWorker:
         self._complete = True
         self._wake.set()
 
-    def doubt(self, load_balancer_ids: tuple[str, ...], *, complete: bool) -> None:
+    def doubt(self, load_balancer_ids: tuple[LoadBalancerId, ...], *, complete: bool) -> None:
         """The devices were seen to hold these otherwise than we left them, or the whole partition: look for ourselves.
 
         A load balancer that failed lately is tried again anyway, and not sooner for this.
@@ -184,7 +185,7 @@ class ShardWorker:
         if now >= self._next_resync or COMPLETE in due:
             self._complete = True
             self._next_resync = now + self._resync_interval()
-        self._dirty.update(key for key in due if key != COMPLETE)
+        self._dirty.update(LoadBalancerId(key) for key in due if key != COMPLETE)
         if self._complete or self._dirty:
             self._wake.set()
 
@@ -220,7 +221,7 @@ class ShardWorker:
             self._put_back(complete, taken)
             self._log.exception("pass failed on a bug; trying again", complete=complete, waiting=len(taken))
 
-    def _take(self) -> tuple[bool, tuple[str, ...]]:
+    def _take(self) -> tuple[bool, tuple[LoadBalancerId, ...]]:
         self._doubted.clear()
         if self._complete:
             self._complete = False
@@ -244,13 +245,13 @@ class ShardWorker:
         if at_once:
             self.look_again()
 
-    def _put_back(self, complete: bool, taken: tuple[str, ...]) -> None:
+    def _put_back(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> None:
         now = self._clock.monotonic()
         self._applied.clear()
         for key in (COMPLETE,) if complete else taken:
             self._retries.failed(key, now)
 
-    async def _reconcile(self, complete: bool, taken: tuple[str, ...]) -> None:
+    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> None:
         services = await self._prepare(complete, taken)
         if not services and not complete:
             return
@@ -274,7 +275,7 @@ class ShardWorker:
         await self._report(outcome.outcomes)
         await self._report_repaired(outcome.repaired)
 
-    async def _prepare(self, complete: bool, taken: tuple[str, ...]) -> tuple[ServiceDefinition, ...]:
+    async def _prepare(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> tuple[ServiceDefinition, ...]:
         """What is to be written now: the guard is ours, and the lease stood when this returned."""
         while True:
             services = self._trying = await self._fetch_fenced(None if complete else taken)
@@ -294,7 +295,9 @@ class ShardWorker:
             if not services or self._session.may_write():
                 return services
 
-    async def _fetch_fenced(self, load_balancer_ids: tuple[str, ...] | None) -> tuple[ServiceDefinition, ...]:
+    async def _fetch_fenced(
+        self, load_balancer_ids: tuple[LoadBalancerId, ...] | None
+    ) -> tuple[ServiceDefinition, ...]:
         """Definitions to write now: fetched again if the lease ran short meanwhile."""
         while True:
             while not self._session.may_write():
@@ -306,7 +309,7 @@ class ShardWorker:
             if self._session.may_write():
                 return services
 
-    async def _fetch(self, load_balancer_ids: tuple[str, ...] | None) -> tuple[ServiceDefinition, ...]:
+    async def _fetch(self, load_balancer_ids: tuple[LoadBalancerId, ...] | None) -> tuple[ServiceDefinition, ...]:
         """The definitions of these, or of the whole shard, over as many answers as it takes."""
         found: list[ServiceDefinition] = []
         wanted = load_balancer_ids

@@ -17,6 +17,7 @@ from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_log
 from evenkeel.cmd.sections import AGENT
 from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
+from evenkeel.core.ids import AgentId
 from evenkeel.core.names import derived_agent_id
 from evenkeel.core.ports import Bus, Device
 
@@ -100,7 +101,7 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
     if conf.rabbit_agents_authenticated and conf.agent_id not in (None, derived):
         raise ValueError(f"agent_id: with rabbit_agents_authenticated it is {derived}; leave it out")
     return AgentSettings(
-        agent_id=conf.agent_id or derived,
+        agent_id=AgentId(conf.agent_id or derived),
         environment=environment,
         group_number=number,
         host=conf.host,

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from evenkeel.bus.amqp.topology import DEAD_EXCHANGE, calls_exchange
+from evenkeel.core.ids import SessionId
 from evenkeel.core.messages import agent_queue, callback_queue, keepalive_queue, presence_name
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_environment_name
 
@@ -58,7 +59,10 @@ def permissions(environment: str, group_number: int, host: str) -> tuple[str, st
     """What an agent may configure, write and read: nothing but its own queue and the presence of its sessions, and
     calls to its environment's controllers. Writing to the dead letters' exchange is what RabbitMQ asks of those who
     declare a queue that has one. Answers come by direct reply-to, which needs no permission and reaches nobody else."""
-    own = (re.escape(agent_queue(environment, group_number, host)), f"{re.escape(presence_name(''))}[0-9a-f-]+")
+    own = (
+        re.escape(agent_queue(environment, group_number, host)),
+        f"{re.escape(presence_name(SessionId('')))}[0-9a-f-]+",
+    )
     calls = (calls_exchange(queue(environment)) for queue in (callback_queue, keepalive_queue))
     written = (*map(re.escape, calls), re.escape(DEAD_EXCHANGE))
     return _one_of(own), _one_of(written), _one_of(own)

@@ -10,6 +10,7 @@ import structlog
 
 from evenkeel.core.control import LookAgain, ShardOwner
 from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import AssignmentsHint, WorkHint, agent_queue
 from evenkeel.core.ports import Bus
 
@@ -26,12 +27,12 @@ class Hints:
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._work: dict[tuple[str, str], set[str]] = {}
-        self._looks: dict[tuple[str, str], LookAgain] = {}
+        self._work: dict[tuple[str, ShardId], set[LoadBalancerId]] = {}
+        self._looks: dict[tuple[str, ShardId], LookAgain] = {}
         self._assignments: set[str] = set()
         self._wake = asyncio.Event()
 
-    def work(self, owner: ShardOwner, load_balancer_id: str) -> None:
+    def work(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
         """There is a newer revision of the load balancer."""
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         ids = self._work.get(key)

@@ -13,6 +13,7 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import LookAgain, ShardOwner, Stock
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
@@ -68,13 +69,13 @@ class Scheduler:
         """False for a while after the database's clock jumped: nobody's time is up by it now."""
         return self._database_clock.trusted
 
-    async def place(self, load_balancer_id: str, environment: str, project_id: str) -> None:
+    async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: str) -> None:
         """Give a load balancer to a device group; if none can take it now, the reason is written on it."""
         reason, _ = await self._try_place(load_balancer_id, environment, project_id)
         if reason:
             await self._store.explain_unplaced([load_balancer_id], reason)
 
-    async def _try_place(self, load_balancer_id: str, environment: str, project_id: str) -> tuple[str, bool]:
+    async def _try_place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: str) -> tuple[str, bool]:
         """Why it cannot be placed now, empty if it is; and whether that is so for every other one too."""
         groups = await self._store.groups(
             environment,
@@ -92,7 +93,7 @@ class Scheduler:
             self._tell(owner, load_balancer_id)
         return "", False
 
-    async def move(self, load_balancer_id: str) -> bool:
+    async def move(self, load_balancer_id: LoadBalancerId) -> bool:
         """Have another agent serve its shard, for good; False: none can, or nobody does now."""
         shard = await self._store.hosting(load_balancer_id)
         if shard is None:
@@ -110,7 +111,7 @@ class Scheduler:
         handover = plan_failover(group, view, self._tie)
         return handover is not None and await self._start_handover(handover, rebind=True)
 
-    def _tell(self, owner: ShardOwner, load_balancer_id: str) -> None:
+    def _tell(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
         self._hints.assignments(owner)
         self._hints.work(owner, load_balancer_id)
 
@@ -119,7 +120,7 @@ class Scheduler:
         stock = await self._take_stock()
         if self.judging:
             await self._schedule(stock)
-        waiting: dict[str, list[tuple[str, str]]] = {}
+        waiting: dict[str, list[tuple[LoadBalancerId, str]]] = {}
         for load_balancer_id, environment, project_id in await self._store.unplaced(
             limit=self._settings.placements_per_tick
         ):
@@ -157,8 +158,8 @@ class Scheduler:
         if observer is not None:
             self._hints.look(LookAgain(owner=observer))
 
-    async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[str, str]]) -> None:
-        elsewhere: dict[str, list[str]] = {}
+    async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[LoadBalancerId, str]]) -> None:
+        elsewhere: dict[str, list[LoadBalancerId]] = {}
         for position, (load_balancer_id, project_id) in enumerate(unplaced):
             reason, everybodys = await self._try_place(load_balancer_id, environment, project_id)
             if reason and not everybodys:

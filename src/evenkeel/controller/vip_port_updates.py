@@ -8,6 +8,7 @@ import structlog
 
 from evenkeel.controller.loops import InterruptibleSleep, for_each
 from evenkeel.core.errors import Conflict
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.core.ports import Network, PortStore
 
@@ -28,10 +29,10 @@ class VipPortUpdates:
     def __init__(self, store: PortStore, network: Network) -> None:
         self._store = store
         self._network = network
-        self._changed: set[str] = set()
+        self._changed: set[LoadBalancerId] = set()
         self._pause = InterruptibleSleep()
 
-    def changed(self, load_balancer_id: str) -> None:
+    def changed(self, load_balancer_id: LoadBalancerId) -> None:
         """What its port is to have was changed just now."""
         if len(self._changed) < CHANGED_MAX:
             self._changed.add(load_balancer_id)
@@ -47,7 +48,7 @@ class VipPortUpdates:
         due = await self._store.take_due_ports(limit=PORTS_PER_LOOK, retry_seconds=RETRY_SECONDS)
         await for_each(sorted({*changed, *due}), self._tell, at_once=PORTS_AT_ONCE)
 
-    async def _tell(self, load_balancer_id: str) -> None:
+    async def _tell(self, load_balancer_id: LoadBalancerId) -> None:
         for _ in range(ROUNDS):
             port = await self._store.port_of(load_balancer_id)
             if port is None:

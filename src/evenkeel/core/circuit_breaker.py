@@ -6,13 +6,14 @@ that are left would make it worse. So nothing moves until agents come back or an
 import math
 from collections.abc import Iterable
 
+from evenkeel.core.ids import AgentId
 from evenkeel.core.values import Value
 
 
 class AgentHeartbeat(Value):
     """How an agent is heard of. ``silent_since``: by the database's clock; None: it is heard of."""
 
-    id: str
+    id: AgentId
     silent_since: float | None = None
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.network import VipClaim
@@ -32,7 +33,7 @@ class Environment(Value):
 class Agent(Value):
     """An agent as the database knows it. Times by the database's clock."""
 
-    id: str
+    id: AgentId
     environment: str
     group_number: int
     host: str
@@ -49,7 +50,7 @@ class Agent(Value):
     """Its session ran out without being ended."""
     reachable_devices: int | None = None
     """By its last state report; None: it has not said yet."""
-    session_id: str | None = None
+    session_id: SessionId | None = None
     alive: bool = False
     """Its session had not expired when this was read."""
     session_started_at: float | None = None
@@ -94,14 +95,14 @@ class Agent(Value):
 class Shard(Value):
     """The unit of ownership: (device group, tenant)."""
 
-    id: str
+    id: ShardId
     environment: str
     group_number: int
     project_id: str
-    home_agent_id: str
-    acting_agent_id: str | None
+    home_agent_id: AgentId
+    acting_agent_id: AgentId | None
     epoch: int
-    handover_to: str | None = None
+    handover_to: AgentId | None = None
     """A planned handover is under way: the acting agent is to release it to this agent."""
 
 
@@ -116,7 +117,7 @@ class History(Value):
 class ShardOwner(Value):
     """Who is to be told of work in a shard."""
 
-    shard_id: str
+    shard_id: ShardId
     environment: str
     group_number: int
     host: str
@@ -137,7 +138,7 @@ class LookAgain(Value):
 
     owner: ShardOwner
     """An empty ``shard_id``: all shards that this agent serves."""
-    load_balancer_ids: tuple[str, ...] = ()
+    load_balancer_ids: tuple[LoadBalancerId, ...] = ()
     complete: bool = False
     """At all of the shard, whatever is believed of it."""
 
@@ -145,8 +146,8 @@ class LookAgain(Value):
 class SessionRef(Value):
     """A session that stands now."""
 
-    agent_id: str
-    session_id: str
+    agent_id: AgentId
+    session_id: SessionId
     environment: str
 
 
@@ -166,7 +167,7 @@ class Stock(Value):
 class Change(Value):
     """An accepted write: committed, and not yet on the device."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     revision: int
     environment: str
     owner: ShardOwner | None
@@ -189,9 +190,9 @@ class Event(Value):
     id: int = 0
     at: float = 0.0
     environment: str = ""
-    agent_id: str = ""
-    shard_id: str = ""
-    load_balancer_id: str = ""
+    agent_id: AgentId = AgentId("")
+    shard_id: ShardId = ShardId("")
+    load_balancer_id: LoadBalancerId = LoadBalancerId("")
 
 
 class TagFilter(Value):
@@ -234,7 +235,7 @@ class Page(Value):
 class ServedBy(Value):
     """What serves a load balancer, and what else of it never changes: so it may be remembered."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     project_id: str
     provider: str
     """Name of its environment, which cannot be removed as long as the load balancer is there."""

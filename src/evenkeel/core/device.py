@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from evenkeel.core.ids import LoadBalancerId, SessionId
 from evenkeel.core.messages import Applied, DeviceState, ObservedStatistics, ObservedStatus
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -30,7 +31,7 @@ class PartitionBatch(Value):
 
     project_id: str
     epoch: int
-    session_id: str
+    session_id: SessionId
     """The owner's session. With the epoch it is the fencing token that the guard holds."""
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
@@ -50,12 +51,12 @@ class Repair(Value):
     somebody wrote there. Made by :func:`repair`, which bounds it.
     """
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     device: str
     found: tuple[str, ...]
 
 
-def repair(load_balancer_id: str, device: str, found: Sequence[str]) -> Repair:
+def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) -> Repair:
     """A :class:`Repair` of bounded size."""
     told = [text[:FINDING_CHARACTERS_MAX] for text in found[:FINDINGS_MAX]]
     if len(found) > FINDINGS_MAX:
@@ -94,7 +95,7 @@ class Observation(Value):
     configurations: dict[str, str] | None = None
     """By load balancer that the devices hold: a digest of what they hold of it, all devices together. It changes only
     when somebody changes that: its owner, or somebody else. None: the devices cannot tell what they hold."""
-    lacking: dict[str, str] = {}
+    lacking: dict[LoadBalancerId, str] = {}
     """By load balancer that not all reachable devices hold: the devices that lack it, for people."""
 
 

@@ -1,8 +1,24 @@
-"""Ids that mean something by themselves."""
+"""Types of ids, so that a swapped argument is a type error. At run time and in messages each is a plain string.
+
+They are made where ids enter: from request paths, by what makes new ids, from rows, and by the decoder of messages.
+"""
 
 from typing import NewType
 
+AgentId = NewType("AgentId", str)
+"""The configured, stable id of an agent."""
+
+LoadBalancerId = NewType("LoadBalancerId", str)
+"""The UUID of a load balancer."""
+
 ProjectId = NewType("ProjectId", str)
+"""The id of a tenant's project."""
+
+SessionId = NewType("SessionId", str)
+"""The random id of one life of an agent's process, from registration to expiry or end."""
+
+ShardId = NewType("ShardId", str)
+"""The UUID of a shard: one project on one device group."""
 
 COMMON_PROJECT = ProjectId("")
-"""The tenant of a device group's common shard: what belongs to nobody in particular."""
+"""The project of a device group's common shard."""

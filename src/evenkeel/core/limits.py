@@ -8,6 +8,7 @@ text in it as long as the API lets it be, fits an answer (:data:`~evenkeel.core.
 from collections.abc import Mapping
 
 from evenkeel.core.errors import Conflict
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 
 CALLED: dict[str, str] = {
@@ -42,7 +43,7 @@ def growing(wanted: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def check_limits(
-    load_balancer_id: str, limits: LoadBalancerLimits, used: Mapping[str, int], wanted: Mapping[str, int]
+    load_balancer_id: LoadBalancerId, limits: LoadBalancerLimits, used: Mapping[str, int], wanted: Mapping[str, int]
 ) -> None:
     """Raises :class:`LimitMet` unless there is room for as many more of each kind as are wanted. What takes nothing is
     never refused, also where a limit was lowered below what is there."""

@@ -8,6 +8,7 @@ Agents call on the environment's shared callback queue and get a :class:`Reply`;
 agent's own queue.
 """
 
+from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
@@ -44,8 +45,8 @@ class Message(Wire):
 class Register(Message, tag="register"):
     """Open a session: "this process now is the agent of (environment, group, host)"."""
 
-    agent_id: str
-    session_id: str
+    agent_id: AgentId
+    session_id: SessionId
     environment: str
     group_number: int
     host: str
@@ -69,8 +70,8 @@ class Register(Message, tag="register"):
 class Keepalive(Message, tag="keepalive"):
     """Renew the session. Costs one row, whatever the agent owns."""
 
-    agent_id: str
-    session_id: str
+    agent_id: AgentId
+    session_id: SessionId
     seen: "Seen | None" = None
 
 
@@ -88,8 +89,8 @@ class Seen(Wire):
 class ReportState(Message, tag="report_state"):
     """The full state report, every ``report_interval``."""
 
-    agent_id: str
-    session_id: str
+    agent_id: AgentId
+    session_id: SessionId
     configurations: dict[str, str] = {}
     """Plain settings for people to read; never secrets."""
     devices: tuple["DeviceState", ...] = ()
@@ -133,8 +134,8 @@ class DeviceState(Wire):
 class GetAssignments(Message, tag="get_assignments"):
     """Ask for the shards this session owns and what is to be done in them."""
 
-    agent_id: str
-    session_id: str
+    agent_id: AgentId
+    session_id: SessionId
     served: tuple["ServedShard", ...] = ()
     """In a new history: what this process served before and is not told of any more. Those that the database does not
     know are made again, so that what they left on the devices is removed."""
@@ -146,11 +147,11 @@ class GetServices(Message, tag="get_services"):
     """Ask for service definitions of a shard: those named, or all after ``after_id`` in id order, at most
     ``limit``."""
 
-    agent_id: str
-    session_id: str
-    shard_id: str
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
     epoch: int
-    load_balancer_ids: tuple[str, ...] | None = None
+    load_balancer_ids: tuple[LoadBalancerId, ...] | None = None
     after_id: str = ""
     limit: int = 100
     takes_parts: bool = False
@@ -161,15 +162,15 @@ class GetServices(Message, tag="get_services"):
 class ReleaseShards(Message, tag="release_shards"):
     """Give shards back: nothing of this agent is under way in them any more."""
 
-    agent_id: str
-    session_id: str
+    agent_id: AgentId
+    session_id: SessionId
     shards: tuple["ShardEpoch", ...]
 
 
 class ShardEpoch(Wire):
     """One shard at one epoch."""
 
-    shard_id: str
+    shard_id: ShardId
     epoch: int
 
 
@@ -184,9 +185,9 @@ class RaiseEpoch(Message, tag="raise_epoch"):
     """The device's guard is newer than our epoch although the database says we own the shard (it was restored
     from a backup): ask for an epoch above ``seen_epoch``."""
 
-    agent_id: str
-    session_id: str
-    shard_id: str
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
     epoch: int
     seen_epoch: int
 
@@ -194,8 +195,8 @@ class RaiseEpoch(Message, tag="raise_epoch"):
 class EndSession(Message, tag="end_session"):
     """The agent stops; all its shards are free."""
 
-    agent_id: str
-    session_id: str
+    agent_id: AgentId
+    session_id: SessionId
 
 
 # -- agent -> controllers: reports (answered too, so that the agent knows they were committed) --------------------
@@ -204,7 +205,7 @@ class EndSession(Message, tag="end_session"):
 class Applied(Wire):
     """The outcome for one load balancer. ``error`` empty: the device holds ``revision``."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     revision: int
     change_id: str = ""
     """Of the definition that this is the outcome of."""
@@ -216,7 +217,7 @@ class Applied(Wire):
 class Repaired(Wire):
     """What a pass found on a device otherwise than it was left, and put right: see :class:`core.device.Repair`."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     device: str
     found: tuple[str, ...]
 
@@ -224,11 +225,11 @@ class Repaired(Wire):
 class ReportApplied(Message, tag="report_applied"):
     """Outcomes of one reconcile pass over a shard."""
 
-    agent_id: str
-    shard_id: str
+    agent_id: AgentId
+    shard_id: ShardId
     epoch: int
     outcomes: tuple[Applied, ...]
-    session_id: str = ""
+    session_id: SessionId = SessionId("")
     history: str = ""
     """:attr:`SessionState.history`, as known when the definitions were asked for."""
     carries_traffic: bool = True
@@ -257,19 +258,19 @@ class ObservedStatistics(Wire):
 class ReportStatus(Message, tag="report_status"):
     """What the owner of a group's common shard saw on the devices; only what changed since its last report."""
 
-    agent_id: str
-    shard_id: str
+    agent_id: AgentId
+    shard_id: ShardId
     epoch: int
-    session_id: str = ""
+    session_id: SessionId = SessionId("")
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
-    absent: tuple[str, ...] = ()
+    absent: tuple[LoadBalancerId, ...] = ()
     """Load balancers that were expected on the devices, and that none held at two looks."""
-    present: tuple[str, ...] = ()
+    present: tuple[LoadBalancerId, ...] = ()
     """Load balancers that were absent, and are there again."""
-    changed: tuple[str, ...] = ()
+    changed: tuple[LoadBalancerId, ...] = ()
     """Load balancers that are held otherwise than at the look before, whoever changed that."""
-    lacking: dict[str, str] = {}
+    lacking: dict[LoadBalancerId, str] = {}
     """By load balancer: devices in reach that did not hold all of it at two looks, while others did."""
     renewed: tuple[str, ...] = ()
     """Devices that may hold anything: their incarnation or identity is another one, or they were out of reach and
@@ -288,9 +289,9 @@ class ReportStatus(Message, tag="report_status"):
 class WorkHint(Message, tag="work_hint"):
     """Something below these load balancers changed. Lost hints are found by the agent's next sync."""
 
-    shard_id: str
+    shard_id: ShardId
     """Empty: of all shards that the agent serves, together with ``complete``."""
-    load_balancer_ids: tuple[str, ...]
+    load_balancer_ids: tuple[LoadBalancerId, ...]
     look_again: bool = False
     """Nothing was changed by a tenant: the devices may hold these otherwise than the agent left them. Of a group's
     common shard: statuses are to be seen and reported anew."""
@@ -352,13 +353,13 @@ class SessionState(Reply, tag="session_state"):
 class Assignment(Wire):
     """One shard the agent owns."""
 
-    shard_id: str
+    shard_id: ShardId
     project_id: str
     """Empty for the device group's common shard."""
     epoch: int
     handover: bool = False
     """Finish what is under way and release it."""
-    work: tuple[str, ...] = ()
+    work: tuple[LoadBalancerId, ...] = ()
     """Load balancers whose newest revision is not confirmed, at most some hundreds; more follow."""
 
 
@@ -375,7 +376,7 @@ class Services(Reply, tag="services"):
     """Service definitions in id order. ``missing``: asked for by id, and not in this shard any more."""
 
     services: tuple[ServiceDefinition, ...]
-    missing: tuple[str, ...] = ()
+    missing: tuple[LoadBalancerId, ...] = ()
     more: bool = False
     """There are more after the last one."""
 
@@ -384,9 +385,9 @@ class ReportReceipt(Reply, tag="report_receipt"):
     """The report was taken. ``stale``: its epoch was old, so it was ignored."""
 
     stale: bool = False
-    expected: tuple[str, ...] | None = None
+    expected: tuple[LoadBalancerId, ...] | None = None
     """Asked for by ``expected_after``: what is to be on the devices of the group, in id order. None: not said."""
-    absent: tuple[str, ...] = ()
+    absent: tuple[LoadBalancerId, ...] = ()
     """Those of ``expected`` that are shown as absent now."""
     more: bool = False
     """There are more after the last one of ``expected``."""
@@ -431,7 +432,7 @@ def is_callback_queue(queue: str) -> bool:
     return queue.startswith((_CALLBACK, _KEEPALIVE))
 
 
-def presence_name(session_id: str) -> str:
+def presence_name(session_id: SessionId) -> str:
     """What an agent's process announces on the bus while it lives: see :meth:`evenkeel.core.ports.Bus.announce`."""
     return f"evenkeel-presence_{session_id}"
 

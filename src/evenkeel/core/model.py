@@ -11,6 +11,7 @@ what tenants do not see is in :mod:`evenkeel.core.attributes`.
 from collections.abc import Iterable
 from typing import Literal
 
+from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Spec, Value, Wire, flat
 
@@ -91,7 +92,7 @@ class SessionPersistence(Wire):
 class LoadBalancer(Value):
     """The root object: one VIP, owned by one project."""
 
-    id: str
+    id: LoadBalancerId
     project_id: str
     vip: Vip | None
     """None: a pool of LBaaS v1 that has no VIP yet. Its device holds nothing of it."""
@@ -128,7 +129,7 @@ class LoadBalancer(Value):
     applied_revision: int = 0
     deleted: bool = False
     """The tenant deleted it; the row stays until the device confirmed."""
-    shard_id: str | None = None
+    shard_id: ShardId | None = None
     """None: not placed yet (no eligible device group)."""
     created_at: float = 0.0
     updated_at: float | None = None
@@ -179,7 +180,7 @@ class ListenerSpec(Spec):
 class Listener(Value, ListenerSpec, kw_only=True):
     """A port of the VIP."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     project_id: str
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
@@ -216,7 +217,7 @@ class PoolSpec(Spec):
 class Pool(Value, PoolSpec, kw_only=True):
     """Members that serve the same thing."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     project_id: str
     description: str = ""
     subnet_id: str | None = None
@@ -254,7 +255,7 @@ class Member(Value, MemberSpec, kw_only=True):
     """One server of a pool."""
 
     pool_id: str
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     project_id: str
     subnet_id: str | None = None
     tags: tuple[str, ...] = ()
@@ -289,7 +290,7 @@ class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
     """How the members of one pool are checked."""
 
     pool_id: str
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     project_id: str
     shared_monitor_id: str | None = None
     """The shared monitor (of LBaaS v1) whose place in this pool it takes."""
@@ -327,7 +328,7 @@ class L7Policy(Value, L7PolicySpec, kw_only=True):
     """
 
     listener_id: str
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     project_id: str
     position: int = L7_POSITION_MAX
     """Its place among the policies of the listener, from 1 on without gaps."""
@@ -362,7 +363,7 @@ class L7Rule(Value, L7RuleSpec, kw_only=True):
     """One condition on a request."""
 
     l7policy_id: str
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     project_id: str
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE

@@ -4,6 +4,7 @@ What is taken outside the database is written down first, as a :class:`VipClaim`
 whatever dies in between.
 """
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 
 
@@ -15,12 +16,12 @@ class VipPort(Value):
     device_id: str
 
 
-def octavia_port(load_balancer_id: str) -> VipPort:
+def octavia_port(load_balancer_id: LoadBalancerId) -> VipPort:
     """As Octavia marks it."""
     return VipPort(name=f"octavia-lb-{load_balancer_id}", device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
 
 
-def lbaas_v2_port(load_balancer_id: str) -> VipPort:
+def lbaas_v2_port(load_balancer_id: LoadBalancerId) -> VipPort:
     """As LBaaS v2 marked it."""
     return VipPort(
         name=f"loadbalancer-{load_balancer_id}", device_owner="neutron:LOADBALANCERV2", device_id=load_balancer_id
@@ -56,7 +57,7 @@ NO_OPTIONS = PortOptions()
 class DuePort(Value):
     """A port that the network service is to be told about."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     revision: int
     """Of the load balancer, by which its port was changed last."""
     port_id: str
@@ -66,7 +67,7 @@ class DuePort(Value):
 class VipClaim(Value):
     """What may have been taken outside the database for one load balancer."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     device_owner: str
     device_id: str
     """With the owner it finds the port again when its id never became known."""

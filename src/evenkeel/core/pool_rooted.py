@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
 from evenkeel.core.control import Change, ListQuery, Page, VipPlan
+from evenkeel.core.ids import AgentId
 from evenkeel.core.model import (
     HealthMonitor,
     Listener,
@@ -122,7 +123,7 @@ class PoolRootedStore(Protocol):
         ``vip_subnet_id`` and ``vip_port_id`` too. Constant number of queries, as of the others."""
         ...
 
-    async def rooted_pools(self, query: ListQuery, *, agent_id: str | None = None) -> Page:
+    async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
         """A page of :class:`RootedPool`; the query is one of pools, and may filter by ``vip_id`` too. ``agent_id``:
         only those that the agent acts for or is home to."""
         ...

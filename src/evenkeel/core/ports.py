@@ -25,6 +25,7 @@ from evenkeel.core.control import (
     VipPlan,
 )
 from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import (
     AnyMessage,
     AnyReply,
@@ -154,7 +155,7 @@ class Device(Protocol):
         """Look whether each device meets the minimum. Never raises for a device's sake: see ``problem``."""
         ...
 
-    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
         """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device; made if
         absent. What the partition holds is not known then: a complete batch is to follow.
 
@@ -218,7 +219,7 @@ class Network(Protocol):
         self,
         *,
         project_id: str,
-        load_balancer_id: str,
+        load_balancer_id: LoadBalancerId,
         subnet_id: str | None,
         network_id: str | None,
         port_id: str | None,
@@ -294,7 +295,7 @@ class TenantStore(Protocol):
 
     async def update_load_balancer(
         self,
-        load_balancer_id: str,
+        load_balancer_id: LoadBalancerId,
         changes: Mapping[str, Any],
         *,
         project_id: str | None,
@@ -304,11 +305,13 @@ class TenantStore(Protocol):
         :class:`PortStore`."""
         ...
 
-    async def fail_over_load_balancer(self, load_balancer_id: str, *, project_id: str | None) -> Change:
+    async def fail_over_load_balancer(self, load_balancer_id: LoadBalancerId, *, project_id: str | None) -> Change:
         """Have its device brought up to date again: a revision that differs in nothing."""
         ...
 
-    async def delete_load_balancer(self, load_balancer_id: str, *, cascade: bool, project_id: str | None) -> Change:
+    async def delete_load_balancer(
+        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
+    ) -> Change:
         """Mark it deleted. :class:`Invalid` if it has listeners or pools and not ``cascade``. Repeating it is
         harmless.
 
@@ -419,13 +422,15 @@ class TenantStore(Protocol):
         ...
 
     async def tree(
-        self, load_balancer_id: str, *, project_id: str | None, statuses_only: bool = False
+        self, load_balancer_id: LoadBalancerId, *, project_id: str | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
         """Everything of one load balancer, those marked deleted included; with ``statuses_only`` without tags and
         descriptions, which may be most of it. Raises :class:`NotFound`."""
         ...
 
-    async def statistics(self, load_balancer_id: str, *, listener_id: str | None = None) -> ListenerStatistics:
+    async def statistics(
+        self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
+    ) -> ListenerStatistics:
         """Totals of one listener or, summed, of the load balancer."""
         ...
 
@@ -457,7 +462,7 @@ class OperatorStore(Protocol):
         """All agents with their load, by environment, group and host. Constant number of queries."""
         ...
 
-    async def agent(self, agent_id: str) -> Agent:
+    async def agent(self, agent_id: AgentId) -> Agent:
         """Raises :class:`NotFound`."""
         ...
 
@@ -484,42 +489,42 @@ class OperatorStore(Protocol):
         """Raises :class:`NotFound`; :class:`Conflict` while it has agents or load balancers."""
         ...
 
-    async def set_agent_admin_state(self, agent_id: str, up: bool) -> Agent:
+    async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
         """Down is drained: it gets no new shards, and those it serves are handed over, release before acquire.
         Repeating it is harmless. Raises :class:`NotFound`."""
         ...
 
-    async def force_agent_down(self, agent_id: str, down: bool) -> Agent:
+    async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
         """Declare its host dead, or not: whatever it serves moves at once, also in mode ``relocate``. Raises
         :class:`NotFound`."""
         ...
 
-    async def ask_failback(self, agent_id: str) -> Agent:
+    async def ask_failback(self, agent_id: AgentId) -> Agent:
         """Have its shards handed back. Raises :class:`NotFound`; :class:`Conflict` where the environment's failback
         is ``never``."""
         ...
 
-    async def rebind_agent(self, agent_id: str, to_agent_id: str) -> int:
+    async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
         """Another agent of its group becomes the home of all its shards; how many. What it acts for moves by and by.
 
         Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming ``to`` (no other agent of its
         group)."""
         ...
 
-    async def delete_agent(self, agent_id: str, *, rebind_to: str | None = None) -> None:
+    async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
         """Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to a shard with load balancers
         unless those are rebound in the same transaction."""
         ...
 
-    async def load_balancers_on_agent(self, agent_id: str, query: ListQuery) -> Page:
+    async def load_balancers_on_agent(self, agent_id: AgentId, query: ListQuery) -> Page:
         """Load balancers the agent acts for or is home to. Raises :class:`NotFound`."""
         ...
 
-    async def hosting(self, load_balancer_id: str) -> Shard | None:
+    async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
         """The shard of a load balancer; None if not placed. Raises :class:`NotFound`."""
         ...
 
-    async def shards(self, *, environment: str | None = None, agent_id: str | None = None) -> tuple[Shard, ...]:
+    async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
         """Shards, by environment, group and tenant."""
         ...
 
@@ -548,7 +553,7 @@ class OwnershipStore(Protocol):
         ...
 
     async def keepalive(
-        self, agent_id: str, session_id: str, *, ttl_seconds: float, seen: Seen | None = None
+        self, agent_id: AgentId, session_id: SessionId, *, ttl_seconds: float, seen: Seen | None = None
     ) -> SessionState:
         """Renew, one row. Raises :class:`SessionLost` if it was ended or replaced. A new history begins if the database
         does not know what was confirmed to the agent (``seen``).
@@ -562,12 +567,12 @@ class OwnershipStore(Protocol):
         """Store a state report. Raises :class:`SessionLost`."""
         ...
 
-    async def end_session(self, agent_id: str, session_id: str) -> None:
+    async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
         """End it and free its shards. Harmless if it has ended."""
         ...
 
     async def assignments(
-        self, agent_id: str, session_id: str, *, work_limit: int, served: Sequence[ServedShard] = ()
+        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[ServedShard] = ()
     ) -> Assignments:
         """The session's shards and their unconfirmed load balancers. ``served``: see :class:`GetAssignments`; taken for
         a while after a new history has begun. Raises :class:`SessionLost`."""
@@ -575,12 +580,12 @@ class OwnershipStore(Protocol):
 
     async def services(
         self,
-        agent_id: str,
-        session_id: str,
-        shard_id: str,
+        agent_id: AgentId,
+        session_id: SessionId,
+        shard_id: ShardId,
         epoch: int,
         *,
-        load_balancer_ids: Sequence[str] | None,
+        load_balancer_ids: Sequence[LoadBalancerId] | None,
         after_id: str,
         limit: int,
     ) -> Services:
@@ -588,12 +593,16 @@ class OwnershipStore(Protocol):
         session is not the agent's."""
         ...
 
-    async def release(self, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+    async def release(
+        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
+    ) -> ShardOwner | None:
         """Free a shard, or pass it to ``handover_to`` with the next epoch; that agent is returned. None if nothing
         changed hands. Harmless if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's."""
         ...
 
-    async def raise_epoch(self, agent_id: str, session_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
+    async def raise_epoch(
+        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
+    ) -> bool:
         """Lift the shard's epoch above ``seen_epoch``, by at most one jump, still owned by the agent. False if it no
         longer owns it at ``epoch`` in that session. Raises :class:`CallRefused` if there is no higher one."""
         ...
@@ -626,19 +635,29 @@ class OwnershipStore(Protocol):
 
     # scheduler
 
-    async def unplaced(self, *, limit: int) -> tuple[tuple[str, str, str], ...]:
+    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
         """(load balancer id, environment, project id) of those without a shard, oldest first."""
         ...
 
     async def groups(
-        self, environment: str, project_id: str, *, settle_seconds: float, load_balancer_id: str | None = None
+        self,
+        environment: str,
+        project_id: str,
+        *,
+        settle_seconds: float,
+        load_balancer_id: LoadBalancerId | None = None,
     ) -> tuple[GroupView, ...]:
         """The environment's device groups as placement sees them. Constant number of queries. ``load_balancer_id``: for
         this one, which may be bound to a group by its availability zone."""
         ...
 
     async def place(
-        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str | None
+        self,
+        load_balancer_id: LoadBalancerId,
+        environment: str,
+        project_id: str,
+        group_number: int,
+        home_agent_id: AgentId | None,
     ) -> ShardOwner | None:
         """Bind the load balancer to the tenant's shard on that group, which is made with that home, acting agent and
         epoch 1 if there is none; without a home none is made. Returns the acting agent. None if the load balancer was
@@ -646,7 +665,7 @@ class OwnershipStore(Protocol):
         need is reserved until measured."""
         ...
 
-    async def explain_unplaced(self, load_balancer_ids: Sequence[str], reason: str) -> None:
+    async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
         """Write on them why they wait; no change if it is there already."""
         ...
 
@@ -687,7 +706,7 @@ class OwnershipStore(Protocol):
         ...
 
     async def start_handover(
-        self, shard_id: str, seen_epoch: int, agent_id: str, *, rebind: bool = False
+        self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
     ) -> ShardOwner | None:
         """Ask the acting agent to release the shard to ``agent_id``, which with ``rebind`` becomes its home too.
         Returns the acting agent, who must be told."""
@@ -720,7 +739,7 @@ class ClaimStore(Protocol):
         """It is due now, unless a load balancer holds it. Written down again if it was forgotten meanwhile."""
         ...
 
-    async def forget_vip(self, load_balancer_id: str) -> None:
+    async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
         """It was given back, or never taken. One that a load balancer holds stays. Repeating it is harmless."""
         ...
 
@@ -733,7 +752,7 @@ class ClaimStore(Protocol):
 class PortStore(Protocol):
     """What the network service is still to be told of VIPs' ports. It is written down by the accepted change itself."""
 
-    async def port_of(self, load_balancer_id: str) -> DuePort | None:
+    async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
         """What the port is to have, as it is now; None: the load balancer is gone, or its port is as it should be."""
         ...
 
@@ -741,7 +760,7 @@ class PortStore(Protocol):
         """The network service was told. False: it was changed again meanwhile, and is still to be told."""
         ...
 
-    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[str, ...]:
+    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[LoadBalancerId, ...]:
         """Load balancers whose ports are still to be changed, longest first, each to one caller only: for all others
         it is due again after ``retry_seconds``, doubled with each attempt up to five minutes. One query if none is."""
         ...

@@ -9,6 +9,7 @@ lost commits, or was restored from a backup) and proves nothing about this one: 
 from msgspec.structs import replace
 
 from evenkeel.core.changes import is_known, since
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import Applied
 from evenkeel.core.operating import first_status
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
@@ -20,7 +21,7 @@ MAX_REASON_CHARACTERS = 1_000
 class LoadBalancerState(Value):
     """A load balancer as stored: the columns that an outcome may change, and those it depends on."""
 
-    id: str
+    id: LoadBalancerId
     revision: int
     change_id: str
     earlier_changes: str

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import (
     HealthMonitorSpec,
     L7PolicySpec,
@@ -61,7 +62,7 @@ class ServiceListener(Wire, ListenerSpec):
 class ServiceDefinition(Wire):
     """What the device must look like for one load balancer. ``deleted``: it must hold nothing of it."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     project_id: str
     revision: int
     vip: Vip

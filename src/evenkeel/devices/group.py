@@ -15,6 +15,7 @@ import structlog
 
 from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, service_outcome
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.absence import Absence
@@ -171,14 +172,14 @@ async def on_all(
 
 def outcomes(
     services: Iterable[ServiceDefinition],
-    refusals: Iterable[Mapping[str, str]],
-    problems: Mapping[str, str] | None = None,
+    refusals: Iterable[Mapping[LoadBalancerId, str]],
+    problems: Mapping[LoadBalancerId, str] | None = None,
 ) -> Iterable[Applied]:
     """What became of each service: its problem, else the refusal of the first device that refused it.
 
     ``refusals``: of each device, the reasons by load balancer; ``problems``: of what was not sent to any.
     """
-    errors: dict[str, str] = {}
+    errors: dict[LoadBalancerId, str] = {}
     for refusal in (problems or {}, *refusals):
         errors = {**refusal, **errors}
     return (service_outcome(service, errors.get(service.load_balancer_id, "")) for service in services)

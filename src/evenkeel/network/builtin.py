@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound, Unsupported
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import NO_OPTIONS, PortOptions, Segment, VipClaim, VipPort, WantedVip
 from evenkeel.core.ports import LookUp
@@ -59,7 +60,7 @@ class BuiltinNetwork:
         self,
         *,
         project_id: str,
-        load_balancer_id: str,
+        load_balancer_id: LoadBalancerId,
         subnet_id: str | None,
         network_id: str | None,
         port_id: str | None,

@@ -20,6 +20,7 @@ from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.timestamps import timestamp_or_none
 from evenkeel.core.control import Agent, Page
 from evenkeel.core.errors import NotFound, RequestError
+from evenkeel.core.ids import AgentId, LoadBalancerId
 from evenkeel.core.values import Value
 
 V2_TYPE = "Loadbalancerv2 agent"
@@ -127,7 +128,7 @@ def _flag(name: str, value: str) -> bool:
 
 async def show(services: Services, call: Call) -> Answer:
     """One agent."""
-    view = agent_view(await services.store.agent(object_id(call, "Agent")))
+    view = agent_view(await services.store.agent(AgentId(object_id(call, "Agent"))))
     return json_answer({"agent": shown(view, call.values("fields"))})
 
 
@@ -135,13 +136,13 @@ async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -
     """Drain, or undrain."""
     agent_id, up = object_id(call, "Agent"), body.agent.admin_state_up
     if isinstance(up, UnsetType):
-        return json_answer({"agent": agent_view(await services.store.agent(agent_id))})
-    return json_answer({"agent": agent_view(await services.store.set_agent_admin_state(agent_id, up))})
+        return json_answer({"agent": agent_view(await services.store.agent(AgentId(agent_id)))})
+    return json_answer({"agent": agent_view(await services.store.set_agent_admin_state(AgentId(agent_id), up))})
 
 
 async def delete(services: Services, call: Call) -> Answer:
     """204 for an agent that is gone and that nothing depends on; else 409."""
-    await services.store.delete_agent(object_id(call, "Agent"), rebind_to=None)
+    await services.store.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=None)
     return NO_CONTENT
 
 
@@ -149,7 +150,7 @@ async def load_balancers(services: Services, call: Call) -> Answer:
     """Load balancers that the agent serves or is home to; none of an agent that is not there, as in Neutron."""
     wanted = parse_list(call, Filters(parsers={}), services.limits)
     try:
-        page = await services.store.load_balancers_on_agent(object_id(call, "Agent"), wanted.query)
+        page = await services.store.load_balancers_on_agent(AgentId(object_id(call, "Agent")), wanted.query)
     except NotFound:
         page = Page(items=())
     views = [LOAD_BALANCERS.view(row) for row in page.items]
@@ -158,11 +159,11 @@ async def load_balancers(services: Services, call: Call) -> Answer:
 
 async def hosting(services: Services, call: Call) -> Answer:
     """The agent that serves a load balancer now, else the one that is to; null if there is none, as in Neutron."""
-    found = await acting_agent(services, object_id(call, LOAD_BALANCERS.title))
+    found = await acting_agent(services, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)))
     return json_answer(None if found is None else {"agent": agent_view(found)})
 
 
-async def acting_agent(services: Services, load_balancer_id: str) -> Agent | None:
+async def acting_agent(services: Services, load_balancer_id: LoadBalancerId) -> Agent | None:
     """Who serves it now, else its home; None if it has no place yet, or is not there."""
     try:
         shard = await services.store.hosting(load_balancer_id)

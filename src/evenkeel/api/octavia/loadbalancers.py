@@ -15,6 +15,7 @@ from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import graph_view, status_pieces
 from evenkeel.api.octavia.vips import check_options, plan_vip
 from evenkeel.core.capabilities import refuse, tree_problems
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree
 from evenkeel.core.network import VipPort, octavia_port
 
@@ -25,7 +26,10 @@ async def create(services: Services, call: Call, body: requests.LoadBalancerNewB
 
 
 async def make_load_balancer(
-    services: Services, call: Call, wanted: requests.LoadBalancerNew, mark: Callable[[str], VipPort] = octavia_port
+    services: Services,
+    call: Call,
+    wanted: requests.LoadBalancerNew,
+    mark: Callable[[LoadBalancerId], VipPort] = octavia_port,
 ) -> LoadBalancerTree:
     """Make a load balancer with all that is asked for below it; what it is then. ``mark``: what the VIP's port says
     of its owner, by the load balancer's id."""
@@ -35,7 +39,7 @@ async def make_load_balancer(
     choice = await chosen_place(services, wanted)
     provider = choice.provider
     device_driver = await services.serving.device_driver_of(provider)
-    place = Place(services.new_id(), project_id, services.addresses)
+    place = Place(LoadBalancerId(services.new_id()), project_id, services.addresses)
     marked = mark(place.load_balancer_id)
     vip = await plan_vip(
         services,
@@ -64,11 +68,13 @@ async def make_load_balancer(
 async def change(services: Services, call: Call, body: change_requests.LoadBalancerChangeBody) -> Answer:
     """200 with the changed load balancer."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    return one(LOAD_BALANCERS, await change_load_balancer(services, call, load_balancer_id, body.loadbalancer))
+    return one(
+        LOAD_BALANCERS, await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), body.loadbalancer)
+    )
 
 
 async def change_load_balancer(
-    services: Services, call: Call, load_balancer_id: str, body: change_requests.LoadBalancerChange
+    services: Services, call: Call, load_balancer_id: LoadBalancerId, body: change_requests.LoadBalancerChange
 ) -> LoadBalancer:
     """Change a load balancer; the load balancer as it is then."""
     changes = load_balancer_changes(body)
@@ -88,11 +94,13 @@ async def change_load_balancer(
 async def delete(services: Services, call: Call) -> Answer:
     """204; with children only if ``cascade``."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    await remove_load_balancer(services, call, load_balancer_id, cascade=call.flag("cascade"))
+    await remove_load_balancer(services, call, LoadBalancerId(load_balancer_id), cascade=call.flag("cascade"))
     return Answer(204)
 
 
-async def remove_load_balancer(services: Services, call: Call, load_balancer_id: str, *, cascade: bool) -> None:
+async def remove_load_balancer(
+    services: Services, call: Call, load_balancer_id: LoadBalancerId, *, cascade: bool
+) -> None:
     """Delete a load balancer; with children only if ``cascade``."""
     accepted = await services.store.delete_load_balancer(
         load_balancer_id, cascade=cascade, project_id=call.caller.scope
@@ -103,7 +111,9 @@ async def remove_load_balancer(services: Services, call: Call, load_balancer_id:
 async def failover(services: Services, call: Call) -> Answer:
     """202; another agent is to serve it, or its device is brought up to date again."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    accepted = await services.store.fail_over_load_balancer(load_balancer_id, project_id=call.caller.scope)
+    accepted = await services.store.fail_over_load_balancer(
+        LoadBalancerId(load_balancer_id), project_id=call.caller.scope
+    )
     await services.failed_over(accepted)
     return Answer(202)
 
@@ -111,7 +121,7 @@ async def failover(services: Services, call: Call) -> Answer:
 async def status(services: Services, call: Call) -> Answer:
     """The status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    tree = await services.store.tree(load_balancer_id, project_id=call.caller.scope, statuses_only=True)
+    tree = await services.store.tree(LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True)
     return StreamedAnswer(status_pieces(tree))
 
 
@@ -119,5 +129,5 @@ async def statistics(services: Services, call: Call) -> Answer:
     """Totals over its listeners."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await services.store.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
-    totals = await services.store.statistics(load_balancer_id)
+    totals = await services.store.statistics(LoadBalancerId(load_balancer_id))
     return json_answer({"stats": statistics_view(totals)})

@@ -11,6 +11,7 @@ from evenkeel.api.octavia.rules import wanted_vip
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.network import NO_OPTIONS, PortOptions, VipPort, WantedVip
 
@@ -74,7 +75,7 @@ def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRule
 
 
 async def check_options(
-    services: Services, load_balancer_id: str, scope: str | None, changes: Mapping[str, Any]
+    services: Services, load_balancer_id: LoadBalancerId, scope: str | None, changes: Mapping[str, Any]
 ) -> bool:
     """Is the network service to be told of these changes? Raises :class:`Invalid` for what the VIP's port cannot have,
     and :class:`NotFound` for the load balancer."""

@@ -3,6 +3,7 @@
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.control import Agent
+from evenkeel.core.ids import ShardId
 from evenkeel.core.messages import DeviceState
 from evenkeel.core.values import Value
 
@@ -20,7 +21,7 @@ class DeviceView(Value):
 class ServedShard(Value):
     """A shard that an agent said it served."""
 
-    shard_id: str
+    shard_id: ShardId
     epoch: int
 
 

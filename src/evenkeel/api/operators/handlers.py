@@ -7,6 +7,7 @@ from evenkeel.api.operators import views
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.requests import SubnetNewBody
 from evenkeel.api.operators.subnets import subnet_of
+from evenkeel.core.ids import AgentId, LoadBalancerId
 from evenkeel.core.model import LoadBalancer
 
 MAX_EVENTS = 1000
@@ -18,7 +19,7 @@ async def hosting(services: Services, call: Call) -> Answer:
     """Who serves a load balancer."""
     load_balancer_id = object_id(call, "Load Balancer")
     root: LoadBalancer = await services.store.get(LoadBalancer, load_balancer_id, project_id=None)
-    shard = await services.store.hosting(load_balancer_id)
+    shard = await services.store.hosting(LoadBalancerId(load_balancer_id))
     rows = await services.store.agents(environment=root.provider) if shard else ()
     halted = views.halted_reasons(await services.store.environments())
     return json_answer({"hosting": views.hosting_view(root, shard, {row.id: row for row in rows}, halted)})
@@ -49,7 +50,8 @@ async def _alive(services: Services) -> frozenset[str]:
 async def shards(services: Services, call: Call) -> Answer:
     """Shards, by environment or agent."""
     options = options_of(call, ("environment", "agent_id"))
-    rows = await services.store.shards(environment=options.get("environment"), agent_id=options.get("agent_id"))
+    agent_id = AgentId(options["agent_id"]) if "agent_id" in options else None
+    rows = await services.store.shards(environment=options.get("environment"), agent_id=agent_id)
     alive = await _alive(services)
     halted = views.halted_reasons(await services.store.environments())
     return json_answer({"shards": [views.shard_view(row, alive, halted) for row in rows]})

@@ -6,6 +6,7 @@ from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.agent_state import AgentState, agent_state
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import LoadBalancer, Subnet
 from evenkeel.core.reach import ReachKind
 from evenkeel.core.statuses import ProvisioningStatus
@@ -51,8 +52,8 @@ class ShardView(Value):
     environment: str
     group_number: int
     project_id: str
-    home_agent_id: str
-    acting_agent_id: str | None
+    home_agent_id: AgentId
+    acting_agent_id: AgentId | None
     epoch: int
     handover_to: str | None
     served: bool
@@ -64,7 +65,7 @@ class ShardView(Value):
 class HostingView(Value):
     """Who serves a load balancer, and how far it is."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     revision: int
     applied_revision: int
     status_reason: str
@@ -86,9 +87,9 @@ class EventView(Value):
     kind: str
     text: str
     environment: str
-    agent_id: str
-    shard_id: str
-    load_balancer_id: str
+    agent_id: AgentId
+    shard_id: ShardId
+    load_balancer_id: LoadBalancerId
 
 
 class UpDown(Value):
@@ -116,7 +117,7 @@ class HaltedView(Value):
 class ReboundView(Value):
     """What a rebind did."""
 
-    agent_id: str
+    agent_id: AgentId
     to: str
     shards: int
     """How many got another home; 0: they had it already."""

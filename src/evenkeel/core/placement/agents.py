@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
+from evenkeel.core.ids import AgentId
 from evenkeel.core.placement.views import AgentView, Tie
 
 REPORT_AGE_SECONDS = 6.0
@@ -42,8 +43,8 @@ class Loads:
         self._tie = tie
 
     def choose(
-        self, *preferred: str | None, other_than: str | None = None, silent: AgentView | None = None
-    ) -> str | None:
+        self, *preferred: AgentId | None, other_than: AgentId | None = None, silent: AgentView | None = None
+    ) -> AgentId | None:
         """The first preferred one that is fit, else the one with the fewest shards; None if there is none.
 
         Not from a ``silent`` agent by one that may have been cut off together with it: after an outage of the bus or
@@ -53,12 +54,12 @@ class Loads:
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
         return chosen or self._least(barred)
 
-    def give(self, agent_id: str) -> None:
+    def give(self, agent_id: AgentId) -> None:
         """It has one shard more."""
         if agent_id in self._load:
             self._load[agent_id] += 1
 
-    def _least(self, barred: Collection[str | None]) -> str | None:
+    def _least(self, barred: Collection[AgentId | None]) -> AgentId | None:
         loads = {id_: shards for id_, shards in self._load.items() if id_ not in barred}
         if not loads:
             return None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from evenkeel.core.ids import AgentId
 from evenkeel.core.placement.shards import Obstacle, Rule, min_id
 from evenkeel.core.placement.views import AgentView, GroupSnapshot, ShardView
 
@@ -19,21 +20,21 @@ class Outlook:
 
     def __init__(self, group: GroupSnapshot) -> None:
         self._rule = Rule(in_time(group), min_id)
-        self._acted: dict[str | None, list[ShardView]] = {}
-        self._homed: dict[str, list[ShardView]] = {}
+        self._acted: dict[AgentId | None, list[ShardView]] = {}
+        self._homed: dict[AgentId, list[ShardView]] = {}
         for shard in self._rule.group.shards:
             self._acted.setdefault(shard.acting, []).append(shard)
             self._homed.setdefault(shard.home, []).append(shard)
 
-    def is_fit(self, agent_id: str) -> bool:
+    def is_fit(self, agent_id: AgentId) -> bool:
         """It may be given shards."""
         return agent_id in self._rule.loads.fit
 
-    def successors(self, agent_id: str) -> int:
+    def successors(self, agent_id: AgentId) -> int:
         """How many other agents may be given shards."""
         return len(self._rule.loads.fit.keys() - {agent_id})
 
-    def waiting(self, agent_id: str) -> Obstacle | None:
+    def waiting(self, agent_id: AgentId) -> Obstacle | None:
         """Why shards that an agent is not to serve do not go to others; None: nothing waits, or the rule has a step.
 
         Those are the shards it acts for, and those it is home to and nobody acts for, unless it is eligible.
@@ -51,7 +52,7 @@ class Outlook:
             if isinstance(decided, Obstacle):
                 yield decided
 
-    def away(self, agent_id: str) -> Obstacle | None:
+    def away(self, agent_id: AgentId) -> Obstacle | None:
         """Why shards that an agent is home to and others act for do not come home; None: there are none, or they do."""
         away = (shard for shard in self._homed.get(agent_id, ()) if shard.acting not in (None, agent_id))
         if all(self._comes_home(shard) for shard in away):

@@ -5,6 +5,7 @@ Times of the future were written before that clock was set back: they prolong no
 
 import math
 
+from evenkeel.core.ids import AgentId
 from evenkeel.core.placement.views import AgentView
 from evenkeel.core.values import Value
 
@@ -19,7 +20,7 @@ HANDOVER_PATIENCE_SECONDS = 20.0
 class AgentRecord(Value):
     """An agent as stored. Times: seconds by the database's clock."""
 
-    id: str
+    id: AgentId
     registered: bool
     """It has a session that was not ended."""
     session_ttl_seconds: float
@@ -85,7 +86,7 @@ def _is_fresh(record: AgentRecord, now: float) -> bool:
     return started_at is not None and started_at > now - FRESH_SESSIONS * record.session_ttl_seconds
 
 
-def handover_overdue(handover_to: str | None, asked_at: float | None, *, now: float) -> bool:
+def handover_overdue(handover_to: AgentId | None, asked_at: float | None, *, now: float) -> bool:
     """The acting agent has had its time to release the shard: it is taken from it, and its device refuses the rest."""
     if handover_to is None or asked_at is None:
         return False

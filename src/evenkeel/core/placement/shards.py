@@ -8,6 +8,7 @@ are told the second (:mod:`evenkeel.core.placement.outlook`).
 from collections.abc import Sequence
 from enum import Enum
 
+from evenkeel.core.ids import AgentId, ShardId
 from evenkeel.core.placement.agents import Loads, back_first
 from evenkeel.core.placement.views import AgentView, Assign, GroupSnapshot, Handover, ShardView, Tie
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
@@ -36,7 +37,7 @@ class Rule:
         self.agents = {agent.id: agent for agent in group.agents}
         self.loads = Loads(group.agents, tie)
 
-    def taker(self, shard: ShardView) -> str | Obstacle | None:
+    def taker(self, shard: ShardView) -> AgentId | Obstacle | None:
         """Who is to take a shard that nobody serves, or that its owner does not release."""
         acting = self._acting(shard)
         home = self.agents.get(shard.home)
@@ -51,7 +52,7 @@ class Rule:
             return shard.home if home is not None and home.acts else Obstacle.NO_SUCCESSOR
         return self.loads.choose(shard.home, silent=silent) or Obstacle.MAY_COME_BACK
 
-    def successor(self, shard: ShardView) -> str | Obstacle | None:
+    def successor(self, shard: ShardView) -> AgentId | Obstacle | None:
         """Whom an agent that lives and should not serve is to release the shard to: a drained one, or one that reaches
         fewer devices than another does."""
         acting = self._acting(shard)
@@ -59,7 +60,7 @@ class Rule:
             return None
         return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or Obstacle.NO_SUCCESSOR
 
-    def returns_to(self, shard: ShardView) -> str | Obstacle | None:
+    def returns_to(self, shard: ShardView) -> AgentId | Obstacle | None:
         """Its home, if it is served well elsewhere and is to go back."""
         if shard.handover_to is not None or shard.acting not in self.loads.fit or shard.acting == shard.home:
             return None
@@ -91,7 +92,7 @@ class Rule:
             return None
         return None if bound is Obstacle.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
 
-    def keeps_from_home(self, home_id: str) -> Obstacle | None:
+    def keeps_from_home(self, home_id: AgentId) -> Obstacle | None:
         """Why shards that are served elsewhere are not to go back to their home; None: they are."""
         home = self.agents.get(home_id)
         if home is None or not home.eligible:
@@ -107,7 +108,7 @@ class Rule:
         return None if home.settled else Obstacle.SETTLING
 
 
-def _home_only(home: AgentView | None, silent: AgentView | None, tied: Obstacle) -> str | Obstacle:
+def _home_only(home: AgentView | None, silent: AgentView | None, tied: Obstacle) -> AgentId | Obstacle:
     if home is None or not home.acts:
         return tied
     return Obstacle.MAY_COME_BACK if silent is not None and back_first(home, silent) else home.id
@@ -172,7 +173,7 @@ def plan_failover(group: GroupSnapshot, shard: ShardView, tie: Tie[AgentView]) -
     return None if chosen is None else _handover(shard, chosen)
 
 
-def ended_handovers(group: GroupSnapshot) -> list[str]:
+def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
     """Ids of shards that were to be released to an agent that cannot take them any more: their owners keep them."""
     eligible = {agent.id for agent in group.agents if agent.eligible}
     return [shard.id for shard in group.shards if shard.handover_to is not None and shard.handover_to not in eligible]
@@ -187,5 +188,5 @@ def _room(group: GroupSnapshot, at_once: int) -> int:
     return at_once - sum(shard.handover_to is not None for shard in group.shards)
 
 
-def _handover(shard: ShardView, agent_id: str) -> Handover:
+def _handover(shard: ShardView, agent_id: AgentId) -> Handover:
     return Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=agent_id)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from evenkeel.core.ids import AgentId, ShardId
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 
@@ -16,7 +17,7 @@ FULL_SCORE = 1.0
 class AgentView(Value):
     """What placement needs to know of an agent; made by :func:`evenkeel.core.placement.agent_view`."""
 
-    id: str
+    id: AgentId
     live: bool
     """Its session stands."""
     admin_state_up: bool = True
@@ -95,11 +96,11 @@ class GroupView(Value):
 class ShardView(Value):
     """What placement needs to know of a shard."""
 
-    id: str
-    home: str
-    acting: str | None
+    id: ShardId
+    home: AgentId
+    acting: AgentId | None
     epoch: int
-    handover_to: str | None = None
+    handover_to: AgentId | None = None
     overdue: bool = False
     """Its handover was asked for so long ago that the acting agent may be taken for unable to release it."""
 
@@ -118,9 +119,9 @@ class GroupSnapshot(Value):
 class Assign(Value):
     """Give a shard that nobody serves to ``agent_id``, if its epoch is still ``seen_epoch``."""
 
-    shard_id: str
+    shard_id: ShardId
     seen_epoch: int
-    agent_id: str
+    agent_id: AgentId
     rebind: bool = False
     """It becomes the shard's home too: what is bound to a host is rebuilt there."""
     to_home: bool = False
@@ -130,6 +131,6 @@ class Assign(Value):
 class Handover(Value):
     """Ask the acting agent of a live shard to release it to ``agent_id``."""
 
-    shard_id: str
+    shard_id: ShardId
     seen_epoch: int
-    agent_id: str
+    agent_id: AgentId

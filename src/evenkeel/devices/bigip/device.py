@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.ids import SessionId
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import Guard, Names, guard_of
 from evenkeel.devices.bigip.objects import Observed, Rendered
@@ -71,7 +72,7 @@ class BigIpDevice(GroupDevice[observation.Reading]):
         async with self.reached():
             return await self._capacity.read(metrics)
 
-    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         mine = guard_of(epoch, session_id)
         async with self._alone(project_id) as partition:

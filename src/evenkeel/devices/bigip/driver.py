@@ -19,6 +19,7 @@ from evenkeel.core.device import (
     Repair,
     repair,
 )
+from evenkeel.core.ids import SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.naming import Names
@@ -46,7 +47,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.Reading]):
         devices = [BigIpDevice(host, options, self._names, tls) for host in options.hosts]
         super().__init__("bigip", options.ha_type, devices)
 
-    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
         await on_all(self._devices, lambda device: device.take_over(project_id, epoch, session_id))
 

@@ -11,6 +11,7 @@ import hashlib
 import ipaddress
 import re
 
+from evenkeel.core.ids import LoadBalancerId, SessionId
 from evenkeel.core.values import Value
 
 GUARD = "evenkeel_guard"
@@ -29,7 +30,7 @@ class Mark(Value):
 
     environment: str
     kind: str
-    load_balancer_id: str = ""
+    load_balancer_id: LoadBalancerId = LoadBalancerId("")
     object_id: str = ""
     group: int | None = None
     """None: written by a version that did not tell the groups of an environment apart."""
@@ -54,7 +55,13 @@ def parse_mark(description: object) -> Mark | None:
         return None
     fields += [""] * (5 - len(fields))
     environment, group = _place(fields[1])
-    return Mark(environment=environment, group=group, kind=fields[2], load_balancer_id=fields[3], object_id=fields[4])
+    return Mark(
+        environment=environment,
+        group=group,
+        kind=fields[2],
+        load_balancer_id=LoadBalancerId(fields[3]),
+        object_id=fields[4],
+    )
 
 
 def _place(text: str) -> tuple[str, int | None]:
@@ -96,7 +103,7 @@ class Names(Value):
         """The name of an object that only helps another one, such as a profile of a listener."""
         return f"{self.prefix}_{kind}_{plain(object_id)}"
 
-    def mark(self, kind: str, load_balancer_id: str = "", object_id: str = "") -> str:
+    def mark(self, kind: str, load_balancer_id: LoadBalancerId = LoadBalancerId(""), object_id: str = "") -> str:
         """The description of an object of ours."""
         return Mark(
             environment=self.environment,
@@ -151,7 +158,7 @@ class Guard(Value):
         return f"{GUARD}_{self.epoch}_{self.session}" if self.session else f"{GUARD}_{self.epoch}"
 
 
-def guard_of(epoch: int, session_id: str) -> Guard:
+def guard_of(epoch: int, session_id: SessionId) -> Guard:
     """The guard of an owner."""
     return Guard(epoch=epoch, session=_digest(session_id)[:12])
 

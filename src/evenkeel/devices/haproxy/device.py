@@ -11,6 +11,7 @@ import structlog
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.epochs import EPOCH_JUMP_MAX
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.ids import LoadBalancerId, SessionId
 from evenkeel.core.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.group import GroupDevice
@@ -32,7 +33,7 @@ CLIMBS_MAX = 64
 class Done(Value):
     """What became of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: nothing was taken."""
 
-    errors: dict[str, str]
+    errors: dict[LoadBalancerId, str]
     wrote: bool
     receipt: wire.Receipt | None = None
 
@@ -77,7 +78,7 @@ class HaproxyDevice(GroupDevice[Reading]):
         async with self.reached():
             return self._capacity.read(await self.daemon.observation(), metrics)
 
-    async def take_over(self, partition: str, epoch: int, session_id: str) -> None:
+    async def take_over(self, partition: str, epoch: int, session_id: SessionId) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         self._lives.pop(partition, None)
         wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
@@ -171,7 +172,7 @@ class HaproxyDevice(GroupDevice[Reading]):
         partition: str,
         change: wire.PartitionChange,
         wanted: Sequence[wire.LoadBalancerConfig],
-        problems: Mapping[str, str],
+        problems: Mapping[LoadBalancerId, str],
     ) -> Done:
         """All of the partition. Of those with problems it goes on holding what it holds. What is refused as a whole and
         taken in pieces (it is too large for one request) comes and goes in pieces."""
@@ -198,14 +199,14 @@ class HaproxyDevice(GroupDevice[Reading]):
         return tuple(one for one in held if one not in named)
 
 
-def token(session_id: str) -> str:
+def token(session_id: SessionId) -> str:
     """What a daemon is told of a session. Everybody with a credential for the daemon reads it there, and the session
     itself is what an agent is known by to the controllers."""
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
 
 def _done(receipt: wire.Receipt) -> Done:
-    errors = {one.load_balancer_id: one.error for one in receipt.outcomes if one.error}
+    errors = {LoadBalancerId(one.load_balancer_id): one.error for one in receipt.outcomes if one.error}
     return Done(errors=errors, wrote=receipt.how != "nothing", receipt=receipt)
 
 
@@ -220,11 +221,13 @@ def _halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -
     return (wanted[:middle], removed[:half]), (wanted[middle:], removed[half:])
 
 
-def _all_of(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str], reason: str) -> dict[str, str]:
-    return dict.fromkeys((*(one.id for one in wanted), *removed), reason)
+def _all_of(
+    wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str], reason: str
+) -> dict[LoadBalancerId, str]:
+    return {LoadBalancerId(each): reason for each in (*(one.id for one in wanted), *removed)}
 
 
-def _nameable(load_balancer_id: str) -> bool:
+def _nameable(load_balancer_id: LoadBalancerId) -> bool:
     """Nothing can be held of what cannot be named."""
     try:
         object_name("load balancer", load_balancer_id)

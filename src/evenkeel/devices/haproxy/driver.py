@@ -13,6 +13,7 @@ import structlog
 
 from evenkeel.core.device import DeviceState, Observation, PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.ids import SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes
 from evenkeel.devices.haproxy.device import Done, HaproxyDevice
@@ -40,7 +41,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.Reading]):
         states = await super().check()
         return tuple(_told_apart(states, [device.name for device in self._devices]))
 
-    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
         partition = self._names.partition(project_id)
         await on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))

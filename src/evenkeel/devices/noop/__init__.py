@@ -21,6 +21,7 @@ from evenkeel.core.device import (
     service_outcome,
 )
 from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.ids import SessionId
 from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -79,7 +80,7 @@ class NoopGroup:
         )
         return (state,)
 
-    async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
+    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
         """See :meth:`evenkeel.core.ports.Device.take_over`."""
         self._reached().take_over(project_id, epoch, session_id)
 

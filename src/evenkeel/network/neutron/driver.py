@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import (
     NO_OPTIONS,
@@ -57,7 +58,7 @@ class Claims(Protocol):
         """It is to be given back."""
         ...
 
-    async def forget_vip(self, load_balancer_id: str) -> None:
+    async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
         """There is nothing to be given back."""
         ...
 
@@ -83,7 +84,7 @@ class NeutronNetwork:
         self,
         *,
         project_id: str,
-        load_balancer_id: str,
+        load_balancer_id: LoadBalancerId,
         subnet_id: str | None,
         network_id: str | None,
         port_id: str | None,
@@ -228,7 +229,7 @@ class NeutronNetwork:
     # taking
 
     async def _take(
-        self, plan: VipPlan, mark: VipPort, project_id: str, load_balancer_id: str, options: PortOptions
+        self, plan: VipPlan, mark: VipPort, project_id: str, load_balancer_id: LoadBalancerId, options: PortOptions
     ) -> VipPlan:
         claim = VipClaim(load_balancer_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
         until_seconds = self._monotonic() + self._grace_seconds  # from before it is written down

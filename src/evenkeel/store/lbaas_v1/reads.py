@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, String, cast, false, func, null, or_, select, union_all
 
 from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.ids import AgentId
 from evenkeel.core.model import HealthMonitor, ListenerStatistics, Pool
 from evenkeel.core.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
 from evenkeel.core.statuses import ProvisioningStatus
@@ -51,7 +52,7 @@ class PoolRootedPart(PoolVips, SharedMonitors):
 
         return await self._db.read(op)
 
-    async def rooted_pools(self, query: ListQuery, *, agent_id: str | None = None) -> Page:
+    async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
         """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.rooted_pools`."""
         own, of_vip = _divided(query, ("vip_id",))
         conditions: list[ColumnElement[bool]] = []

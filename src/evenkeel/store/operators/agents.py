@@ -11,6 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, sel
 
 from evenkeel.core.control import Agent
 from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.ids import AgentId, ShardId
 from evenkeel.core.placement import GroupSnapshot, Outlook, ShardView
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
@@ -34,21 +35,21 @@ class AgentsPart(Part):
         """All agents with their load, by environment, group and host. Three queries."""
         return await self._db.read(lambda connection: read_agents(connection, environment))
 
-    async def agent(self, agent_id: str) -> Agent:
+    async def agent(self, agent_id: AgentId) -> Agent:
         """Raises :class:`NotFound`."""
         return await self._db.read(lambda connection: read_agent(connection, agent_id))
 
-    async def set_agent_admin_state(self, agent_id: str, up: bool) -> Agent:
+    async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
         """See :meth:`evenkeel.core.ports.OperatorStore.set_agent_admin_state`."""
         kind, told = ("agent_undrained", "back in service") if up else ("agent_drained", "to be drained")
         return await self._db.write(lambda c: _set_flag(c, agent_id, _agent.c.admin_state_up, up, kind, told))
 
-    async def force_agent_down(self, agent_id: str, down: bool) -> Agent:
+    async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
         """See :meth:`evenkeel.core.ports.OperatorStore.force_agent_down`."""
         kind, told = ("agent_forced_down", "to be dead") if down else ("agent_allowed_up", "not to be dead any more")
         return await self._db.write(lambda c: _set_flag(c, agent_id, _agent.c.forced_down, down, kind, told))
 
-    async def ask_failback(self, agent_id: str) -> Agent:
+    async def ask_failback(self, agent_id: AgentId) -> Agent:
         """See :meth:`evenkeel.core.ports.OperatorStore.ask_failback`. With nothing away there is nothing to ask."""
         return await self._db.write(lambda connection: _ask_failback(connection, agent_id))
 
@@ -56,7 +57,9 @@ class AgentsPart(Part):
 # -- what they say
 
 
-def _set_flag(connection: Connection, agent_id: str, column: Column[bool], value: bool, kind: str, told: str) -> Agent:
+def _set_flag(
+    connection: Connection, agent_id: AgentId, column: Column[bool], value: bool, kind: str, told: str
+) -> Agent:
     """Set it, and say so if it was not set so already."""
     changed = connection.execute(
         update(_agent).where(_agent.c.id == agent_id, column != value).values({column.name: value})
@@ -73,7 +76,7 @@ def _set_flag(connection: Connection, agent_id: str, column: Column[bool], value
     return agent
 
 
-def _ask_failback(connection: Connection, agent_id: str) -> Agent:
+def _ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
     agent = read_agent(connection, agent_id)
     if agent.failback is FailbackMode.NEVER:
         raise Conflict(
@@ -89,7 +92,7 @@ def _ask_failback(connection: Connection, agent_id: str) -> Agent:
 # -- what they see
 
 
-def read_agent(connection: Connection, agent_id: str) -> Agent:
+def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
     """One agent, by way of its whole group: what becomes of its shards depends on the others. Four queries.
 
     Raises :class:`NotFound`.
@@ -184,7 +187,7 @@ def _outlooks(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, Outlook
 
 def _shard_view(shard: Any) -> ShardView:
     return ShardView(
-        id="", home=shard.home_agent_id, acting=shard.acting_agent_id, epoch=0, handover_to=shard.handover_to
+        id=ShardId(""), home=shard.home_agent_id, acting=shard.acting_agent_id, epoch=0, handover_to=shard.handover_to
     )
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, delete, or_, select, update
 
 from evenkeel.core.control import Agent
 from evenkeel.core.errors import Conflict
+from evenkeel.core.ids import AgentId
 from evenkeel.store.operators.agents import read_agent, read_agents
 from evenkeel.store.options import Part
 from evenkeel.store.ownership.former_agents import keep_count
@@ -23,16 +24,16 @@ MAX_AGENTS_NAMED = 10
 class MovesPart(Part):
     """Rebind and delete of :class:`evenkeel.core.ports.OperatorStore`."""
 
-    async def rebind_agent(self, agent_id: str, to_agent_id: str) -> int:
+    async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
         """See :meth:`evenkeel.core.ports.OperatorStore.rebind_agent`."""
         return await self._db.write(lambda connection: _rebind(connection, agent_id, to_agent_id))
 
-    async def delete_agent(self, agent_id: str, *, rebind_to: str | None = None) -> None:
+    async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
         """See :meth:`evenkeel.core.ports.OperatorStore.delete_agent`."""
         await self._db.write(lambda connection: _delete_agent(connection, agent_id, rebind_to))
 
 
-def _lock(connection: Connection, agent_id: str) -> Agent:
+def _lock(connection: Connection, agent_id: AgentId) -> Agent:
     """The agent, its environment locked. Raises :class:`NotFound`."""
     environment = select(_agent.c.environment).where(_agent.c.id == agent_id).scalar_subquery()
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
@@ -56,7 +57,7 @@ def _successor(connection: Connection, agent: Agent, successor_id: str, field: s
 # -- rebind
 
 
-def _rebind(connection: Connection, agent_id: str, to_agent_id: str) -> int:
+def _rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
     agent = _lock(connection, agent_id)
     successor = _successor(connection, agent, to_agent_id, "to")
     moved = _move_home(connection, agent, successor.id)
@@ -89,7 +90,7 @@ def _shards(count: int) -> str:
 # -- delete
 
 
-def _delete_agent(connection: Connection, agent_id: str, rebind_to: str | None) -> None:
+def _delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None) -> None:
     agent = _lock(connection, agent_id)
     if agent.alive:
         raise _alive(agent_id)
@@ -118,7 +119,7 @@ def _delete_agent(connection: Connection, agent_id: str, rebind_to: str | None) 
     )
 
 
-def _alive(agent_id: str) -> Conflict:
+def _alive(agent_id: AgentId) -> Conflict:
     return Conflict(f"Agent {agent_id} is alive: stop it first.")
 
 

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, func, or_, select
 
 from evenkeel.core.control import Event, ListQuery, Page, Shard
 from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import AgentId, LoadBalancerId
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.operators.agents import AgentsPart
 from evenkeel.store.operators.environments import EnvironmentsPart
@@ -22,7 +23,7 @@ _root = schema.load_balancer
 class OperatorPart(EnvironmentsPart, AgentsPart, MovesPart, HistoriesPart):
     """Implements :class:`evenkeel.core.ports.OperatorStore`."""
 
-    async def load_balancers_on_agent(self, agent_id: str, query: ListQuery) -> Page:
+    async def load_balancers_on_agent(self, agent_id: AgentId, query: ListQuery) -> Page:
         """Load balancers the agent acts for or is home to. Raises :class:`NotFound`."""
 
         def op(connection: Connection) -> Page:
@@ -34,7 +35,7 @@ class OperatorPart(EnvironmentsPart, AgentsPart, MovesPart, HistoriesPart):
 
         return await self._db.read(op)
 
-    async def hosting(self, load_balancer_id: str) -> Shard | None:
+    async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
         """The shard of a load balancer; None if not placed. Raises :class:`NotFound`. One query."""
         statement = (
             select(*SHARD_COLUMNS)
@@ -46,7 +47,7 @@ class OperatorPart(EnvironmentsPart, AgentsPart, MovesPart, HistoriesPart):
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return None if row.id is None else shard_of(row)
 
-    async def shards(self, *, environment: str | None = None, agent_id: str | None = None) -> tuple[Shard, ...]:
+    async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
         """Shards, by environment, group and tenant; ``agent_id``: those it acts for or is home to."""
         statement = select(*SHARD_COLUMNS).order_by(_shard.c.environment, _shard.c.group_number, _shard.c.project_id)
         if environment is not None:
@@ -70,6 +71,6 @@ class OperatorPart(EnvironmentsPart, AgentsPart, MovesPart, HistoriesPart):
         return {status.value: 0 for status in ProvisioningStatus} | {row[0]: row[1] for row in rows}
 
 
-def _must_exist(connection: Connection, agent_id: str) -> None:
+def _must_exist(connection: Connection, agent_id: AgentId) -> None:
     if connection.scalar(select(_agent.c.id).where(_agent.c.id == agent_id)) is None:
         raise NotFound("Agent", agent_id)

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core import capacity
+from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import CapacityFigure, Register, ReportState
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.values import Wire
@@ -91,7 +92,7 @@ def _is(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnEleme
 # -- placing
 
 
-def reserve(connection: Connection, load_balancer_id: str, shard: Any) -> None:
+def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any) -> None:
     """Take what a load balancer bound to ``shard`` will need of its group, until a measurement includes it.
 
     One statement without a policy, at most four with one. Raises :class:`Raced` if the group is full.
@@ -122,7 +123,7 @@ def reserve(connection: Connection, load_balancer_id: str, shard: Any) -> None:
     _write(connection, shard.environment, shard.group_number, known.reserving(amounts))
 
 
-def _needs(connection: Connection, load_balancer_id: str, shard_id: str) -> dict[str, float]:
+def _needs(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: ShardId) -> dict[str, float]:
     # one marked deleted keeps nobody's place: it may leave the device before this one is there
     others = exists().where(_root.c.shard_id == shard_id, _root.c.id != load_balancer_id, _root.c.deleted == false())
     addresses = (
@@ -137,7 +138,7 @@ def _needs(connection: Connection, load_balancer_id: str, shard_id: str) -> dict
 # -- what devices confirm and agents measure
 
 
-def confirm(connection: Connection, load_balancer_ids: Sequence[str]) -> None:
+def confirm(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
     """Their devices have them now: the next measurement that begins after this includes them."""
     connection.execute(
         update(_reservation)

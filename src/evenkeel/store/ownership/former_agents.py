@@ -6,6 +6,7 @@ it is higher than the one that was kept; so its new row goes on counting there.
 
 from sqlalchemy import Connection, delete, select
 
+from evenkeel.core.ids import AgentId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
@@ -17,7 +18,7 @@ _agent = schema.agent
 _former = schema.former_agent
 
 
-def keep_count(connection: Connection, agent_id: str) -> None:
+def keep_count(connection: Connection, agent_id: AgentId) -> None:
     """Before the agent's row is removed, in the same transaction."""
     keepalives = connection.scalar(select(_agent.c.keepalives).where(_agent.c.id == agent_id))
     if keepalives is None:
@@ -31,7 +32,7 @@ def keep_count(connection: Connection, agent_id: str) -> None:
         connection.execute(delete(_former).where(_former.c.deleted_at <= oldest))
 
 
-def take_count(connection: Connection, agent_id: str) -> int:
+def take_count(connection: Connection, agent_id: AgentId) -> int:
     """Of the agent that is back; 0 if it was never there. Not kept any longer: its row has it."""
     keepalives = connection.scalar(select(_former.c.keepalives).where(_former.c.id == agent_id))
     if keepalives is None:

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, ScalarSelect, or_, select, update
 
 from evenkeel.core.changes import contradicts
 from evenkeel.core.control import History
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import Seen
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
@@ -127,7 +128,7 @@ def lost_since(connection: Connection, seen: Seen | None, *, history: str, keepa
     return contradiction(outcome.load_balancer_id, outcome.revision, row.revision)
 
 
-def contradiction(load_balancer_id: str, told: int, revision: int) -> str:
+def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
     """In words, for people."""
     knows = "another change" if told == revision else f"revision {revision}"
     return f"it was told revision {told} of load balancer {load_balancer_id}, and the database knows {knows}"

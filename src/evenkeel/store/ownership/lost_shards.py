@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from evenkeel.core.epochs import next_epoch, plausible
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.ids import COMMON_PROJECT, AgentId, SessionId, ShardId
 from evenkeel.core.messages import ServedShard
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
@@ -35,7 +35,9 @@ _history = schema.history
 _shard = schema.shard
 
 
-def restore_shards(connection: Connection, agent_id: str, session_id: str, served: Sequence[ServedShard]) -> None:
+def restore_shards(
+    connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[ServedShard]
+) -> None:
     """Make those that are not there, above the epochs they had. Raises :class:`SessionLost`; :class:`Raced` if calls of
     the same agent made too many together."""
     agent = connection.execute(
@@ -49,7 +51,7 @@ def restore_shards(connection: Connection, agent_id: str, session_id: str, serve
     if age is None or not -RESTORING_SECONDS < age < RESTORING_SECONDS:
         return
     may_make = RESTORED_TOTAL_MAX - _came_since(connection, agent_id)
-    made: dict[str, str] = {}
+    made: dict[ShardId, str] = {}
     for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
         if len(made) < may_make and lost.project_id != COMMON_PROJECT and plausible(lost.epoch):
             made |= _restore(connection, agent_id, agent, lost)
@@ -61,17 +63,18 @@ def restore_shards(connection: Connection, agent_id: str, session_id: str, serve
     _record(connection, agent_id, agent, made)
 
 
-def _came_since(connection: Connection, agent_id: str) -> int:
+def _came_since(connection: Connection, agent_id: AgentId) -> int:
     """Shards that were made for the agent since the history began."""
     begun_at = select(_history.c.begun_at).where(_history.c.number == 1).scalar_subquery()
     statement = select(func.count()).where(_shard.c.home_agent_id == agent_id, _shard.c.created_at >= begun_at)
     return connection.scalar(statement) or 0
 
 
-def _restore(connection: Connection, agent_id: str, agent: Any, lost: ServedShard) -> dict[str, str]:
+def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: ServedShard) -> dict[ShardId, str]:
     """Its project's id, by its own; empty if it is there."""
+    shard_id = ShardId(str(uuid.uuid4()))
     row = {
-        "id": str(uuid.uuid4()),
+        "id": shard_id,
         "environment": agent.environment,
         "group_number": agent.group_number,
         "project_id": lost.project_id,
@@ -80,10 +83,10 @@ def _restore(connection: Connection, agent_id: str, agent: Any, lost: ServedShar
         "epoch": next_epoch(0, lost.epoch),
         "created_at": db_now(),
     }
-    return {str(row["id"]): lost.project_id} if insert_if_absent(connection, _shard, row) else {}
+    return {shard_id: lost.project_id} if insert_if_absent(connection, _shard, row) else {}
 
 
-def _record(connection: Connection, agent_id: str, agent: Any, made: dict[str, str]) -> None:
+def _record(connection: Connection, agent_id: AgentId, agent: Any, made: dict[ShardId, str]) -> None:
     named = ", ".join(shard_title(project_id) for project_id in list(made.values())[:NAMED_MAX])
     more = f" and {len(made) - NAMED_MAX} more" if len(made) > NAMED_MAX else ""
     record_event(
@@ -92,5 +95,5 @@ def _record(connection: Connection, agent_id: str, agent: Any, made: dict[str, s
         text=f"served by {agent.host} and lost by the database; made again: {named}{more}",
         environment=agent.environment,
         agent_id=agent_id,
-        shard_id=next(iter(made)) if len(made) == 1 else "",
+        shard_id=next(iter(made)) if len(made) == 1 else ShardId(""),
     )

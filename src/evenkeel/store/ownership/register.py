@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core.errors import CallRefused
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.ids import COMMON_PROJECT, AgentId, SessionId
 from evenkeel.core.messages import Register, Seen, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
@@ -206,7 +206,7 @@ def _replace_predecessor(connection: Connection, call: Register, claims: list[An
             raise _duplicate_of(call)
 
 
-def _shards_of(connection: Connection, agent_id: str) -> int:
+def _shards_of(connection: Connection, agent_id: AgentId) -> int:
     statement = select(func.count()).where(
         or_(_shard.c.home_agent_id == agent_id, _shard.c.acting_agent_id == agent_id)
     )
@@ -232,7 +232,7 @@ def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened
 
 
 def renew(
-    connection: Connection, agent_id: str, session_id: str, ttl_seconds: float, seen: Seen | None = None
+    connection: Connection, agent_id: AgentId, session_id: SessionId, ttl_seconds: float, seen: Seen | None = None
 ) -> Opened | None:
     """Prolong a session; None if it was ended or replaced. One statement, and one more if a change was confirmed to the
     agent since its last keepalive.
@@ -281,7 +281,7 @@ _RENEW = returning(
 """Built once: building it costs more than running it, and every agent asks for it every second."""
 
 
-def _free_former_shards(connection: Connection, agent_id: str) -> None:
+def _free_former_shards(connection: Connection, agent_id: AgentId) -> None:
     """A new life does not know what the former one left under way: an epoch belongs to one session only."""
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, func, literal, select
 
 from evenkeel.core.errors import SessionLost
+from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import Services
 from evenkeel.core.service import definition_of
 from evenkeel.store.engine.in_list import in_list
@@ -28,12 +29,12 @@ class ServicesPart(Part):
 
     async def services(
         self,
-        agent_id: str,
-        session_id: str,
-        shard_id: str,
+        agent_id: AgentId,
+        session_id: SessionId,
+        shard_id: ShardId,
         epoch: int,
         *,
-        load_balancer_ids: Sequence[str] | None,
+        load_balancer_ids: Sequence[LoadBalancerId] | None,
         after_id: str,
         limit: int,
     ) -> Services:
@@ -51,7 +52,9 @@ class ServicesPart(Part):
         return await self._db.read(read)
 
 
-def _check_owner(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> None:
+def _check_owner(
+    connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
+) -> None:
     statement = select(_shard.c.id).where(
         _shard.c.id == shard_id,
         _shard.c.acting_agent_id == agent_id,
@@ -62,15 +65,15 @@ def _check_owner(connection: Connection, agent_id: str, session_id: str, shard_i
         raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
 
 
-def _following(connection: Connection, shard_id: str, after_id: str, limit: int) -> list[str]:
+def _following(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
     statement = (
         select(_root.c.id).where(_root.c.shard_id == shard_id, _root.c.id > after_id).order_by(_root.c.id).limit(limit)
     )
     return list(connection.scalars(statement))
 
 
-def _those_of(connection: Connection, shard_id: str, ids: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+def _those_of(connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId]) -> set[LoadBalancerId]:
+    found: set[LoadBalancerId] = set()
     for batch in batches(ids):
         found.update(
             connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch), _root.c.shard_id == shard_id))
@@ -78,7 +81,9 @@ def _those_of(connection: Connection, shard_id: str, ids: Sequence[str]) -> set[
     return found
 
 
-def _page(connection: Connection, ids: Sequence[str], size: int, missing: tuple[str, ...] = ()) -> Services:
+def _page(
+    connection: Connection, ids: Sequence[LoadBalancerId], size: int, missing: tuple[LoadBalancerId, ...] = ()
+) -> Services:
     """The first ``size`` of ``ids``, or fewer if they are large; one that has gone since its id was read is left
     out."""
     shown = ids[:size]
@@ -92,7 +97,7 @@ def _page(connection: Connection, ids: Sequence[str], size: int, missing: tuple[
     )
 
 
-def _crowded(connection: Connection, load_balancer_ids: Sequence[str]) -> bool:
+def _crowded(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
     """They have more members than are read for one page; counts no further."""
     some = select(literal(1)).where(in_list(_member.c.load_balancer_id, load_balancer_ids)).limit(MEMBERS_PER_PAGE + 1)
     return (connection.scalar(select(func.count()).select_from(some.subquery())) or 0) > MEMBERS_PER_PAGE

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, case, select, update
 
 from evenkeel.core.errors import SessionLost
+from evenkeel.core.ids import AgentId, SessionId
 from evenkeel.core.messages import Register, ReportState, Seen, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
@@ -31,7 +32,7 @@ class SessionsPart(HistoriesPart):
         return await self._opened(call.agent_id, lambda connection: register(connection, call, ttl_seconds))
 
     async def keepalive(
-        self, agent_id: str, session_id: str, *, ttl_seconds: float, seen: Seen | None = None
+        self, agent_id: AgentId, session_id: SessionId, *, ttl_seconds: float, seen: Seen | None = None
     ) -> SessionState:
         """See :meth:`evenkeel.core.ports.OwnershipStore.keepalive`."""
 
@@ -43,7 +44,7 @@ class SessionsPart(HistoriesPart):
 
         return await self._opened(agent_id, op, urgent=True)
 
-    async def _opened(self, agent_id: str, op: Op[Opened], *, urgent: bool = False) -> SessionState:
+    async def _opened(self, agent_id: AgentId, op: Op[Opened], *, urgent: bool = False) -> SessionState:
         """Run it; a new history begins if it finds that commits were lost, in a transaction of its own: that one locks
         load balancers, which come before agents.
 
@@ -62,7 +63,7 @@ class SessionsPart(HistoriesPart):
         """See :meth:`evenkeel.core.ports.OwnershipStore.record_state`."""
         await self._db.write(lambda connection: _record_state(connection, call))
 
-    async def end_session(self, agent_id: str, session_id: str) -> None:
+    async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.end_session`."""
         try:
             await self._db.write(lambda connection: _end_session(connection, agent_id, session_id))
@@ -70,7 +71,7 @@ class SessionsPart(HistoriesPart):
             return  # the session was replaced meanwhile: it has ended
 
 
-def session_lost(agent_id: str) -> SessionLost:
+def session_lost(agent_id: AgentId) -> SessionLost:
     """The session of that agent is over."""
     return SessionLost(f"the session of agent {agent_id} has ended")
 
@@ -104,7 +105,7 @@ def _record_state(connection: Connection, call: ReportState) -> None:
     note_figures(connection, place.environment, place.group_number, call)
 
 
-def _end_session(connection: Connection, agent_id: str, session_id: str) -> None:
+def _end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:
     agent = connection.execute(
         select(_agent.c.host, _agent.c.environment).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
     ).first()

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, case, func, select, update
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import next_epoch, plausible
 from evenkeel.core.errors import CallRefused
+from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import EPOCHS_USED_UP, Assignment, Assignments, ServedShard
 from evenkeel.core.statuses import PENDING, ProvisioningStatus
 from evenkeel.store.options import Part
@@ -44,7 +45,7 @@ class ShardsPart(Part):
     """What agents ask of their shards."""
 
     async def assignments(
-        self, agent_id: str, session_id: str, *, work_limit: int, served: Sequence[ServedShard] = ()
+        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[ServedShard] = ()
     ) -> Assignments:
         """See :meth:`evenkeel.core.ports.OwnershipStore.assignments`."""
         if served:
@@ -52,11 +53,15 @@ class ShardsPart(Part):
                 await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
         return await self._db.read(lambda connection: _assignments(connection, agent_id, session_id, work_limit))
 
-    async def release(self, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+    async def release(
+        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
+    ) -> ShardOwner | None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.release`."""
         return await self._db.write(lambda connection: _release(connection, agent_id, session_id, shard_id, epoch))
 
-    async def raise_epoch(self, agent_id: str, session_id: str, shard_id: str, epoch: int, seen_epoch: int) -> bool:
+    async def raise_epoch(
+        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
+    ) -> bool:
         """See :meth:`evenkeel.core.ports.OwnershipStore.raise_epoch`."""
         raised = await self._db.write(
             lambda connection: _raise_epoch(connection, agent_id, session_id, shard_id, epoch, seen_epoch)
@@ -66,7 +71,7 @@ class ShardsPart(Part):
         return raised
 
 
-def _assignments(connection: Connection, agent_id: str, session_id: str, work_limit: int) -> Assignments:
+def _assignments(connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int) -> Assignments:
     # the revision is read before the shards: where a change slips in between, the agent asks once more
     agent = connection.execute(
         select(_agent.c.assignments_revision, history_id().label("history")).where(
@@ -97,7 +102,7 @@ def _assignments(connection: Connection, agent_id: str, session_id: str, work_li
     )
 
 
-def _work(connection: Connection, agent_id: str, work_limit: int) -> dict[str, list[str]]:
+def _work(connection: Connection, agent_id: AgentId, work_limit: int) -> dict[ShardId, list[LoadBalancerId]]:
     """Unconfirmed load balancers by shard: what waits longest first, then ERROR ones in random order.
 
     A fixed order would let ``work_limit`` hopeless ones hide all others for ever.
@@ -116,13 +121,13 @@ def _work(connection: Connection, agent_id: str, work_limit: int) -> dict[str, l
         )
         .limit(work_limit)
     )
-    work: dict[str, list[str]] = {}
+    work: dict[ShardId, list[LoadBalancerId]] = {}
     for shard_id, load_balancer_id in connection.execute(statement):
         work.setdefault(shard_id, []).append(load_balancer_id)
     return work
 
 
-def owned(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> Any:
+def owned(connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int) -> Any:
     """The shard's row, locked, if the agent acts for it at that epoch in that session; else None."""
     return connection.execute(
         select(_shard)
@@ -136,7 +141,9 @@ def owned(connection: Connection, agent_id: str, session_id: str, shard_id: str,
     ).first()
 
 
-def _release(connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int) -> ShardOwner | None:
+def _release(
+    connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
+) -> ShardOwner | None:
     shard = owned(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         if not connection.scalar(select(is_of(agent_id, session_id))):
@@ -170,7 +177,7 @@ def _hand_over(connection: Connection, shard: Any) -> bool:
 
 
 def _raise_epoch(
-    connection: Connection, agent_id: str, session_id: str, shard_id: str, epoch: int, seen_epoch: int
+    connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
 ) -> bool | None:
     """None: there is no higher one."""
     shard = owned(connection, agent_id, session_id, shard_id, epoch)
@@ -187,5 +194,5 @@ def _raise_epoch(
     return True
 
 
-def _event(connection: Connection, kind: str, text: str, shard: Any, agent_id: str) -> None:
+def _event(connection: Connection, kind: str, text: str, shard: Any, agent_id: AgentId) -> None:
     record_event(connection, kind=kind, text=text, environment=shard.environment, agent_id=agent_id, shard_id=shard.id)

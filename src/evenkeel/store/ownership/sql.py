@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core.control import ShardOwner
+from evenkeel.core.ids import AgentId, SessionId
 from evenkeel.core.placement import HANDOVER_PATIENCE_SECONDS, SESSIONS_AHEAD_MAX
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -52,13 +53,13 @@ def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     )
 
 
-def is_of(agent_id: str, session_id: str) -> ColumnElement[bool]:
+def is_of(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
     """The session is the agent's: the one opened last, whether it has expired or not, and not ended."""
     agent = schema.agent
     return exists().where(agent.c.id == agent_id, agent.c.session_id == session_id)
 
 
-def reports(agent_id: str, session_id: str) -> ColumnElement[bool]:
+def reports(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
     """As :func:`is_of`; or none is named, and the agent's session is not the one that promised to name itself: its
     process is of the version before, which names none."""
     agent = schema.agent
@@ -105,7 +106,7 @@ def handover_overdue() -> ColumnElement[bool]:
     return func.coalesce(and_(schema.shard.c.handover_to.is_not(None), long_ago), false())
 
 
-def hosts_locked(connection: Connection, agent_ids: Iterable[str | None]) -> dict[str, str]:
+def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) -> dict[str, str]:
     """Lock agents until the end of the transaction; their hosts by id.
 
     A keepalive that began before their expiry is waited for, and the next statement sees what it did.
@@ -116,7 +117,7 @@ def hosts_locked(connection: Connection, agent_ids: Iterable[str | None]) -> dic
     return {row.id: row.host for row in connection.execute(statement)}
 
 
-def tell_agents(connection: Connection, agent_ids: Iterable[str | None]) -> None:
+def tell_agents(connection: Connection, agent_ids: Iterable[AgentId | None]) -> None:
     """Raise the assignments revision of each: its next keepalive makes it ask for its shards."""
     agent = schema.agent
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})

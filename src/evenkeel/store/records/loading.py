@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, Select, literal_column, select
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.records.rows import (
@@ -39,7 +40,7 @@ class _Below(NamedTuple):
 
 
 def load_trees(
-    connection: Connection, load_balancer_ids: Sequence[str], *, brief: bool = False
+    connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], *, brief: bool = False
 ) -> dict[str, LoadBalancerTree]:
     """The trees of those load balancers that exist, by id in the order asked for; six queries. ``brief``: what is below
     them without tags and descriptions, of which each object may have kilobytes.
@@ -70,7 +71,9 @@ def load_trees(
 _ROOTS = select(*LOAD_BALANCER.columns).where(in_bound_list(LOAD_BALANCER.table.c.id, "wanted"))
 
 
-def _children(connection: Connection, kind: Kind, load_balancer_ids: list[str], brief: bool) -> CursorResult[Any]:
+def _children(
+    connection: Connection, kind: Kind, load_balancer_ids: list[LoadBalancerId], brief: bool
+) -> CursorResult[Any]:
     return connection.execute(_children_of(kind, brief), {"wanted": load_balancer_ids})
 
 
@@ -92,7 +95,9 @@ def _shown(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
     ]
 
 
-def _add_policies(connection: Connection, load_balancer_ids: list[str], below: dict[str, _Below], brief: bool) -> None:
+def _add_policies(
+    connection: Connection, load_balancer_ids: list[LoadBalancerId], below: dict[str, _Below], brief: bool
+) -> None:
     """Both kinds by one query: most load balancers have neither."""
     for row in connection.execute(_policies_with_rules(brief), {"wanted": load_balancer_ids}):
         policy, rule = row[:_POLICY_COLUMNS], row[_POLICY_COLUMNS:]

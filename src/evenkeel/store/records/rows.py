@@ -14,6 +14,7 @@ from sqlalchemy import Column, Table
 
 from evenkeel.core.attributes import LINKS, Shape, fields_of, shape_of
 from evenkeel.core.control import Agent, Environment, Event, Shard
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import (
     DATAGRAM_PROTOCOLS,
@@ -156,7 +157,7 @@ def vips_of(text: str) -> tuple[Vip, ...]:
     return () if text == "[]" else _vips.decode(text)
 
 
-def vip_columns(load_balancer_id: str, vip: Vip | None) -> dict[str, str]:
+def vip_columns(load_balancer_id: LoadBalancerId, vip: Vip | None) -> dict[str, str]:
     """No VIP is an address of no network that nobody else has, as (network, address) is unique."""
     vip = vip or Vip(address=load_balancer_id, subnet_id="", network_id=NO_NETWORK, port_id="")
     return {

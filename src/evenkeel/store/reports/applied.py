@@ -31,6 +31,7 @@ from sqlalchemy import (
 
 from evenkeel.core.changes import contradicts
 from evenkeel.core.device import REPAIRS_MAX
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
@@ -131,7 +132,7 @@ def _repaired_events(connection: Connection, environment: str, report: ReportApp
 
 def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
     """One outcome for each load balancer, by id: the newest revision's, the last one of equals."""
-    newest: dict[str, Applied] = {}
+    newest: dict[LoadBalancerId, Applied] = {}
     for outcome in outcomes:
         known = newest.get(outcome.load_balancer_id)
         if known is None or outcome.revision >= known.revision:
@@ -244,7 +245,7 @@ def _change(now: LoadBalancerState) -> dict[str, Any]:
     }
 
 
-def _unconfirmed_children(connection: Connection, load_balancer_ids: list[str]) -> set[tuple[str, bool]]:
+def _unconfirmed_children(connection: Connection, load_balancer_ids: list[LoadBalancerId]) -> set[tuple[str, bool]]:
     """(table, deleted) of children that are not ACTIVE: most reports touch few tables."""
     if not load_balancer_ids:
         return set()

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select, update
 
 from evenkeel.core.control import LookAgain, ShardOwner
+from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import ReportReceipt, ReportStatus
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
@@ -133,7 +134,7 @@ def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[A
 
 def _looks(rows: Iterable[Any], *, complete: set[str]) -> list[LookAgain]:
     """What has a change under way is being written by its owner anyway, unless it is missing."""
-    by_shard: dict[str, list[Any]] = {}
+    by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:
         if row.host is not None and (row.settled or row.id in complete):
             by_shard.setdefault(row.shard_id, []).append(row)
@@ -175,7 +176,7 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
 
 def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
     """One for each shard, however many load balancers of it."""
-    by_shard: dict[str, list[Any]] = {}
+    by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:
         by_shard.setdefault(row.shard_id, []).append(row)
     found = []
@@ -189,7 +190,7 @@ def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[Event
                 text=f"{where}: {told}: {named}",
                 environment=group.environment,
                 shard_id=shard_id,
-                load_balancer_id=ids[0] if len(ids) == 1 else "",
+                load_balancer_id=ids[0] if len(ids) == 1 else LoadBalancerId(""),
             )
         )
     return found
@@ -219,7 +220,9 @@ def _all_agents(connection: Connection, group: Any) -> list[LookAgain]:
     )
     return [
         LookAgain(
-            owner=ShardOwner(shard_id="", environment=group.environment, group_number=group.group_number, host=host),
+            owner=ShardOwner(
+                shard_id=ShardId(""), environment=group.environment, group_number=group.group_number, host=host
+            ),
             complete=True,
         )
         for host in hosts

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Table, update
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.operating import KEPT_BELOW
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
@@ -16,7 +17,7 @@ _KEPT = tuple(sorted(status.value for status in KEPT_BELOW))
 
 
 def set_operating(
-    connection: Connection, load_balancer_ids: Sequence[str], status: OperatingStatus, reason: str
+    connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], status: OperatingStatus, reason: str
 ) -> None:
     """Set the status of load balancers, and of everything below them: see :func:`evenkeel.core.operating.below`. Four
     statements."""

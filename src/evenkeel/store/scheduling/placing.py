@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import plausible
 from evenkeel.core.errors import Invalid
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.placement import Assign
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -53,7 +54,12 @@ class PlacingPart(Part):
     """What the scheduler commits."""
 
     async def place(
-        self, load_balancer_id: str, environment: str, project_id: str, group_number: int, home_agent_id: str | None
+        self,
+        load_balancer_id: LoadBalancerId,
+        environment: str,
+        project_id: str,
+        group_number: int,
+        home_agent_id: AgentId | None,
     ) -> ShardOwner | None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.place`. None too if nobody acts for the shard now."""
         deadline_seconds = self._options.pending_deadline_seconds
@@ -89,7 +95,7 @@ class PlacingPart(Part):
             return ()
 
     async def start_handover(
-        self, shard_id: str, seen_epoch: int, agent_id: str, *, rebind: bool = False
+        self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
     ) -> ShardOwner | None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.start_handover`."""
         return await self._db.write(
@@ -101,7 +107,7 @@ class PlacingPart(Part):
 
 
 def _shard_for(
-    connection: Connection, environment: str, project_id: str, group_number: int, home_agent_id: str | None
+    connection: Connection, environment: str, project_id: str, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
     """The tenant's shard on the group, and whether it was made now. Raises :class:`Raced` if the home has gone."""
     statement = select(_shard).where(
@@ -131,7 +137,7 @@ def _shard_for(
     return connection.execute(statement).one(), made
 
 
-def _bind(connection: Connection, load_balancer_id: str, shard: Any, deadline_seconds: float) -> None:
+def _bind(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float) -> None:
     """Raises :class:`Raced` if the load balancer was placed or removed meanwhile."""
     bound = connection.execute(
         update(_root)
@@ -152,14 +158,14 @@ def _bind(connection: Connection, load_balancer_id: str, shard: Any, deadline_se
 # -- moving
 
 
-def _seen(connection: Connection, shard_id: str, seen_epoch: int) -> Any:
+def _seen(connection: Connection, shard_id: ShardId, seen_epoch: int) -> Any:
     """The shard's row, locked, if its epoch is the seen one; else None."""
     return connection.execute(
         select(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == seen_epoch).with_for_update()
     ).first()
 
 
-def _may_receive(agent_id: str) -> Any:
+def _may_receive(agent_id: AgentId) -> Any:
     """The SQL of :func:`evenkeel.core.placement.may_receive`, for an agent of the shard's group."""
     return exists().where(
         _agent.c.id == agent_id,
@@ -216,7 +222,7 @@ def _taking(step: Assign, shard: Any) -> dict[str, Any]:
     return {"b_id": shard.id, "b_epoch": shard.epoch, "b_agent": step.agent_id, "b_home": home}
 
 
-def _takers(connection: Connection, agent_ids: Iterable[str]) -> dict[str, Any]:
+def _takers(connection: Connection, agent_ids: Iterable[AgentId]) -> dict[str, Any]:
     """Those of the agents that act now, and whether they may have other shards than their own."""
     columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, eligible().label("eligible"))
     return {row.id: row for row in connection.execute(select(*columns).where(in_list(_agent.c.id, agent_ids), acts()))}
@@ -236,7 +242,7 @@ class _Unserved(NamedTuple):
     """The circuit breaker has been opened, perhaps since this was decided."""
 
 
-def _unserved(connection: Connection, shard_ids: Iterable[str]) -> _Unserved:
+def _unserved(connection: Connection, shard_ids: Iterable[ShardId]) -> _Unserved:
     """Those of the shards that nobody serves, or whose owner was asked to release them long ago."""
     acting = _shard.c.acting_agent_id
     unserved = or_(acting.is_(None), acting.not_in(acting_ids()), handover_overdue())
@@ -268,7 +274,7 @@ def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
 
 
 def _start_handover(
-    connection: Connection, shard_id: str, seen_epoch: int, agent_id: str, rebind: bool
+    connection: Connection, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, rebind: bool
 ) -> ShardOwner | None:
     shard = _seen(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import ColumnElement, Connection, case, func, or_, select, update
 
 from evenkeel.core.control import GroupReach, ShardOwner
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.ids import COMMON_PROJECT, ShardId
 from evenkeel.core.operating import UNWATCHED, WATCHED_AGAIN
 from evenkeel.core.reach import Reach, ReachKind, judge
 from evenkeel.core.statuses import OperatingStatus
@@ -90,7 +90,7 @@ def _tell_load_balancers(connection: Connection, environment: str, number: int, 
             _become_unwatched(connection, some, reason)
 
 
-def _take_back(connection: Connection, shard_ids: Sequence[str], said: str) -> None:
+def _take_back(connection: Connection, shard_ids: Sequence[ShardId], said: str) -> None:
     status = _root.c.operating_status
     connection.execute(
         update(_root)
@@ -99,7 +99,7 @@ def _take_back(connection: Connection, shard_ids: Sequence[str], said: str) -> N
     )
 
 
-def _become_unwatched(connection: Connection, shard_ids: Sequence[str], reason: str) -> None:
+def _become_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
     affected = [status.value for status in UNWATCHED]
     connection.execute(
         update(_root)
@@ -112,7 +112,7 @@ def _cases(table: Mapping[OperatingStatus, OperatingStatus]) -> list[tuple[Colum
     return [(_root.c.operating_status == was.value, now.value) for was, now in table.items()]
 
 
-def _all_offline(connection: Connection, shard_ids: Sequence[str], reason: str) -> None:
+def _all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: str) -> None:
     differs = or_(_root.c.operating_status != OFFLINE.value, _root.c.operating_reason != reason)
     ids = connection.scalars(
         select(_root.c.id)

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
@@ -44,20 +45,25 @@ _root = schema.load_balancer
 class SchedulingPart(Part):
     """What the scheduler reads."""
 
-    async def unplaced(self, *, limit: int) -> tuple[tuple[str, str, str], ...]:
+    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
         """See :meth:`evenkeel.core.ports.OwnershipStore.unplaced`.
 
         Those that an environment can take now come first, else waiting ones of another would hide them.
         """
         return await self._db.read(lambda connection: _unplaced(connection, limit))
 
-    async def explain_unplaced(self, load_balancer_ids: Sequence[str], reason: str) -> None:
+    async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
         """See :meth:`evenkeel.core.ports.OwnershipStore.explain_unplaced`."""
         if load_balancer_ids:
             await self._db.write(lambda connection: _explain(connection, load_balancer_ids, reason))
 
     async def groups(
-        self, environment: str, project_id: str, *, settle_seconds: float, load_balancer_id: str | None = None
+        self,
+        environment: str,
+        project_id: str,
+        *,
+        settle_seconds: float,
+        load_balancer_id: LoadBalancerId | None = None,
     ) -> tuple[GroupView, ...]:
         """See :meth:`evenkeel.core.ports.OwnershipStore.groups`."""
         return await self._db.read(
@@ -80,7 +86,7 @@ class SchedulingPart(Part):
 # -- load balancers
 
 
-def _unplaced(connection: Connection, limit: int) -> tuple[tuple[str, str, str], ...]:
+def _unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
     rows = connection.execute(_unplaced_statement(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
 
@@ -106,7 +112,7 @@ def _unplaced_statement(limit: int) -> Select[Any]:
     )
 
 
-def _explain(connection: Connection, load_balancer_ids: Sequence[str], reason: str) -> None:
+def _explain(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
     connection.execute(
         update(_root)
         .where(_root.c.id == bindparam("b_id"), _root.c.shard_id.is_(None), _root.c.status_reason != reason)
@@ -123,7 +129,7 @@ def _groups(
     environment: str,
     project_id: str,
     settle_seconds: float,
-    load_balancer_id: str | None,
+    load_balancer_id: LoadBalancerId | None,
 ) -> tuple[GroupView, ...]:
     held = exists().where(
         _shard.c.environment == environment,

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner, VipPlan
 from evenkeel.core.errors import Conflict, Invalid, RequestError
+from evenkeel.core.ids import ShardId
 from evenkeel.core.limits import check_limits
 from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
 from evenkeel.core.placement import FULL_SCORE
@@ -178,7 +179,7 @@ class _Around(NamedTuple):
     now: float
     owner: ShardOwner | None
     """Who acts for the shard."""
-    shard_id: str | None
+    shard_id: ShardId | None
     """The shard with room that the project has in this environment."""
     held: frozenset[str]
     """Those addresses, of the ones asked about, that are taken."""
@@ -238,7 +239,7 @@ def _vip_in_use(plan: VipPlan) -> Conflict:
     return Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.", code="address_taken")
 
 
-def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: str | None, now: float) -> LoadBalancerTree:
+def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | None, now: float) -> LoadBalancerTree:
     root = replace(
         tree.load_balancer,
         vip=vips[0] if vips else None,

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, exists, false, select
 from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, Invalid
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
@@ -37,7 +38,7 @@ class TenantRoots(TenantWrites):
 
     async def update_load_balancer(
         self,
-        load_balancer_id: str,
+        load_balancer_id: LoadBalancerId,
         changes: Mapping[str, Any],
         *,
         project_id: str | None,
@@ -59,7 +60,7 @@ class TenantRoots(TenantWrites):
 
         return await self._db.write(op)
 
-    async def fail_over_load_balancer(self, load_balancer_id: str, *, project_id: str | None) -> Change:
+    async def fail_over_load_balancer(self, load_balancer_id: LoadBalancerId, *, project_id: str | None) -> Change:
         """See :meth:`evenkeel.core.ports.TenantStore.fail_over_load_balancer`."""
         target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
@@ -69,7 +70,9 @@ class TenantRoots(TenantWrites):
 
         return await self._db.write(op)
 
-    async def delete_load_balancer(self, load_balancer_id: str, *, cascade: bool, project_id: str | None) -> Change:
+    async def delete_load_balancer(
+        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
+    ) -> Change:
         """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
         target = Target(LOAD_BALANCER, load_balancer_id, project_id)
         marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
@@ -99,7 +102,7 @@ def _ports_of_vips(locked: Locked) -> Conflict:
     )
 
 
-def has_children(connection: Connection, load_balancer_id: str) -> bool:
+def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     """It has listeners or pools."""
     below = [
         exists().where(table.c.load_balancer_id == load_balancer_id, table.c.deleted == false())

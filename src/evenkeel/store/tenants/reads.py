@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, func,
 
 from evenkeel.core.control import ListQuery, Page, ServedBy
 from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import ListenerStatistics, LoadBalancerTree, one_family
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.options import Part
@@ -83,7 +84,7 @@ class TenantReads(Part):
         return await (self._db.query(op) if alone else self._db.read(op))
 
     async def tree(
-        self, load_balancer_id: str, *, project_id: str | None, statuses_only: bool = False
+        self, load_balancer_id: LoadBalancerId, *, project_id: str | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
         """See :meth:`evenkeel.core.ports.TenantStore.tree`."""
         trees = await self._db.read(lambda connection: load_trees(connection, [load_balancer_id], brief=statuses_only))
@@ -92,7 +93,9 @@ class TenantReads(Part):
             raise NotFound(LOAD_BALANCER.title, load_balancer_id)
         return tree
 
-    async def statistics(self, load_balancer_id: str, *, listener_id: str | None = None) -> ListenerStatistics:
+    async def statistics(
+        self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
+    ) -> ListenerStatistics:
         """Totals of one listener or, summed, of the load balancer; zeros if nothing was counted yet."""
         names = ListenerStatistics.__struct_fields__
         statement = select(*(func.sum(_counts.c[name]) for name in names)).where(

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import structlog
 from sqlalchemy import Connection, bindparam, delete, exists, select
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import Vip
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import insert_if_absent
@@ -32,7 +33,7 @@ HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
 """Those of some that are."""
 
 
-def take(connection: Connection, load_balancer_id: str, vips: Iterable[Vip]) -> None:
+def take(connection: Connection, load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> None:
     """One statement. Raises ``IntegrityError`` naming this table if another load balancer has one of the addresses."""
     rows = [
         {
@@ -47,7 +48,7 @@ def take(connection: Connection, load_balancer_id: str, vips: Iterable[Vip]) -> 
     insert_all(connection, _held, sorted(rows, key=lambda row: row["address"]))
 
 
-def give_back(connection: Connection, load_balancer_ids: Iterable[str]) -> None:
+def give_back(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
     """All that the load balancers hold: their devices have let go of them."""
     connection.execute(delete(_held).where(in_list(_held.c.load_balancer_id, load_balancer_ids)))
 

@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DueClaim, VipClaim
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -50,7 +51,7 @@ class VipClaimsPart(Part):
         with suppress(IntegrityError):  # somebody else wrote it down again
             await self._db.write(lambda connection: _abandon(connection, claim))
 
-    async def forget_vip(self, load_balancer_id: str) -> None:
+    async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
         """See :meth:`evenkeel.core.ports.ClaimStore.forget_vip`."""
         statement = delete(_claim).where(_claim.c.load_balancer_id == load_balancer_id, _UNHELD)
         await self._db.write(lambda connection: connection.execute(statement))
@@ -109,7 +110,7 @@ def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[DueCl
     return tuple(taken)
 
 
-def let_go(connection: Connection, load_balancer_ids: Iterable[str]) -> None:
+def let_go(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
     """These load balancers go on without their VIPs: what they hold is due."""
     connection.execute(update(_claim).where(in_list(_claim.c.held_by, load_balancer_ids)).values(held_by=None))
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, exists, false, null, select, update
 
 from evenkeel.core.errors import Conflict
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
 from evenkeel.store.vips.addresses import give_back
@@ -31,7 +32,7 @@ _CLEAR = (
 )
 
 
-def free_vips(connection: Connection, load_balancer_ids: Sequence[str]) -> None:
+def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
     """Their devices hold the VIPs no more: anybody may take the addresses. Three statements, if there are any."""
     if not load_balancer_ids:
         return

@@ -10,6 +10,7 @@ import msgspec
 from sqlalchemy import BigInteger, Boolean, Connection, bindparam, delete, insert, literal, or_, select, update
 
 from evenkeel.core.backoff import Backoff
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.options import Part
@@ -38,7 +39,7 @@ _PORT = (
 class VipPortChangesPart(Part):
     """Implements :class:`evenkeel.core.ports.PortStore`."""
 
-    async def port_of(self, load_balancer_id: str) -> DuePort | None:
+    async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
         """See :meth:`evenkeel.core.ports.PortStore.port_of`."""
         row = await self._db.query(lambda connection: connection.execute(_PORT, {"root_id": load_balancer_id}).first())
         if row is None:
@@ -60,7 +61,7 @@ class VipPortChangesPart(Part):
         )
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 
-    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[str, ...]:
+    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[LoadBalancerId, ...]:
         """See :meth:`evenkeel.core.ports.PortStore.take_due_ports`."""
         statement = select(_change).where(_is_due()).order_by(_change.c.due_at).limit(limit)
         due = await self._db.query(lambda connection: connection.execute(statement).fetchall())
@@ -74,7 +75,7 @@ def _is_due() -> Any:
     return or_(_change.c.due_at <= db_now(), _change.c.due_at > db_now() + FAR_SECONDS)
 
 
-def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[str, ...]:
+def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[LoadBalancerId, ...]:
     """Those that nobody else took since they were read."""
     taken = []
     backoff = Backoff(initial_seconds=retry_seconds, max_seconds=RETRY_SECONDS_MAX)
@@ -112,7 +113,7 @@ _FIRST = insert(_change).from_select(
 )
 
 
-def note(connection: Connection, load_balancer_id: str, revision: int, *, security_groups: bool) -> None:
+def note(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, *, security_groups: bool) -> None:
     """Part of the accepted change, under the load balancer's lock. At most two statements. ``security_groups``: they
     are among what changed; else those that the port has are left alone."""
     values = {"root_id": load_balancer_id, "new_revision": revision, "groups": security_groups}

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from sqlalchemy import Connection, bindparam
 
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 
@@ -20,9 +21,9 @@ class EventRow(TypedDict):
     kind: str
     text: str
     environment: str
-    agent_id: str
-    shard_id: str
-    load_balancer_id: str
+    agent_id: AgentId
+    shard_id: ShardId
+    load_balancer_id: LoadBalancerId
 
 
 _INSERT = schema.event.insert().values(
@@ -31,7 +32,13 @@ _INSERT = schema.event.insert().values(
 
 
 def event_row(
-    *, kind: str, text: str, environment: str = "", agent_id: str = "", shard_id: str = "", load_balancer_id: str = ""
+    *,
+    kind: str,
+    text: str,
+    environment: str = "",
+    agent_id: AgentId = AgentId(""),
+    shard_id: ShardId = ShardId(""),
+    load_balancer_id: LoadBalancerId = LoadBalancerId(""),
 ) -> EventRow:
     """The row of one event; a text that is too long is cut."""
     return EventRow(
@@ -50,9 +57,9 @@ def record_event(
     kind: str,
     text: str,
     environment: str = "",
-    agent_id: str = "",
-    shard_id: str = "",
-    load_balancer_id: str = "",
+    agent_id: AgentId = AgentId(""),
+    shard_id: ShardId = ShardId(""),
+    load_balancer_id: LoadBalancerId = LoadBalancerId(""),
 ) -> None:
     """Record one event at the database's time. ``kind`` is stable, ``text`` is for people."""
     row = event_row(

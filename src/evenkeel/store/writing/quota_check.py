@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, exists, false, func, select, update
 
 from evenkeel.core.errors import QuotaMet
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.limits import LoadBalancerLimits, check_limits, growing
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.quota import TITLES, Quotas, exceeded
@@ -68,7 +69,7 @@ def made(rows: Iterable[Any]) -> Counter[str]:
 class Holder(NamedTuple):
     """A load balancer whose lock is ours, and what it may hold."""
 
-    load_balancer_id: str
+    load_balancer_id: LoadBalancerId
     limits: LoadBalancerLimits
 
 

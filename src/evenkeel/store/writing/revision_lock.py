@@ -28,6 +28,7 @@ from sqlalchemy import (
 
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
@@ -57,7 +58,7 @@ _PROJECT: ColumnElement[str] = literal_column(f"{_root.name}.project_id", String
 class Locked(NamedTuple):
     """A load balancer whose row this transaction holds, as it is after the lock."""
 
-    id: str
+    id: LoadBalancerId
     project_id: str
     """Its tenant; also that of everything below it."""
     revision: int
@@ -185,7 +186,7 @@ def refuse(connection: Connection, target: Target, mutable: Mutable | None = Non
     """Say why the lock was not to be had. Raises :class:`NotFound`, :class:`Conflict`."""
     row = read_any(connection, target)
     if mutable in (Mutable.ITSELF, Mutable.LEAVING):
-        raise _wrong_state(target.id, row.provisioning_status)
+        raise _wrong_state(LoadBalancerId(target.id), row.provisioning_status)
     if mutable is Mutable.PART:
         raise immutable(LOAD_BALANCER, target.id if target.kind is LOAD_BALANCER else row.load_balancer_id)
     if target.kind is LOAD_BALANCER:
@@ -218,7 +219,7 @@ def immutable(kind: Kind, object_id: str) -> Conflict:
     return Conflict(f"{kind.title} {object_id} is immutable and cannot be updated.", code="immutable")
 
 
-def _wrong_state(load_balancer_id: str, status: str) -> Conflict:
+def _wrong_state(load_balancer_id: LoadBalancerId, status: str) -> Conflict:
     """What a write on a load balancer gets that is not in a status for it (Octavia's text)."""
     return Conflict(f"Invalid state {status} of loadbalancer resource {load_balancer_id}", code="immutable")
 
@@ -312,7 +313,7 @@ _OWNER = (
 )
 
 
-def owner_of(connection: Connection, shard_id: str | None) -> ShardOwner | None:
+def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | None:
     """Who acts for the shard, live or not."""
     if shard_id is None:
         return None

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, false, func, select, update
 
 from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX
 from evenkeel.store.engine.clock import db_now
@@ -58,5 +59,10 @@ def copy_in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
     """The health monitor of a pool, with the attributes of the locked shared monitor."""
     copied = {name: held._mapping[name] for name in MONITOR_ATTRIBUTES}
     return HealthMonitor(
-        id=new_id, pool_id=pool_id, load_balancer_id="", project_id="", shared_monitor_id=held.id, **copied
+        id=new_id,
+        pool_id=pool_id,
+        load_balancer_id=LoadBalancerId(""),
+        project_id="",
+        shared_monitor_id=held.id,
+        **copied,
     )

@@ -6,6 +6,7 @@ from evenkeel.api.neutron.agents import V1_TYPE, acting_agent, agent_view
 from evenkeel.api.neutron.v1.lists import POOLS, list_of
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.ids import AgentId
 from evenkeel.core.model import Pool
 
 
@@ -17,7 +18,7 @@ async def hosting(services: Services, call: Call) -> Answer:
 
 
 async def _served(services: Services, call: Call, query: ListQuery) -> Page:
-    return await services.store.rooted_pools(query, agent_id=object_id(call, "Agent"))
+    return await services.store.rooted_pools(query, agent_id=AgentId(object_id(call, "Agent")))
 
 
 pools = list_of(POOLS, _served)

@@ -22,6 +22,7 @@ from evenkeel.api.octavia.pools import change_health_monitor
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import HTTP_DEFAULTS, check_monitor, http_defaults
 from evenkeel.core.capabilities import monitor_problems, refuse
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 
@@ -64,7 +65,11 @@ def _check(row: SharedMonitor) -> None:
     """Raises :class:`NeutronRefusal` unless the times fit together, :class:`Invalid` unless the rest does."""
     _check_times(row)
     attributes = {name: getattr(row, name) for name in MONITOR_ATTRIBUTES}
-    check_monitor(HealthMonitor(id=row.id, pool_id="", load_balancer_id="", project_id=row.project_id, **attributes))
+    check_monitor(
+        HealthMonitor(
+            id=row.id, pool_id="", load_balancer_id=LoadBalancerId(""), project_id=row.project_id, **attributes
+        )
+    )
 
 
 def _check_times(row: SharedMonitor) -> None:

@@ -18,6 +18,7 @@ from evenkeel.api.octavia.pools import change_pool, checked_changes
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitored
 from evenkeel.core.capabilities import refuse, tree_problems
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
 
@@ -49,7 +50,7 @@ async def _check_subnet(services: Services, subnet_id: str, project_id: str) -> 
 
 def _tree(wanted: V1PoolNew, project_id: str, provider: str, root_id: str, pool_id: str) -> LoadBalancerTree:
     root = LoadBalancer(
-        id=root_id,
+        id=LoadBalancerId(root_id),
         project_id=project_id,
         vip=None,
         provider=provider,
@@ -58,7 +59,7 @@ def _tree(wanted: V1PoolNew, project_id: str, provider: str, root_id: str, pool_
     )
     pool = Pool(
         id=pool_id,
-        load_balancer_id=root_id,
+        load_balancer_id=LoadBalancerId(root_id),
         project_id=project_id,
         protocol=wanted.protocol,
         lb_algorithm=wanted.lb_method,

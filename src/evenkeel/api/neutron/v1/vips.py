@@ -16,6 +16,7 @@ from evenkeel.api.serving import Served
 from evenkeel.core.capabilities import listener_problems, pair_problems, pool_problems
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import Listener, LoadBalancer, Pool, SessionPersistence
 from evenkeel.core.network import lbaas_v1_port
 
@@ -95,7 +96,9 @@ async def _planned(services: Services, call: Call, wanted: V1VipNew, row: Listen
     try:
         plan = await services.network.plan_vip(
             project_id=row.project_id,
-            load_balancer_id=row.id,  # the VIP is held under the vip's id, as a load balancer may have several in turn
+            load_balancer_id=LoadBalancerId(
+                row.id
+            ),  # the VIP is held under the vip's id, as a load balancer may have several in turn
             subnet_id=wanted.subnet_id,
             network_id=None,
             port_id=None,

@@ -11,6 +11,7 @@ from evenkeel.api.octavia import change_requests as octavia_changes
 from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.loadbalancers import change_load_balancer, make_load_balancer, remove_load_balancer
 from evenkeel.api.octavia.resources import object_id
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.network import lbaas_v2_port
 
@@ -39,19 +40,19 @@ async def change(services: Services, call: Call, body: change_requests.V2LoadBal
     """200."""
     wanted = body_as(octavia_changes.LoadBalancerChange, body.loadbalancer)
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    return one(LOAD_BALANCERS, await change_load_balancer(services, call, load_balancer_id, wanted))
+    return one(LOAD_BALANCERS, await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), wanted))
 
 
 async def delete(services: Services, call: Call) -> Answer:
     """204; only without listeners and pools."""
-    await remove_load_balancer(services, call, object_id(call, LOAD_BALANCERS.title), cascade=False)
+    await remove_load_balancer(services, call, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)), cascade=False)
     return NO_CONTENT
 
 
 async def statuses(services: Services, call: Call) -> Answer:
     """The status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    tree = await services.store.tree(load_balancer_id, project_id=call.caller.scope, statuses_only=True)
+    tree = await services.store.tree(LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True)
     return StreamedAnswer(status_pieces(tree))
 
 
@@ -59,4 +60,4 @@ async def statistics(services: Services, call: Call) -> Answer:
     """Totals over its listeners."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await services.store.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
-    return json_answer({"stats": statistics_view(await services.store.statistics(load_balancer_id))})
+    return json_answer({"stats": statistics_view(await services.store.statistics(LoadBalancerId(load_balancer_id)))})

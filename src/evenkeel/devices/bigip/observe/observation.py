@@ -10,6 +10,7 @@ from typing import Any
 
 from evenkeel.core import health
 from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.values import Value
@@ -104,7 +105,7 @@ def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence
     )
 
 
-def _held(reading: Reading, names: Names) -> Iterator[tuple[str, str, str]]:
+def _held(reading: Reading, names: Names) -> Iterator[tuple[LoadBalancerId, str, str]]:
     """Load balancer, kind and id of each, whichever version marked it."""
     members = (member for pool in reading.pools for member in subcollection(pool, "members"))
     for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):

@@ -23,6 +23,7 @@ import structlog
 
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceRejected, GuardLost
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
@@ -62,9 +63,9 @@ class PassOutcome(Value):
     """What became of a batch on one device: why load balancers were refused, how much was committed, and what of that
     only put right what had been left so."""
 
-    errors: dict[str, str]
+    errors: dict[LoadBalancerId, str]
     writes: int
-    repaired: dict[str, list[str]] = {}
+    repaired: dict[LoadBalancerId, list[str]] = {}
 
 
 class PartitionPass:
@@ -94,9 +95,9 @@ class PartitionPass:
         self._pending = pending
         self._left = left
         """By load balancer, the change that this device was left at; kept up to date."""
-        self._repaired: dict[str, list[str]] = {}
+        self._repaired: dict[LoadBalancerId, list[str]] = {}
         self._now = now
-        self._errors: dict[str, str] = {}
+        self._errors: dict[LoadBalancerId, str] = {}
         self._writes = 0
         self._unknown = 0
         self._read_fully = False
@@ -217,7 +218,7 @@ class PartitionPass:
             if await self._after_refusal() and first_of(self._plan().of(frozenset(owners))) != steps:
                 await self._settle(owners)  # it was planned from something that was no longer so
             elif len(owners) == 1 and not shared:
-                self._errors[owners[0]] = error.reason
+                self._errors[LoadBalancerId(owners[0])] = error.reason
             else:
                 middle = (len(owners) + 1) // 2
                 for half in (owners[:middle], owners[middle:]):
@@ -253,7 +254,7 @@ class PartitionPass:
         self._view.observed = after(self._view.observed or {}, steps)
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
 
-    def _note_left(self, errors: Mapping[str, str]) -> None:
+    def _note_left(self, errors: Mapping[LoadBalancerId, str]) -> None:
         """Remember at which change each load balancer was left, of those that there are."""
         if self._batch.complete:
             named = {service.load_balancer_id for service in self._batch.services}

@@ -11,6 +11,7 @@ member that used it, if it looks exactly as the device makes them.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import Names, parse_mark
@@ -49,7 +50,7 @@ class Plan(Value):
     """Operations in the order in which they are to be carried out; load balancers that cannot be planned, and why."""
 
     operations: tuple[Operation, ...] = ()
-    problems: Mapping[str, str] = {}
+    problems: Mapping[LoadBalancerId, str] = {}
 
     def of(self, owners: frozenset[str]) -> tuple[Operation, ...]:
         """The operations of some owners, in order."""

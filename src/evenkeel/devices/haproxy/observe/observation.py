@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from evenkeel.core import health
 from evenkeel.core.device import DeviceState, Observation, ObservedStatistics, ObservedStatus
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.values import Value
@@ -85,8 +86,8 @@ def _statuses(host: str, seen: wire.DaemonObservation, names: Names) -> Iterator
 
 
 def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[ObservedStatus]:
-    notes = {each: unpack(partition.notes.get(each, "")) for each in partition.load_balancer_ids}
-    below: dict[str, list[OperatingStatus]] = {each: [] for each in notes}
+    notes = {LoadBalancerId(each): unpack(partition.notes.get(each, "")) for each in partition.load_balancer_ids}
+    below: dict[LoadBalancerId, list[OperatingStatus]] = {each: [] for each in notes}
     for owner, status in _parts(partition, notes):
         if status.kind != "member":
             below.setdefault(owner, []).append(status.status)
@@ -99,10 +100,12 @@ def _of_partition(host: str, partition: wire.PartitionStatus) -> Iterator[Observ
             yield ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=whole)
 
 
-def _parts(partition: wire.PartitionStatus, notes: Mapping[str, Note]) -> Iterator[tuple[str, ObservedStatus]]:
+def _parts(
+    partition: wire.PartitionStatus, notes: Mapping[LoadBalancerId, Note]
+) -> Iterator[tuple[LoadBalancerId, ObservedStatus]]:
     """Members, pools and listeners, each with its load balancer."""
     for backend in partition.backends:
-        owner, pool_id = backend.load_balancer_id, object_id(backend.name)
+        owner, pool_id = LoadBalancerId(backend.load_balancer_id), object_id(backend.name)
         if pool_id == backend.name:  # the same pool in another mode has the same members
             members = [_member(server) for server in backend.servers]
             status = health.pool_status(
@@ -111,7 +114,7 @@ def _parts(partition: wire.PartitionStatus, notes: Mapping[str, Note]) -> Iterat
             yield from ((owner, one) for one in members)
             yield owner, ObservedStatus(kind="pool", id=pool_id, status=status)
     for frontend in partition.frontends:
-        owner = frontend.load_balancer_id
+        owner = LoadBalancerId(frontend.load_balancer_id)
         yield owner, _listener(frontend, notes.get(owner, Note()))
     for owner, note in notes.items():
         for listener_id in note.listeners_down:
@@ -146,7 +149,7 @@ def _not_running(readings: Mapping[str, Reading], names: Names, running: Collect
                 reason = f"device {host}: {partition.problem}"
                 for each in partition.load_balancer_ids:
                     if ("loadbalancer", each) in running:
-                        yield degraded(each, reason)
+                        yield degraded(LoadBalancerId(each), reason)
                     else:
                         yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
 
@@ -154,7 +157,7 @@ def _not_running(readings: Mapping[str, Reading], names: Names, running: Collect
 def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence]:
     """Where a device lacks something of what any of them holds of a load balancer."""
     held = {host: _held(reading.seen, names) for host, reading in readings.items()}
-    everything: dict[str, set[Key]] = {}
+    everything: dict[LoadBalancerId, set[Key]] = {}
     for of_device in held.values():
         for load_balancer_id, things in of_device.items():
             everything.setdefault(load_balancer_id, set()).update(things)
@@ -166,15 +169,15 @@ def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence
     )
 
 
-def _held(seen: wire.DaemonObservation, names: Names) -> dict[str, set[Key]]:
-    found: dict[str, set[Key]] = {}
+def _held(seen: wire.DaemonObservation, names: Names) -> dict[LoadBalancerId, set[Key]]:
+    found: dict[LoadBalancerId, set[Key]] = {}
     for partition in filter(runs, own_partitions(seen, names)):
         for each in partition.load_balancer_ids:
-            found[each] = {("note", partition.notes.get(each, ""))}
+            found[LoadBalancerId(each)] = {("note", partition.notes.get(each, ""))}
         for frontend in partition.frontends:
-            found.setdefault(frontend.load_balancer_id, set()).add(("listener", frontend.name))
+            found.setdefault(LoadBalancerId(frontend.load_balancer_id), set()).add(("listener", frontend.name))
         for backend in partition.backends:
-            things = found.setdefault(backend.load_balancer_id, set())
+            things = found.setdefault(LoadBalancerId(backend.load_balancer_id), set())
             things.add(("pool", backend.name))
             things.update(("member", f"{backend.name}/{server.name}") for server in backend.servers)
     return found
@@ -204,12 +207,12 @@ def _of_all(words: Collection[str]) -> str:
     return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:32]
 
 
-def _lacking(readings: Mapping[str, Reading], names: Names) -> dict[str, str]:
+def _lacking(readings: Mapping[str, Reading], names: Names) -> dict[LoadBalancerId, str]:
     """By load balancer that one device holds: those that do not, of the ones that were reached."""
     held = {host: {each for each, _ in _digests(reading, names)} for host, reading in readings.items()}
     everything = frozenset[str]().union(*held.values())
     return {
-        each: ", ".join(sorted(host for host, has in held.items() if each not in has))
+        LoadBalancerId(each): ", ".join(sorted(host for host, has in held.items() if each not in has))
         for each in everything
         if any(each not in has for has in held.values())
     }
