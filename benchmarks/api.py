@@ -63,8 +63,8 @@ async def serve(database: str, port: int, identity: str, folder: Path) -> None:
 
     store = open_store(database)
     await store.start()
-    await store.add_environment(Environment(name="bench", device_driver="noop"))
-    await store.add_subnet(
+    await store.operators.add_environment(Environment(name="bench", device_driver="noop"))
+    await store.operators.add_subnet(
         Subnet(
             id=SUBNET_ID,
             network_id=SUBNET_ID,
@@ -76,7 +76,7 @@ async def serve(database: str, port: int, identity: str, folder: Path) -> None:
     )
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=Nobody(),
         default_provider="bench",
         identity=OPENED[identity](folder),

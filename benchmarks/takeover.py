@@ -82,10 +82,10 @@ class Bench:
             vip = Vip(address=address, subnet_id="s", network_id="n", port_id=port)
             root = LoadBalancer(id=id_, project_id=f"tenant{number % tenants}", vip=vip, provider=ENVIRONMENT)
             plan = VipPlan(subnet_id="s", network_id="n", port_id=port, address=address)
-            await self.store.create_load_balancer(LoadBalancerTree(load_balancer=root), plan)
+            await self.store.tenants.create_load_balancer(LoadBalancerTree(load_balancer=root), plan)
 
         async def all_active() -> bool:
-            return (await self.store.summary())["ACTIVE"] == tenants * load_balancers
+            return (await self.store.operators.summary())["ACTIVE"] == tenants * load_balancers
 
         await until(all_active)
 
@@ -117,7 +117,7 @@ async def run(database: str, tenants: int, load_balancers: int) -> None:
     """Measure and print."""
     store = open_store(database)
     await store.start()
-    await store.add_environment(Environment(name=ENVIRONMENT, device_driver="noop"))
+    await store.operators.add_environment(Environment(name=ENVIRONMENT, device_driver="noop"))
     bench = Bench(store)
     for number in range(CONTROLLERS):
         await bench.start_controller(f"controller-{number}")
@@ -127,19 +127,21 @@ async def run(database: str, tenants: int, load_balancers: int) -> None:
     await bench.create(tenants, load_balancers)
     print(f"{tenants * load_balancers} load balancers ACTIVE after {time.monotonic() - began:.1f} s")
     tune_collector()
-    victim = next(agent for agent in await store.agents() if agent.host == "host-0")
-    shards = [shard for shard in await store.shards() if shard.acting_agent_id == victim.id]
+    victim = next(agent for agent in await store.operators.agents() if agent.host == "host-0")
+    shards = [shard for shard in await store.operators.shards() if shard.acting_agent_id == victim.id]
     killed = time.monotonic()
     await bench.vanish("host-0")
 
     async def all_owned() -> bool:
-        return (await store.agent(victim.id)).acting_shards == 0
+        return (await store.operators.agent(victim.id)).acting_shards == 0
 
     await until(all_owned)
     owned = time.monotonic()
     await until(lambda: bench.guarded(shards))
     guarded = time.monotonic()
-    takers = Counter(shard.acting_agent_id for shard in await store.shards() if shard.home_agent_id == victim.id)
+    takers = Counter(
+        shard.acting_agent_id for shard in await store.operators.shards() if shard.home_agent_id == victim.id
+    )
     print("\n| | |\n|---|---|")
     print(f"| shards of the agent that vanished | {len(shards)} of {tenants + 1} |")
     print(f"| all have another owner after | {owned - killed:.2f} s |")

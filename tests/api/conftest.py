@@ -29,7 +29,7 @@ def sink() -> Sink:
 @pytest.fixture
 def app(store: Store, sink: Sink) -> Application:
     """The application."""
-    return create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev")
+    return create_app(store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev")
 
 
 @pytest.fixture

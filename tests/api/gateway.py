@@ -22,7 +22,7 @@ AGENT_ID = "agent-1"
 @asynccontextmanager
 async def gateway(store: Store, network: Network | None = None) -> AsyncIterator[Client]:
     """A client of the API with one agent. ``network``: the built-in one unless told otherwise."""
-    await store.register(
+    await store.ownership.register(
         Register(
             agent_id=AGENT_ID,
             session_id="session",
@@ -36,7 +36,7 @@ async def gateway(store: Store, network: Network | None = None) -> AsyncIterator
     )
     app = create_app(
         store=store,
-        network=network or BuiltinNetwork(store),
+        network=network or BuiltinNetwork(store.operators),
         driver=Sink(),
         default_provider="dev",
         identity=TrustedHeaders(),

@@ -42,16 +42,16 @@ class InstantAgent:
             device_driver="noop",
             ha_type=HaType.STANDALONE,
         )
-        await self._store.register(call, ttl_seconds=3600.0)
+        await self._store.ownership.register(call, ttl_seconds=3600.0)
 
     async def accepted(self, change: Change) -> None:
         if not change.placed and change.tree is not None:
             project_id = change.tree.load_balancer.project_id
-            await self._store.place(change.load_balancer_id, change.environment, project_id, 1, "instant")
-        shard = await self._store.hosting(change.load_balancer_id)
+            await self._store.scheduling.place(change.load_balancer_id, change.environment, project_id, 1, "instant")
+        shard = await self._store.operators.hosting(change.load_balancer_id)
         if shard is not None:
             applied = Applied(load_balancer_id=change.load_balancer_id, revision=change.revision)
-            await self._store.record_applied(
+            await self._store.reports.record_applied(
                 ReportApplied(agent_id="instant", shard_id=shard.id, epoch=shard.epoch, outcomes=(applied,))
             )
 
@@ -102,12 +102,16 @@ class LiveServer:
     async def _serve(self) -> None:
         store = open_store(f"sqlite:///{self._folder / 'live.db'}")
         await store.start()
-        await store.add_environment(Environment(name="dev", device_driver="noop"))
-        await store.add_subnet(SUBNET)
+        await store.operators.add_environment(Environment(name="dev", device_driver="noop"))
+        await store.operators.add_subnet(SUBNET)
         agent = InstantAgent(store)
         await agent.register()
         app = create_app(
-            store=store, network=BuiltinNetwork(store), driver=agent, default_provider="dev", identity=self._identity
+            store=store,
+            network=BuiltinNetwork(store.operators),
+            driver=agent,
+            default_provider="dev",
+            identity=self._identity,
         )
         config = uvicorn.Config(
             app,

@@ -17,8 +17,8 @@ async def started_store(directory: Path, **options: Any) -> AsyncIterator[SqlSto
     opened = open_store(f"sqlite:///{directory / 'evenkeel.db'}", StoreOptions(**options))
     try:
         await opened.start()
-        await opened.add_environment(Environment(name="dev", device_driver="noop"))
-        await opened.add_subnet(SUBNET)
+        await opened.operators.add_environment(Environment(name="dev", device_driver="noop"))
+        await opened.operators.add_subnet(SUBNET)
         yield opened
     finally:
         await opened.close()

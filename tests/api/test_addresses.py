@@ -115,7 +115,7 @@ class Careless(BuiltinNetwork):
 
 
 async def test_an_address_that_the_network_service_names_is_refused_and_given_back(store: Store) -> None:
-    network = Careless(store)
+    network = Careless(store.operators)
     app = create_app(store=store, network=network, driver=Sink(), default_provider="dev")
     async with Client.of(app) as api:
         assert "link-local" in reason(await api.post("/loadbalancers", bodies.load_balancer(), 400))
@@ -124,7 +124,7 @@ async def test_an_address_that_the_network_service_names_is_refused_and_given_ba
 
 def with_rules(store: Store, rules: AddressRules) -> Application:
     return create_app(
-        store=store, network=BuiltinNetwork(store), driver=Sink(), default_provider="dev", addresses=rules
+        store=store, network=BuiltinNetwork(store.operators), driver=Sink(), default_provider="dev", addresses=rules
     )
 
 

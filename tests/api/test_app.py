@@ -13,6 +13,7 @@ from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.ports import Store
 from evenkeel.network.builtin import BuiltinNetwork
+from evenkeel.store.sql_store import SqlStore
 from tests.api import bodies
 from tests.api.client import LBAAS, Client, Sink
 
@@ -111,13 +112,13 @@ async def test_body_in_pieces_is_put_together(api: Client) -> None:
 
 
 async def test_database_out_of_reach_is_503_with_retry_after(
-    api: Client, store: Store, monkeypatch: pytest.MonkeyPatch
+    api: Client, store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def gone(*args: object, **kwargs: object) -> None:
         raise StoreUnavailable("the database is busy or out of reach")
 
-    monkeypatch.setattr(store, "list", gone)
-    monkeypatch.setattr(store, "ping", gone)
+    monkeypatch.setattr(store.tenants, "list", gone)
+    monkeypatch.setattr(store.database, "query", gone)
     for path in (f"{LBAAS}/loadbalancers", "/healthz"):
         answer = await api.http.get(path)
         assert answer.status_code == 503 and answer.headers["retry-after"] == "5"
@@ -130,7 +131,7 @@ async def test_unexpected_error_tells_only_the_request_id_and_is_logged(
     async def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError("internal detail")
 
-    monkeypatch.setattr(store, "list", broken)
+    monkeypatch.setattr(store.tenants, "list", broken)
     with capture_logs() as logs:
         answer = await api.http.get(f"{LBAAS}/loadbalancers")
     request_id = answer.headers["x-openstack-request-id"]
@@ -149,7 +150,9 @@ async def scoped(store: Store, sink: Sink) -> AsyncIterator[Client]:
         async def identify(self, headers: object, scope: object) -> Caller:
             return Caller(project_id="p1", roles=("member",))
 
-    app = create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", identity=Member())
+    app = create_app(
+        store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev", identity=Member()
+    )
     async with Client.of(app) as client:
         yield client
 
@@ -173,7 +176,7 @@ async def test_scoped_caller_is_no_operator(scoped: Client) -> None:
 
 
 async def test_provider_is_needed_where_there_is_no_default(store: Store, sink: Sink) -> None:
-    app = create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="")
+    app = create_app(store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="")
     async with Client.of(app) as client:
         answer = await client.post("/loadbalancers", bodies.load_balancer(), 400)
         assert "provider" in answer["faultstring"]
@@ -182,8 +185,12 @@ async def test_provider_is_needed_where_there_is_no_default(store: Store, sink: 
 
 async def test_ids_are_injected(store: Store, sink: Sink) -> None:
     app = create_app(
-        store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", new_id=lambda: "the-id"
+        store=store,
+        network=BuiltinNetwork(store.operators),
+        driver=sink,
+        default_provider="dev",
+        new_id=lambda: "the-id",
     )
     async with Client.of(app) as client:
         assert (await client.load_balancer())["id"] == "the-id"
-    assert (await store.get(LoadBalancer, "the-id", project_id=None)).name == "lb"
+    assert (await store.tenants.get(LoadBalancer, "the-id", project_id=None)).name == "lb"

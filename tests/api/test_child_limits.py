@@ -22,7 +22,7 @@ async def api(tmp_path: Path) -> Any:
     """A client of an application with narrow limits."""
     limits = LoadBalancerLimits(listener=1, member=3)
     async with started_store(tmp_path, load_balancer_limits=limits) as store:
-        app = create_app(store=store, network=BuiltinNetwork(store), driver=Sink(), default_provider="dev")
+        app = create_app(store=store, network=BuiltinNetwork(store.operators), driver=Sink(), default_provider="dev")
         async with Client.of(app) as client:
             yield client
 

@@ -42,7 +42,7 @@ PRIVATE_SUBNET = Subnet(
 @pytest.fixture
 async def api(store: Store) -> AsyncIterator[Client]:
     """The API behind a gateway; the first tenant has an address pool of its own."""
-    await store.add_subnet(PRIVATE_SUBNET)
+    await store.operators.add_subnet(PRIVATE_SUBNET)
     async with gateway(store) as client:
         yield client
 

@@ -43,7 +43,9 @@ async def test_texts_have_255_characters_at_most(api: Client, field: str) -> Non
 
 
 async def test_a_page_has_no_more_than_the_cap(store: Store, sink: Sink) -> None:
-    app = create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", max_page_items=2)
+    app = create_app(
+        store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev", max_page_items=2
+    )
     async with Client.of(app) as client:
         for _ in range(3):
             await client.load_balancer()

@@ -31,7 +31,7 @@ REMEMBERED_SECONDS = 86_400.0
 async def api(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
     """The API; all requests are the administrator's."""
     monkeypatch.setattr("evenkeel.api.serving.PROVIDERS_REMEMBERED_SECONDS", REMEMBERED_SECONDS)
-    async with gateway(store, BuiltinNetwork(store, cache_seconds=REMEMBERED_SECONDS)) as client:
+    async with gateway(store, BuiltinNetwork(store.operators, cache_seconds=REMEMBERED_SECONDS)) as client:
         client.http.headers.update(ADMIN.headers)
         yield client
 
@@ -39,7 +39,7 @@ async def api(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 async def world(api: Client, store: SqlStore, size: int) -> Known:
     """A load balancer on its agent, with ``size`` more of everything below and beside it."""
     known = await made(api)
-    await store.place(known.load_balancer, "dev", PROJECT, 1, AGENT_ID)
+    await store.scheduling.place(known.load_balancer, "dev", PROJECT, 1, AGENT_ID)
     for path, body in surroundings(known, size):
         await api.post(path, body)
     return known

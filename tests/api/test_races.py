@@ -74,10 +74,10 @@ async def _settled(http: httpx.AsyncClient, method: str, url: str, body: Any) ->
 @pytest.fixture
 async def both(store: SqlStore, other_store: SqlStore) -> AsyncIterator[Controllers]:
     """Two controllers over the same database."""
-    await store.add_subnet(SUBNET)
+    await store.operators.add_subnet(SUBNET)
     sink = Sink()
     apps = [
-        create_app(store=at, network=BuiltinNetwork(at), driver=sink, default_provider="prod")
+        create_app(store=at, network=BuiltinNetwork(at.operators), driver=sink, default_provider="prod")
         for at in (store, other_store)
     ]
     async with Client.of(apps[0]) as first, Client.of(apps[1]) as second:

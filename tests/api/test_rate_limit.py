@@ -78,7 +78,7 @@ def test_memory_is_bounded() -> None:
 async def test_too_many_requests_are_answered_with_429(store: Store, sink: Sink) -> None:
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=sink,
         default_provider="dev",
         rate_limit=RateLimit(0.001, 2),
@@ -100,7 +100,7 @@ async def test_operators_ask_as_often_as_they_like_and_tenants_do_not_by_a_refus
 ) -> None:
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=sink,
         default_provider="dev",
         rate_limit=RateLimit(0.001, 1),

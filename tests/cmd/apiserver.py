@@ -56,7 +56,7 @@ async def serving(folder: Path, text: str) -> AsyncIterator[tuple[str, Server]]:
     admission = open_admission(conf)
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=Sink(),
         default_provider="dev",
         identity=admission.identity,

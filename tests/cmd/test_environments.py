@@ -16,9 +16,11 @@ async def test_a_restart_leaves_alone_what_operators_set_and_refuses_another_dev
     store = open_store(f"sqlite:///{tmp_path}/e.db")
     try:
         await start_store(store, [parse_environment("prod:bigip")], conf)
-        changed = await store.update_environment("prod", {"failback": FailbackMode.MANUAL, "description": "ours"})
+        changed = await store.operators.update_environment(
+            "prod", {"failback": FailbackMode.MANUAL, "description": "ours"}
+        )
         await start_store(store, [parse_environment("prod:bigip"), parse_environment("lab:noop")], conf)
-        lab, prod = await store.environments()
+        lab, prod = await store.operators.environments()
         assert (lab.name, prod) == ("lab", changed)
         with pytest.raises(ValueError, match=r"^environments: .*prod exists with device_driver 'bigip' and not 'noop'"):
             await start_store(store, [parse_environment("prod:noop")], conf)

@@ -83,7 +83,7 @@ class FakeStore:
 def callbacks(answer: Any, **settings: Any) -> Callbacks:
     store: Any = FakeStore(answer)
     bus: Any = FakeBus()
-    return Callbacks(store, Hints(bus), ControllerSettings(**settings))
+    return Callbacks(store, store, Hints(bus), ControllerSettings(**settings))
 
 
 KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")
@@ -111,7 +111,7 @@ async def test_the_next_owner_is_told_when_a_shard_is_released() -> None:
     hints = Hints(bus)
     store: Any = FakeStore(ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-2"))
     call = m.ReleaseShards(agent_id="a", session_id="s", shards=(m.ShardEpoch(shard_id="x", epoch=1),))
-    assert await Callbacks(store, hints, ControllerSettings()).handle(call) == m.Done()
+    assert await Callbacks(store, store, hints, ControllerSettings()).handle(call) == m.Done()
     await hints._flush()
     assert bus.sent == [("evenkeel-process-on-agent_demo.1.host-2", m.AssignmentsHint())]
 

@@ -18,14 +18,15 @@ class Store:
     """Takes reports and keeps them."""
 
     def __init__(self) -> None:
-        self.reports = 0
+        self.recorded = 0
         self.go_on = asyncio.Event()
+        self.operators = self.ownership = self.reports = self.scheduling = self
 
     async def environments(self) -> list[Environment]:
         return [Environment(name="e", device_driver="noop")]
 
     async def record_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
-        self.reports += 1
+        self.recorded += 1
         await self.go_on.wait()
         return m.ReportReceipt()
 
@@ -46,12 +47,12 @@ async def test_a_keepalive_is_answered_while_200_reports_wait() -> None:
         asyncio.create_task(agent.call(m.callback_queue("e"), report, timeout_seconds=PATIENCE_SECONDS))
         for _ in range(200)
     ]
-    await eventually(lambda: store.reports == settings.callback_concurrency)
+    await eventually(lambda: store.recorded == settings.callback_concurrency)
     keepalive = m.Keepalive(agent_id="a", session_id="s")
     for _ in range(3):
         told = await agent.call(m.keepalive_queue("e"), keepalive, timeout_seconds=PATIENCE_SECONDS)
         assert isinstance(told, m.SessionState) and told.takes_keepalives
-    assert store.reports == settings.callback_concurrency
+    assert store.recorded == settings.callback_concurrency
     store.go_on.set()
     await asyncio.gather(*waiting)
     await controller.stop()

@@ -35,17 +35,16 @@ from evenkeel.devices.bigip.reconcile.plan import after
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
-from evenkeel.store.operators.reads import OperatorPart
+from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.ownership import services as ownership_services
 from evenkeel.store.ownership import shards as ownership_shards
-from evenkeel.store.ownership.histories import HistoriesPart
-from evenkeel.store.ownership.shards import ShardsPart
+from evenkeel.store.ownership.histories import Histories
+from evenkeel.store.ownership.store import SqlOwnership
 from evenkeel.store.records import schema
 from evenkeel.store.reports import applied as ownership_reports
 from evenkeel.store.scheduling import placing as ownership_placing
-from evenkeel.store.scheduling.reach import ReachPart
-from evenkeel.store.scheduling.sweeping import SweepingPart
-from evenkeel.store.tenants.load_balancers import TenantRoots
+from evenkeel.store.scheduling.store import SqlScheduling
+from evenkeel.store.tenants.store import SqlTenants
 from tests.sim.device import SimDevice
 from tests.sim.run import BIGIP, LOSSES, run_seed
 
@@ -116,7 +115,7 @@ def _epoch_not_raised() -> AbstractContextManager[Any]:
 
 
 def _stale_reports_taken() -> AbstractContextManager[Any]:
-    real = ownership_reports._record_applied
+    real = ownership_reports.record_applied
 
     def record(connection: Any, report: m.ReportApplied, *rest: Any) -> m.ReportReceipt:
         shard = connection.execute(select(schema.shard).where(schema.shard.c.id == report.shard_id)).first()
@@ -127,12 +126,12 @@ def _stale_reports_taken() -> AbstractContextManager[Any]:
         now = {"agent_id": shard.acting_agent_id, "session_id": session or report.session_id, "epoch": shard.epoch}
         return real(connection, replace(report, **now), *rest)
 
-    return patch.object(ownership_reports, "_record_applied", record)
+    return patch.object(ownership_reports, "record_applied", record)
 
 
 @contextmanager
 def _assignments_of_everybody() -> Iterator[None]:
-    real = ownership_shards._assignments
+    real = ownership_shards.read_assignments
 
     def assignments(connection: Any, agent_id: str, session_id: str, work_limit: int) -> m.Assignments:
         mine = real(connection, agent_id, session_id, work_limit)
@@ -147,17 +146,17 @@ def _assignments_of_everybody() -> Iterator[None]:
         return replace(mine, shards=(*mine.shards, *added))
 
     with (
-        patch.object(ownership_shards, "_assignments", assignments),
+        patch.object(ownership_shards, "read_assignments", assignments),
         patch.object(ownership_services, "_check_owner", lambda *_: None),
     ):
         yield
 
 
 def _epoch_not_lifted() -> AbstractContextManager[Any]:
-    async def raise_epoch(self: ShardsPart, *_args: Any) -> bool:
+    async def raise_epoch(self: SqlOwnership, *_args: Any) -> bool:
         return True
 
-    return patch.object(ShardsPart, "raise_epoch", raise_epoch)
+    return patch.object(SqlOwnership, "raise_epoch", raise_epoch)
 
 
 def _nothing_scheduled() -> AbstractContextManager[Any]:
@@ -184,10 +183,10 @@ def _drain_forgotten() -> AbstractContextManager[Any]:
 
 
 def _sweep_missing() -> AbstractContextManager[Any]:
-    async def mark_overdue(self: SweepingPart, *, limit: int) -> int:
+    async def mark_overdue(self: SqlScheduling, *, limit: int) -> int:
         return 0
 
-    return patch.object(SweepingPart, "mark_overdue", mark_overdue)
+    return patch.object(SqlScheduling, "mark_overdue", mark_overdue)
 
 
 def _revision_compare_inverted() -> AbstractContextManager[Any]:
@@ -233,7 +232,7 @@ def _refusals_dropped() -> AbstractContextManager[Any]:
 
 
 def _acknowledged_before_commit() -> AbstractContextManager[Any]:
-    real = TenantRoots.update_load_balancer
+    real = SqlTenants.update_load_balancer
 
     async def update_load_balancer(self: Any, load_balancer_id: str, changes: Any, *, project_id: Any) -> Change:
         row = await self.get(LoadBalancer, load_balancer_id, project_id=project_id)
@@ -249,12 +248,12 @@ def _acknowledged_before_commit() -> AbstractContextManager[Any]:
             load_balancer_id=row.id, revision=row.revision + 1, environment=row.provider, owner=None, placed=True
         )
 
-    return patch.object(TenantRoots, "update_load_balancer", update_load_balancer)
+    return patch.object(SqlTenants, "update_load_balancer", update_load_balancer)
 
 
 def _last_change_wins_by_accident() -> AbstractContextManager[Any]:
     """A write that waited writes back the name it had read before."""
-    real = TenantRoots.update_load_balancer
+    real = SqlTenants.update_load_balancer
 
     async def update_load_balancer(self: Any, load_balancer_id: str, changes: Any, *, project_id: Any) -> Change:
         change = await real(self, load_balancer_id, changes, project_id=project_id)
@@ -271,11 +270,11 @@ def _last_change_wins_by_accident() -> AbstractContextManager[Any]:
         await self._db.write(op)
         return change
 
-    return patch.object(TenantRoots, "update_load_balancer", update_load_balancer)
+    return patch.object(SqlTenants, "update_load_balancer", update_load_balancer)
 
 
 def _deleted_without_device() -> AbstractContextManager[Any]:
-    real = TenantRoots.delete_load_balancer
+    real = SqlTenants.delete_load_balancer
 
     async def delete_load_balancer(self: Any, load_balancer_id: str, *, cascade: bool, project_id: Any) -> Change:
         change = await real(self, load_balancer_id, cascade=cascade, project_id=project_id)
@@ -286,7 +285,7 @@ def _deleted_without_device() -> AbstractContextManager[Any]:
         )
         return change
 
-    return patch.object(TenantRoots, "delete_load_balancer", delete_load_balancer)
+    return patch.object(SqlTenants, "delete_load_balancer", delete_load_balancer)
 
 
 # -- the agent's work
@@ -430,12 +429,12 @@ def _existence_only() -> AbstractContextManager[Any]:
 
 def _undrain_not_stored() -> AbstractContextManager[Any]:
     """An operator's undrain is acknowledged and not stored."""
-    real = OperatorPart.set_agent_admin_state
+    real = SqlOperators.set_agent_admin_state
 
     async def set_agent_admin_state(self: Any, agent_id: str, up: bool) -> Any:
         return await (self.agent(agent_id) if up else real(self, agent_id, up))
 
-    return patch.object(OperatorPart, "set_agent_admin_state", set_agent_admin_state)
+    return patch.object(SqlOperators, "set_agent_admin_state", set_agent_admin_state)
 
 
 def _unguarded_batches() -> AbstractContextManager[Any]:
@@ -488,10 +487,10 @@ def _doubts_ignored() -> AbstractContextManager[Any]:
 
 
 def _reach_not_noted() -> AbstractContextManager[Any]:
-    async def note_reach(self: ReachPart, environment: str, group_number: int) -> None:
+    async def note_reach(self: SqlScheduling, environment: str, group_number: int) -> None:
         return None
 
-    return patch.object(ReachPart, "note_reach", note_reach)
+    return patch.object(SqlScheduling, "note_reach", note_reach)
 
 
 # -- a database that lost commits
@@ -518,10 +517,10 @@ def _sessions_not_compared() -> AbstractContextManager[Any]:
 
 
 def _no_history() -> AbstractContextManager[Any]:
-    async def begin_history(self: HistoriesPart, seen_id: str, reason: str) -> str:
+    async def begin_history(self: Histories, seen_id: str, reason: str) -> str:
         return seen_id
 
-    return patch.object(HistoriesPart, "_begin_history", begin_history)
+    return patch.object(Histories, "begin", begin_history)
 
 
 def _equal_epoch_not_raised() -> AbstractContextManager[Any]:

@@ -53,7 +53,9 @@ class Chaos:
             "agent started twice": lambda: self._start_twice(self._agent()),
             "hand-back asked": self._ask_back,
             "hand-back forbidden": self._forbid_back,
-            "breaker closed by hand": lambda: self._ask(lambda store: store.resume_environment(world.environment)),
+            "breaker closed by hand": lambda: self._ask(
+                lambda store: store.operators.resume_environment(world.environment)
+            ),
             LOSS: self._lose_commits,
         }
         self._ends: list[Callable[[], None]] = []
@@ -306,36 +308,36 @@ class Chaos:
     def _drain(self) -> None:
         agent_id = self._agent_id()
         if agent_id is not None:
-            self._ask(lambda store: store.set_agent_admin_state(agent_id, False))
+            self._ask(lambda store: store.operators.set_agent_admin_state(agent_id, False))
             self._for(self.rng.uniform(2.0, 12.0), lambda: self._undrain(agent_id))
 
     def _ask_back(self) -> None:
         agent_id = self._agent_id()
         if agent_id is not None:
-            self._ask(lambda store: store.ask_failback(agent_id))
+            self._ask(lambda store: store.operators.ask_failback(agent_id))
 
     def _forbid_back(self) -> None:
         mode, name = self.rng.choice(("manual", "never")), self.world.environment
-        self._ask(lambda store: store.update_environment(name, {"failback": FailbackMode(mode)}))
+        self._ask(lambda store: store.operators.update_environment(name, {"failback": FailbackMode(mode)}))
         self._for(self.rng.uniform(2.0, 12.0), self._allow_back)
 
     def _allow_back(self) -> None:
         name = self.world.environment
-        self._insist(lambda store: store.update_environment(name, {"failback": FailbackMode.AUTO}))
+        self._insist(lambda store: store.operators.update_environment(name, {"failback": FailbackMode.AUTO}))
 
     def _force_down(self) -> None:
         agent_id = self._agent_id()
         if agent_id is not None:
-            self._ask(lambda store: store.force_agent_down(agent_id, True))
+            self._ask(lambda store: store.operators.force_agent_down(agent_id, True))
             self._for(self.rng.uniform(2.0, 12.0), lambda: self._force_up(agent_id))
 
     def _force_up(self, agent_id: str) -> None:
-        self._insist(lambda store: store.force_agent_down(agent_id, False))
+        self._insist(lambda store: store.operators.force_agent_down(agent_id, False))
 
     def _rebind(self) -> None:
         one, other = self._agent_id(), self._agent_id()
         if one is not None and other is not None:
-            self._ask(lambda store: store.rebind_agent(one, other))
+            self._ask(lambda store: store.operators.rebind_agent(one, other))
 
     def _delete_agent(self) -> None:
         """It is refused while the agent is alive, so the agent dies first."""
@@ -349,7 +351,7 @@ class Chaos:
         self.world.effects.later(self.rng.uniform(0.1, 6.0), self._ask_delete, agent_id, other)
 
     def _ask_delete(self, agent_id: str, other: str) -> None:
-        self._ask(lambda store: store.delete_agent(agent_id, rebind_to=other))
+        self._ask(lambda store: store.operators.delete_agent(agent_id, rebind_to=other))
 
     def _cut_from_devices(self, life: Life | None) -> None:
         if life is None or life.process is None:
@@ -386,7 +388,7 @@ class Chaos:
         answer.add_done_callback(_seen)
 
     def _undrain(self, agent_id: str) -> None:
-        self._insist(lambda store: store.set_agent_admin_state(agent_id, True))
+        self._insist(lambda store: store.operators.set_agent_admin_state(agent_id, True))
 
     def _insist(self, work: Callable[..., Awaitable[object]]) -> None:
         self.world.loop.create_task(self._until_done(work))

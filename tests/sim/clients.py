@@ -197,7 +197,7 @@ class Client:
             self._tree = self._new_tree(full=True)
         tree, plan = self._tree
         try:
-            await self._ask("create", lambda store: store.create_load_balancer(tree, plan))
+            await self._ask("create", lambda store: store.tenants.create_load_balancer(tree, plan))
         finally:
             if self.root.id in self.world.watch.load_balancers:
                 for thing in self.things:
@@ -220,7 +220,7 @@ class Client:
 
     async def _create(self) -> None:
         tree, plan = self._new_tree(full=self._rng.random() < 0.6)
-        await self._ask("create", lambda store: store.create_load_balancer(tree, plan))
+        await self._ask("create", lambda store: store.tenants.create_load_balancer(tree, plan))
         for thing in self.things:
             thing.created = True
 
@@ -265,7 +265,7 @@ class Client:
 
     async def _ask_get(self) -> Any:
         answer = self.world.serve(
-            self._rng, lambda store: store.get(LoadBalancer, self.root.id, project_id=None), change=False
+            self._rng, lambda store: store.tenants.get(LoadBalancer, self.root.id, project_id=None), change=False
         )
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -286,12 +286,13 @@ class Client:
         try:
             if thing.kind is LoadBalancer:
                 await self._ask(
-                    "change", lambda store: store.update_load_balancer(thing.id, {"name": name}, project_id=None)
+                    "change",
+                    lambda store: store.tenants.update_load_balancer(thing.id, {"name": name}, project_id=None),
                 )
             else:
                 await self._ask(
                     f"change {thing.kind.__name__}",
-                    lambda store: store.update_child(
+                    lambda store: store.tenants.update_child(
                         thing.kind, thing.id, {"name": name}, parent_id=parent_id, project_id=None
                     ),
                 )
@@ -308,20 +309,20 @@ class Client:
     async def _add_listener(self) -> None:
         listener = Thing(Listener, self.world.new_id(), self._name(), self.root)
         row = self._listener_row(listener, None)
-        await self._add(listener, "add listener", lambda store: store.add_listener(row, project_id=None))
+        await self._add(listener, "add listener", lambda store: store.tenants.add_listener(row, project_id=None))
 
     async def _add_pool(self) -> None:
         pool = Thing(Pool, self.world.new_id(), self._name(), self.root)
         row = self._pool_row(pool)
         await self._add(
-            pool, "add pool", lambda store: store.add_pool(row, [], None, listener_id=None, project_id=None)
+            pool, "add pool", lambda store: store.tenants.add_pool(row, [], None, listener_id=None, project_id=None)
         )
 
     async def _add_member(self) -> None:
         if (pool := self._pick(Pool)) is not None:
             member = Thing(Member, self.world.new_id(), self._name(), pool)
             row = self._member_row(member)
-            await self._add(member, "add member", lambda store: store.add_member(row, project_id=None))
+            await self._add(member, "add member", lambda store: store.tenants.add_member(row, project_id=None))
 
     async def _add_monitor(self) -> None:
         pools = [
@@ -346,7 +347,7 @@ class Client:
             max_retries=2,
             name=next(iter(monitor.names)),
         )
-        await self._add(monitor, "add monitor", lambda store: store.add_health_monitor(row, project_id=None))
+        await self._add(monitor, "add monitor", lambda store: store.tenants.add_health_monitor(row, project_id=None))
 
     async def _replace_members(self) -> None:
         pool = self._pick(Pool)
@@ -359,7 +360,7 @@ class Client:
         try:
             await self._ask(
                 "replace members",
-                lambda store: store.replace_members(pool.id, rows, additive_only=False, project_id=None),
+                lambda store: store.tenants.replace_members(pool.id, rows, additive_only=False, project_id=None),
             )
         except Unknown:
             pool.uncertain = True  # whenever it lands, it decides over all members
@@ -376,13 +377,13 @@ class Client:
             await self._remove(
                 thing,
                 f"delete {thing.kind.__name__}",
-                lambda store: store.delete_child(thing.kind, thing.id, parent_id=parent_id, project_id=None),
+                lambda store: store.tenants.delete_child(thing.kind, thing.id, parent_id=parent_id, project_id=None),
             )
 
     async def _delete(self) -> None:
         root = self.root
         await self._remove(
-            root, "delete", lambda store: store.delete_load_balancer(root.id, cascade=True, project_id=None)
+            root, "delete", lambda store: store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)
         )
 
     async def _remove(self, thing: Thing, what: str, work: Callable[[Any], Awaitable[Change]]) -> None:

@@ -32,7 +32,7 @@ class PoolClient(Client):
             root_pool_id=pool.id,
         )
         tree = LoadBalancerTree(load_balancer=row, pools=(self._pool_row(pool),))
-        await self._ask("create", lambda store: store.create_load_balancer(tree, None))
+        await self._ask("create", lambda store: store.tenants.create_load_balancer(tree, None))
         for thing in self.things:
             thing.created = True
 
@@ -55,7 +55,7 @@ class PoolClient(Client):
         row = self._listener_row(vip, pool.id)
         plan = VipPlan(subnet_id="s", network_id="n", port_id=self.world.new_id(), address=self.address)
         try:
-            await self._add(vip, "add vip", lambda store: store.add_vip(row, plan, None, project_id=None))
+            await self._add(vip, "add vip", lambda store: store.lbaas_v1.add_vip(row, plan, None, project_id=None))
         except Conflict as error:
             if error.code not in REFUSALS:
                 raise
@@ -64,7 +64,9 @@ class PoolClient(Client):
 
     async def _delete_vip(self) -> None:
         if (vip := self._pick(Listener)) is not None:
-            await self._remove(vip, "delete vip", lambda store: store.delete_child(Listener, vip.id, project_id=None))
+            await self._remove(
+                vip, "delete vip", lambda store: store.tenants.delete_child(Listener, vip.id, project_id=None)
+            )
             self.world.counts["vips deleted"] += 1
 
     async def _delete_pool(self) -> None:
@@ -72,7 +74,9 @@ class PoolClient(Client):
         if pool is None:
             return
         try:
-            await self._remove(root, "delete pool", lambda store: store.delete_rooted_pool(pool.id, project_id=None))
+            await self._remove(
+                root, "delete pool", lambda store: store.lbaas_v1.delete_rooted_pool(pool.id, project_id=None)
+            )
         except Conflict as error:
             if error.code != "pool_has_vip":
                 raise

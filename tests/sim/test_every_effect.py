@@ -23,11 +23,11 @@ def test_whatever_effect_is_cut_the_story_ends_well(part: int, way: str) -> None
 def test_the_story_has_every_kind_of_effect() -> None:
     effects = " ".join(effects_of_story())
     for kind in (
-        "commit TenantCreate",
-        "commit TenantRoots.delete",
-        "commit ReportsPart.record_applied",
-        "commit PlacingPart.place",
-        "commit PlacingPart.assign",
+        "commit create_load_balancer",
+        "commit delete_load_balancer",
+        "commit SqlReports.record_applied",
+        "commit SqlScheduling.place",
+        "commit SqlScheduling.assign",
         "send WorkHint",
         "send AssignmentsHint",
         "call ReportApplied",

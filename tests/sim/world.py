@@ -134,8 +134,8 @@ class World:
         store = SqlStore(
             SimDatabase(self.server, process),
             StoreOptions(pending_deadline_seconds=self.scenario.pending_deadline_seconds),
+            process.rng,
         )
-        store._random = process.rng
         controller = Controller(
             store=store,
             bus=bus,

@@ -166,7 +166,7 @@ def vip(**values: Any) -> VipPlan:
 
 async def create(store: SqlStore, what: LoadBalancerTree | None = None, **plan: Any) -> LoadBalancerTree:
     """Store it, and return it as it is stored."""
-    change: Change = await store.create_load_balancer(what or tree(), vip(**plan))
+    change: Change = await store.tenants.create_load_balancer(what or tree(), vip(**plan))
     assert change.tree is not None
     return change.tree
 

@@ -123,7 +123,7 @@ async def store(database_url: str) -> AsyncIterator[SqlStore]:
     """A store with one environment, ``prod``."""
     opened = open_store(database_url)
     await opened.database.write(empty)
-    await opened.add_environment(Environment(name="prod", device_driver="noop"))
+    await opened.operators.add_environment(Environment(name="prod", device_driver="noop"))
     yield opened
     await opened.close()
 

@@ -15,15 +15,14 @@ from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import Applied, Register, ReportApplied, ReportReceipt, SessionState
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
 from evenkeel.core.placement import Assign
-from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.statuses import HaType, ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, open_database
-from evenkeel.store.operators.reads import OperatorPart
+from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
-from evenkeel.store.sql_store import OwnershipPart
+from evenkeel.store.sql_store import SqlStore
 from tests.store.conftest import empty
 
 TTL_SECONDS = 600.0
@@ -56,7 +55,7 @@ class World:
         self.url = url
         self._urls = itertools.cycle((other_url or url, url))
         self.db = open_database(url)
-        self.store = OwnershipPart(self.db, StoreOptions(pending_deadline_seconds=100.0))
+        self.store = SqlStore(self.db, StoreOptions(pending_deadline_seconds=100.0))
         self._others: list[Database] = []
 
     async def start(self) -> None:
@@ -67,20 +66,20 @@ class World:
         for database in (self.db, *self._others):
             await database.close()
 
-    def another_controller(self) -> OwnershipPart:
+    def another_controller(self) -> SqlStore:
         """The same database as another process sees it; on a cluster, by each node in turn."""
         database = open_database(next(self._urls))
         self._others.append(database)
-        return OwnershipPart(database, StoreOptions(pending_deadline_seconds=100.0))
+        return SqlStore(database, StoreOptions(pending_deadline_seconds=100.0))
 
     @property
-    def operator(self) -> OperatorPart:
+    def operator(self) -> SqlOperators:
         """What operators see, on the same database."""
-        return OperatorPart(self.db, StoreOptions())
+        return self.store.operators
 
     async def live(self, agent_id: str) -> bool:
         """The agent's session stands."""
-        return agent_id in {session.agent_id for session in await self.store.sessions()}
+        return agent_id in {session.agent_id for session in await self.store.scheduling.sessions()}
 
     # -- scenes
 
@@ -89,7 +88,7 @@ class World:
         await self.db.write(lambda c: c.execute(insert(schema.environment).values(**row)))
 
     async def agent(self, agent_id: str, **changes: Any) -> SessionState:
-        return await self.store.register(registration(agent_id, **changes), ttl_seconds=TTL_SECONDS)
+        return await self.store.ownership.register(registration(agent_id, **changes), ttl_seconds=TTL_SECONDS)
 
     async def expire(self, agent_id: str) -> None:
         """The agent's session has ended by time."""
@@ -102,7 +101,7 @@ class World:
     async def tenant(self, project_id: str = "p1", *, home: str = "a1", number: int = 1) -> ShardOwner:
         """A placed load balancer of a tenant; returns the owner of the shard."""
         load_balancer = await self.load_balancer(project_id=project_id)
-        owner = await self.store.place(load_balancer.id, "east", project_id, number, home)
+        owner = await self.store.scheduling.place(load_balancer.id, "east", project_id, number, home)
         assert owner is not None
         return owner
 
@@ -142,7 +141,7 @@ class World:
 
     async def now(self) -> float:
         """The database's time."""
-        stock = await self.store.take_stock(settle_seconds=0.0, breaker_window_seconds=0.0, homes=False)
+        stock = await self.store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=0.0, homes=False)
         return stock.now_seconds
 
     async def change(self, table: Any, id_: str, **values: Any) -> None:
@@ -158,14 +157,14 @@ class World:
     async def placed(self, **changes: Any) -> LoadBalancer:
         """A load balancer in the tenant's shard of group 1, whose home is a1."""
         load_balancer = await self.load_balancer(**changes)
-        await self.store.place(load_balancer.id, "east", load_balancer.project_id, 1, "a1")
+        await self.store.scheduling.place(load_balancer.id, "east", load_balancer.project_id, 1, "a1")
         return load_balancer
 
     async def report(self, *outcomes: Applied, agent_id: str = "a1", project_id: str = "p1") -> ReportReceipt:
         """The owner of the tenant's shard reports, at the shard's epoch."""
         shard = await self.shard_of(project_id)
         report = ReportApplied(agent_id=agent_id, shard_id=shard.id, epoch=shard.epoch, outcomes=outcomes)
-        return await self.store.record_applied(report)
+        return await self.store.reports.record_applied(report)
 
     # -- looks
 
@@ -279,7 +278,7 @@ async def open_transaction(world: World) -> AsyncIterator[Any]:
         await engine.dispose()
 
 
-async def assign_one(store: OwnershipStore, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
+async def assign_one(store: SqlStore, shard_id: str, seen_epoch: int, agent_id: str) -> ShardOwner | None:
     """Try one takeover. Its new owner; None if it failed."""
-    owners = await store.assign([Assign(shard_id=shard_id, seen_epoch=seen_epoch, agent_id=agent_id)])
+    owners = await store.scheduling.assign([Assign(shard_id=shard_id, seen_epoch=seen_epoch, agent_id=agent_id)])
     return owners[0] if owners else None

@@ -29,7 +29,9 @@ async def both(store: SqlStore, other: SqlStore, ask: Any) -> list[Any]:
 
 
 async def test_of_many_that_want_one_address_one_gets_it(store: SqlStore, other_store: SqlStore) -> None:
-    answers = await both(store, other_store, lambda at, _: at.create_load_balancer(bare(), vip(address="10.0.0.9")))
+    answers = await both(
+        store, other_store, lambda at, _: at.tenants.create_load_balancer(bare(), vip(address="10.0.0.9"))
+    )
 
     assert Counter(type(answer).__name__ for answer in answers) == {"Change": 1, "Conflict": MANY - 1}
     assert all("10.0.0.9 is in use" in str(answer) for answer in answers if isinstance(answer, Conflict))
@@ -41,7 +43,7 @@ async def test_of_many_that_want_one_address_as_vip_or_additional_one_one_gets_i
     def ask(at: SqlStore, number: int) -> Any:
         more = vip(subnet_id="subnet-2", address="10.2.0.2", port_id="")
         plan: dict[str, Any] = {"address": "10.2.0.2"} if number % 3 else {"additional": (more,)}
-        return at.create_load_balancer(bare(), vip(**plan))
+        return at.tenants.create_load_balancer(bare(), vip(**plan))
 
     answers = await both(store, other_store, ask)
 
@@ -54,7 +56,7 @@ async def test_two_that_want_each_others_addresses_leave_nothing_half_taken(
 ) -> None:
     def ask(by: SqlStore, own: str, others: str) -> Any:
         more = vip(subnet_id="subnet-2", address=others, port_id="")
-        return by.create_load_balancer(bare(), vip(address=own, additional=(more,)))
+        return by.tenants.create_load_balancer(bare(), vip(address=own, additional=(more,)))
 
     for number in range(6):
         a, b = f"10.9.{number}.1", f"10.9.{number}.2"
@@ -65,7 +67,7 @@ async def test_two_that_want_each_others_addresses_leave_nothing_half_taken(
 async def test_automatic_addresses_are_all_different_down_to_the_last(store: SqlStore, other_store: SqlStore) -> None:
     plan = {"allocation_start": "10.0.0.1", "allocation_end": f"10.0.0.{MANY}"}
 
-    answers = await both(store, other_store, lambda at, _: at.create_load_balancer(bare(), vip(**plan)))
+    answers = await both(store, other_store, lambda at, _: at.tenants.create_load_balancer(bare(), vip(**plan)))
 
     assert not [answer for answer in answers if isinstance(answer, BaseException)]
     assert len({answer.tree.load_balancer.vip.address for answer in answers}) == MANY
@@ -77,21 +79,21 @@ async def test_l7_policies_that_come_and_go_at_once_each_have_a_place_of_their_o
     at = (await create(store)).listeners[0].id
     first = [l7policy(listener_id=at) for _ in range(10)]
     for policy in first:
-        await store.add_l7policy(policy, [], project_id=None)
+        await store.tenants.add_l7policy(policy, [], project_id=None)
 
     def ask(by: SqlStore, number: int) -> Any:
         if number % 5 == 0:
-            return by.delete_child(L7Policy, first[number // 5].id, project_id=None)
+            return by.tenants.delete_child(L7Policy, first[number // 5].id, project_id=None)
         if number % 5 == 1:
             changes = {"position": number % 7 + 1}
-            return by.update_child(L7Policy, first[number // 5].id, changes, project_id=None)
-        return by.add_l7policy(l7policy(listener_id=at, position=number % 4 + 1), [], project_id=None)
+            return by.tenants.update_child(L7Policy, first[number // 5].id, changes, project_id=None)
+        return by.tenants.add_l7policy(l7policy(listener_id=at, position=number % 4 + 1), [], project_id=None)
 
     answers = await both(store, other_store, ask)
 
     # moving one that was deleted before is the only thing that may fail
     assert all(isinstance(each, Conflict | NotFound) for each in answers if isinstance(each, BaseException))
-    rows = (await store.list(L7Policy, ListQuery(filters={"listener_id": (at,)}))).items
+    rows = (await store.tenants.list(L7Policy, ListQuery(filters={"listener_id": (at,)}))).items
     live = sorted(row.position for row in rows if not row.deleted)
     assert live == list(range(1, len(live) + 1)) and len(live) == MANY * 3 // 5
 
@@ -104,15 +106,17 @@ async def test_writes_below_one_load_balancer_each_have_a_revision_of_their_own(
 
     def ask(at: SqlStore, number: int) -> Any:
         if number % 3 == 0:
-            return at.add_member(member(number, pool_id=pool_id), project_id=None)
+            return at.tenants.add_member(member(number, pool_id=pool_id), project_id=None)
         if number % 3 == 1:
-            return at.add_listener(listener(load_balancer_id=root_id, protocol_port=1000 + number), project_id=None)
-        return at.update_child(Pool, pool_id, {"name": str(number)}, project_id=None)
+            return at.tenants.add_listener(
+                listener(load_balancer_id=root_id, protocol_port=1000 + number), project_id=None
+            )
+        return at.tenants.update_child(Pool, pool_id, {"name": str(number)}, project_id=None)
 
     answers = await both(store, other_store, ask)
 
     assert sorted(answer.revision for answer in answers) == list(range(2, MANY + 2))
-    assert (await store.get(LoadBalancer, root_id, project_id=None)).revision == MANY + 1
+    assert (await store.tenants.get(LoadBalancer, root_id, project_id=None)).revision == MANY + 1
 
 
 async def test_of_many_listeners_on_one_port_one_is_made(store: SqlStore, other_store: SqlStore) -> None:
@@ -120,26 +124,26 @@ async def test_of_many_listeners_on_one_port_one_is_made(store: SqlStore, other_
     root_id = stored.load_balancer.id
 
     answers = await both(
-        store, other_store, lambda at, _: at.add_listener(listener(load_balancer_id=root_id), project_id=None)
+        store, other_store, lambda at, _: at.tenants.add_listener(listener(load_balancer_id=root_id), project_id=None)
     )
 
     assert Counter(type(answer).__name__ for answer in answers) == {"Change": 1, "Conflict": MANY - 1}
-    assert (await store.get(LoadBalancer, root_id, project_id=None)).revision == 2
+    assert (await store.tenants.get(LoadBalancer, root_id, project_id=None)).revision == 2
 
 
 async def test_of_many_default_pools_one_is_taken(store: SqlStore, other_store: SqlStore) -> None:
     stored = await create(store, bare())
     row = listener(load_balancer_id=stored.load_balancer.id)
-    await store.add_listener(row, project_id=None)
+    await store.tenants.add_listener(row, project_id=None)
 
     answers = await both(
-        store, other_store, lambda at, _: at.add_pool(pool(), [], None, listener_id=row.id, project_id=None)
+        store, other_store, lambda at, _: at.tenants.add_pool(pool(), [], None, listener_id=row.id, project_id=None)
     )
 
     (change,) = [answer for answer in answers if not isinstance(answer, BaseException)]
-    found = await store.get(Listener, row.id, project_id=None)
+    found = await store.tenants.get(Listener, row.id, project_id=None)
     assert found.default_pool_id == change.resources[0].id
-    assert len((await store.get(LoadBalancer, stored.load_balancer.id, project_id=None)).pool_ids) == 1
+    assert len((await store.tenants.get(LoadBalancer, stored.load_balancer.id, project_id=None)).pool_ids) == 1
 
 
 async def test_nothing_is_left_in_a_pool_that_is_deleted_meanwhile(store: SqlStore, other_store: SqlStore) -> None:
@@ -148,12 +152,12 @@ async def test_nothing_is_left_in_a_pool_that_is_deleted_meanwhile(store: SqlSto
 
     def ask(at: SqlStore, number: int) -> Any:
         if number == MANY // 2:
-            return at.delete_child(Pool, pool_id, project_id=None)
-        return at.add_member(member(number, pool_id=pool_id), project_id=None)
+            return at.tenants.delete_child(Pool, pool_id, project_id=None)
+        return at.tenants.add_member(member(number, pool_id=pool_id), project_id=None)
 
     await both(store, other_store, ask)
 
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     assert (now.pools, now.members) == ((), ())
 
 
@@ -164,7 +168,7 @@ async def test_deleting_from_everywhere_at_once_is_harmless(store: SqlStore, oth
     answers = await both(
         store,
         other_store,
-        lambda at, _: at.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None),
+        lambda at, _: at.tenants.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None),
     )
 
     assert {answer.revision for answer in answers} == {2}

@@ -30,7 +30,7 @@ async def stores(galera: Galera, galera_template: tuple[str, ...]) -> AsyncItera
     """One store at each node, no rows but one environment."""
     first, second = (open_store(url) for url in galera_template)
     async with started(galera_template[0]):
-        await first.add_environment(Environment(name="prod", device_driver="noop"))
+        await first.operators.add_environment(Environment(name="prod", device_driver="noop"))
         yield first, second
     await first.close()
     await second.close()
@@ -77,10 +77,10 @@ async def test_what_one_node_has_committed_the_other_one_knows(stores: tuple[Sql
     for number in range(ROUNDS):
         here, there = stores if number % 2 else stores[::-1]
         root = (await create(here, bare())).load_balancer
-        assert (await there.get(LoadBalancer, root.id, project_id=None)).id == root.id
-        change = await there.update_load_balancer(root.id, {"name": "changed"}, project_id=None)
+        assert (await there.tenants.get(LoadBalancer, root.id, project_id=None)).id == root.id
+        change = await there.tenants.update_load_balancer(root.id, {"name": "changed"}, project_id=None)
         assert change.revision == 2
-        assert (await here.get(LoadBalancer, root.id, project_id=None)).name == "changed"
+        assert (await here.tenants.get(LoadBalancer, root.id, project_id=None)).name == "changed"
 
 
 async def test_a_keepalive_and_a_takeover_at_two_nodes_are_one_after_the_other(world: World) -> None:
@@ -97,7 +97,7 @@ async def test_a_keepalive_and_a_takeover_at_two_nodes_are_one_after_the_other(w
         before = await world.assignments_revision(owner)
 
         state, result = await asyncio.gather(
-            world.store.keepalive(owner, f"session-of-{owner}", ttl_seconds=TTL_SECONDS),
+            world.store.ownership.keepalive(owner, f"session-of-{owner}", ttl_seconds=TTL_SECONDS),
             assign_one(other, shard.id, shard.epoch, taker),
         )
 
@@ -119,7 +119,7 @@ from tests.store.patience import patient
 async def main():
     store = open_store(sys.argv[1])
     await store.start()
-    assert await store.environments() == ()
+    assert await store.operators.environments() == ()
     await store.close()
 
 with patient():

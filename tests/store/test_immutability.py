@@ -25,7 +25,7 @@ STRICT = StoreOptions(strict_immutability=True)
 async def store(database_url: str) -> AsyncIterator[SqlStore]:
     opened = open_store(database_url, STRICT)
     await opened.database.write(empty)
-    await opened.add_environment(Environment(name="prod", device_driver="noop"))
+    await opened.operators.add_environment(Environment(name="prod", device_driver="noop"))
     await placed(opened)
     yield opened
     await opened.close()
@@ -40,9 +40,9 @@ async def other_store(store: SqlStore, other_database_url: str) -> AsyncIterator
 
 async def confirm(store: SqlStore, load_balancer_id: str) -> None:
     """Its device holds the newest revision."""
-    root = await store.get(LoadBalancer, load_balancer_id, project_id=None)
+    root = await store.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
     applied = Applied(load_balancer_id=load_balancer_id, revision=root.revision)
-    await store.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(applied,)))
+    await store.reports.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(applied,)))
 
 
 async def set_status(store: SqlStore, load_balancer_id: str, status: str) -> None:
@@ -80,7 +80,7 @@ async def test_parts_of_a_pending_load_balancer_are_immutable_for_its_sake(store
             await write(store)
         assert str(refused.value) == f"Load Balancer {root} is immutable and cannot be updated.", name
         assert refused.value.code == "immutable"
-    assert (await store.tree(root, project_id=None)).load_balancer.revision == 1
+    assert (await store.tenants.tree(root, project_id=None)).load_balancer.revision == 1
 
 
 @pytest.mark.parametrize("status", ["PENDING_CREATE", "PENDING_UPDATE", "ERROR"])
@@ -89,7 +89,7 @@ async def test_a_load_balancer_that_is_not_active_says_in_which_state_it_is(stor
     await set_status(store, root, status)
 
     with pytest.raises(Conflict) as refused:
-        await store.update_load_balancer(root, {"name": "x"}, project_id=None)
+        await store.tenants.update_load_balancer(root, {"name": "x"}, project_id=None)
     assert str(refused.value) == f"Invalid state {status} of loadbalancer resource {root}"
 
 
@@ -98,9 +98,9 @@ async def test_each_write_is_taken_by_an_active_one_and_makes_it_pending(store: 
     root = stored.load_balancer.id
     await confirm(store, root)
 
-    assert isinstance(await store.update_load_balancer(root, {"name": "x"}, project_id=None), Change)
+    assert isinstance(await store.tenants.update_load_balancer(root, {"name": "x"}, project_id=None), Change)
     with pytest.raises(Conflict, match="Invalid state PENDING_UPDATE"):
-        await store.update_load_balancer(root, {"name": "y"}, project_id=None)
+        await store.tenants.update_load_balancer(root, {"name": "y"}, project_id=None)
     await confirm(store, root)
     assert isinstance(await writes(stored)["change member"](store), Change)
     with pytest.raises(Conflict, match="immutable"):
@@ -113,8 +113,8 @@ async def test_delete_and_failover_are_let_in_from_active_and_error_only(store: 
 
     def leave(name: str) -> Any:
         if name == "failover":
-            return store.fail_over_load_balancer(root, project_id=None)
-        return store.delete_load_balancer(root, cascade=True, project_id=None)
+            return store.tenants.fail_over_load_balancer(root, project_id=None)
+        return store.tenants.delete_load_balancer(root, cascade=True, project_id=None)
 
     for name in ("failover", "delete"):
         with pytest.raises(Conflict, match="Invalid state PENDING"):
@@ -127,12 +127,12 @@ async def test_delete_and_failover_are_let_in_from_active_and_error_only(store: 
 
 async def test_what_is_not_there_is_not_found_and_not_immutable(store: SqlStore) -> None:
     with pytest.raises(NotFound):
-        await store.update_load_balancer("nobody", {"name": "x"}, project_id=None)
+        await store.tenants.update_load_balancer("nobody", {"name": "x"}, project_id=None)
     with pytest.raises(NotFound):
-        await store.delete_child(Pool, "nobody", project_id=None)
+        await store.tenants.delete_child(Pool, "nobody", project_id=None)
     root = (await create(store)).load_balancer.id
     with pytest.raises(NotFound):
-        await store.delete_load_balancer(root, cascade=True, project_id="somebody-else")
+        await store.tenants.delete_load_balancer(root, cascade=True, project_id="somebody-else")
 
 
 async def test_of_many_writes_at_once_one_is_accepted_each_time_it_is_active(
@@ -146,15 +146,15 @@ async def test_of_many_writes_at_once_one_is_accepted_each_time_it_is_active(
         def ask(number: int, turn: int = turn) -> Any:
             by = store if number % 2 else other_store
             if number % 3 == 0:
-                return by.update_load_balancer(root, {"name": f"{turn}-{number}"}, project_id=None)
-            return by.add_member(member(1000 * (turn + 1) + number, pool_id=group), project_id=None)
+                return by.tenants.update_load_balancer(root, {"name": f"{turn}-{number}"}, project_id=None)
+            return by.tenants.add_member(member(1000 * (turn + 1) + number, pool_id=group), project_id=None)
 
         answers = await asyncio.gather(*(ask(number) for number in range(MANY)), return_exceptions=True)
 
         accepted = [answer for answer in answers if isinstance(answer, Change)]
         assert len(accepted) == 1
         assert all(isinstance(answer, Conflict) for answer in answers if not isinstance(answer, Change))
-        assert (await store.tree(root, project_id=None)).load_balancer.revision == turn + 2
+        assert (await store.tenants.tree(root, project_id=None)).load_balancer.revision == turn + 2
 
 
 async def test_it_costs_no_further_statement(store: SqlStore, database_url: str) -> None:
@@ -164,7 +164,7 @@ async def test_it_costs_no_further_statement(store: SqlStore, database_url: str)
     for by in (store, lax):
         await confirm(store, root)
         with statements_of(by.database) as seen:
-            await by.update_load_balancer(root, {"name": "x"}, project_id=None)
+            await by.tenants.update_load_balancer(root, {"name": "x"}, project_id=None)
         counts.append(len(seen))
     await lax.close()
     assert counts[0] == counts[1]

@@ -51,7 +51,7 @@ async def test_several_controllers_may_start_at_once(empty_database: str) -> Non
         await asyncio.gather(*(store.start() for store in stores))
         for store in stores:
             await store.ping()
-            await store.environments()
+            await store.operators.environments()
     finally:
         for store in stores:
             await store.close()
@@ -61,8 +61,8 @@ async def test_starting_again_keeps_what_is_there(empty_database: str) -> None:
     for _ in range(2):
         store = open_store(empty_database)
         await store.start()
-        await store.add_environment(Environment(name="prod", device_driver="noop"))
-        assert len(await store.environments()) == 1
+        await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
+        assert len(await store.operators.environments()) == 1
         await store.close()
 
 
@@ -106,7 +106,7 @@ async def test_listeners_from_before_allowed_cidrs_and_those_of_old_controllers_
         await insert(first)
         await store.start()
         await insert(second)
-        rows = await store.list(Listener, ListQuery(sort=(("protocol_port", False),)))
+        rows = await store.tenants.list(Listener, ListQuery(sort=(("protocol_port", False),)))
         assert [(row.protocol_port, row.allowed_cidrs) for row in rows.items] == [(80, ()), (81, ())]
         assert await store.database.read(differences) == []
     finally:
@@ -145,7 +145,7 @@ async def test_addresses_of_load_balancers_from_before_additional_vips_and_of_ol
         await store.start()
         assert await held(store) == {"10.1.0.7": before.id}
 
-        await store.add_environment(Environment(name="prod", device_driver="noop"))
+        await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
         first = await create(store, additional=(vip(subnet_id="subnet-2", address="10.1.0.9"),), address="10.1.0.1")
         await store.database.write(lambda connection: insert_as_of_0006(connection, during))
         await store.database.write(lambda connection: insert_as_of_0006(connection, doubled))
@@ -154,7 +154,7 @@ async def test_addresses_of_load_balancers_from_before_additional_vips_and_of_ol
         first_id = first.load_balancer.id
         expected = {"10.1.0.1": first_id, "10.1.0.7": before.id, "10.1.0.8": during.id, "10.1.0.9": first_id}
         assert await held(store) == expected
-        assert len((await store.list(LoadBalancer, ListQuery())).items) == 4
+        assert len((await store.tenants.list(LoadBalancer, ListQuery())).items) == 4
     finally:
         await store.close()
 
@@ -201,7 +201,7 @@ async def test_a_schema_newer_than_this_version_is_used_as_it_is(empty_database:
     )
     try:
         await store.start()
-        assert await store.environments() == ()
+        assert await store.operators.environments() == ()
     finally:
         await store.close()
 

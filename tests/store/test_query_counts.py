@@ -81,25 +81,27 @@ def many(like: LoadBalancerTree) -> list[Member]:
 
 
 async def drained_and_back(store: SqlStore) -> None:
-    await store.set_agent_admin_state(AGENT, False)
-    await store.set_agent_admin_state(AGENT, True)
+    await store.operators.set_agent_admin_state(AGENT, False)
+    await store.operators.set_agent_admin_state(AGENT, True)
 
 
 CASES: dict[str, Case] = {
-    "create": Case(lambda store, it: store.create_load_balancer(new_tree(it), vip()), 9),
+    "create": Case(lambda store, it: store.tenants.create_load_balancer(new_tree(it), vip()), 9),
     "update": Case(
-        lambda store, it: store.update_load_balancer(it.load_balancer.id, {"name": "x"}, project_id=None), 3
+        lambda store, it: store.tenants.update_load_balancer(it.load_balancer.id, {"name": "x"}, project_id=None), 3
     ),
-    "delete": Case(lambda store, it: store.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 9),
+    "delete": Case(
+        lambda store, it: store.tenants.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 9
+    ),
     "add listener": Case(
-        lambda store, it: store.add_listener(
+        lambda store, it: store.tenants.add_listener(
             listener(load_balancer_id=it.load_balancer.id, protocol_port=9, default_pool_id=it.pools[0].id),
             project_id=None,
         ),
         5,
     ),
     "add listener with pools": Case(
-        lambda store, it: store.add_listener(
+        lambda store, it: store.tenants.add_listener(
             listener(load_balancer_id=it.load_balancer.id, protocol_port=9),
             new_pools=[new_pool(len(it.members)) for _ in it.members[:RULES]],
             project_id=None,
@@ -107,7 +109,7 @@ CASES: dict[str, Case] = {
         7,
     ),
     "add pool": Case(
-        lambda store, it: store.add_pool(
+        lambda store, it: store.tenants.add_pool(
             pool(load_balancer_id=it.load_balancer.id),
             [member(number) for number in range(len(it.members))],
             monitor(),
@@ -116,31 +118,38 @@ CASES: dict[str, Case] = {
         ),
         6,
     ),
-    "add member": Case(lambda store, it: store.add_member(member(999, pool_id=it.pools[0].id), project_id=None), 6),
+    "add member": Case(
+        lambda store, it: store.tenants.add_member(member(999, pool_id=it.pools[0].id), project_id=None), 6
+    ),
     "replace members": Case(
-        lambda store, it: store.replace_members(it.pools[0].id, many(it), additive_only=False, project_id=None), 9
+        lambda store, it: store.tenants.replace_members(it.pools[0].id, many(it), additive_only=False, project_id=None),
+        9,
     ),
-    "update pool": Case(lambda store, it: store.update_child(Pool, it.pools[0].id, {"name": "x"}, project_id=None), 5),
+    "update pool": Case(
+        lambda store, it: store.tenants.update_child(Pool, it.pools[0].id, {"name": "x"}, project_id=None), 5
+    ),
     "update member": Case(
-        lambda store, it: store.update_child(Member, it.members[0].id, {"weight": 2}, project_id=None), 5
+        lambda store, it: store.tenants.update_child(Member, it.members[0].id, {"weight": 2}, project_id=None), 5
     ),
-    "delete pool": Case(lambda store, it: store.delete_child(Pool, it.pools[1].id, project_id=None), 10),
+    "delete pool": Case(lambda store, it: store.tenants.delete_child(Pool, it.pools[1].id, project_id=None), 10),
     "delete pool alone": Case(lambda store, it: monitor_and_pool(store, it), 20),
     "add members": Case(
-        lambda store, it: store.add_members(
+        lambda store, it: store.tenants.add_members(
             [member(1000 + number, pool_id=it.pools[0].id) for number in range(len(it.members))], project_id=None
         ),
         6,
     ),
-    "delete listener": Case(lambda store, it: store.delete_child(Listener, it.listeners[0].id, project_id=None), 8),
+    "delete listener": Case(
+        lambda store, it: store.tenants.delete_child(Listener, it.listeners[0].id, project_id=None), 8
+    ),
     "add L7 policy": Case(
-        lambda store, it: store.add_l7policy(
+        lambda store, it: store.tenants.add_l7policy(
             new_policy(it), [l7rule(number) for number in range(min(len(it.members), RULES))], project_id=None
         ),
         9,
     ),
     "add L7 policy with its pool": Case(
-        lambda store, it: store.add_l7policy(
+        lambda store, it: store.tenants.add_l7policy(
             replace(new_policy(it), redirect_pool_id=(new := new_pool(len(it.members))).pool.id),
             (),
             new_pool=new,
@@ -149,43 +158,49 @@ CASES: dict[str, Case] = {
         11,
     ),
     "move L7 policy": Case(
-        lambda store, it: store.update_child(L7Policy, it.l7policies[0].id, {"position": 9}, project_id=None), 8
+        lambda store, it: store.tenants.update_child(L7Policy, it.l7policies[0].id, {"position": 9}, project_id=None), 8
     ),
-    "delete L7 policy": Case(lambda store, it: store.delete_child(L7Policy, it.l7policies[0].id, project_id=None), 10),
+    "delete L7 policy": Case(
+        lambda store, it: store.tenants.delete_child(L7Policy, it.l7policies[0].id, project_id=None), 10
+    ),
     "add L7 rule": Case(
-        lambda store, it: store.add_l7rule(l7rule(l7policy_id=it.l7policies[0].id), project_id=None), 7
+        lambda store, it: store.tenants.add_l7rule(l7rule(l7policy_id=it.l7policies[0].id), project_id=None), 7
     ),
-    "delete L7 rule": Case(lambda store, it: store.delete_child(L7Rule, it.l7rules[0].id, project_id=None), 7),
-    "get L7 policy": Case(lambda store, it: store.get(L7Policy, it.l7policies[0].id, project_id=None), 1),
-    "list L7 policies": Case(lambda store, it: store.list(L7Policy, ListQuery()), 1),
-    "list L7 rules": Case(lambda store, it: store.list(L7Rule, ListQuery(), parent_id=it.l7policies[0].id), 1),
-    "list listeners": Case(lambda store, it: store.list(Listener, ListQuery()), 1),
-    "delete member": Case(lambda store, it: store.delete_child(Member, it.members[0].id, project_id=None), 7),
-    "get load balancer": Case(lambda store, it: store.get(LoadBalancer, it.load_balancer.id, project_id=None), 2),
-    "get pool": Case(lambda store, it: store.get(Pool, it.pools[0].id, project_id=None), 2),
-    "get listener": Case(lambda store, it: store.get(Listener, it.listeners[0].id, project_id=None), 1),
-    "served by": Case(lambda store, it: store.served_by(Member, it.members[0].id, project_id=None), 1),
-    "tree": Case(lambda store, it: store.tree(it.load_balancer.id, project_id=None), 6),
-    "list load balancers": Case(lambda store, it: store.list(LoadBalancer, ListQuery()), 2),
+    "delete L7 rule": Case(lambda store, it: store.tenants.delete_child(L7Rule, it.l7rules[0].id, project_id=None), 7),
+    "get L7 policy": Case(lambda store, it: store.tenants.get(L7Policy, it.l7policies[0].id, project_id=None), 1),
+    "list L7 policies": Case(lambda store, it: store.tenants.list(L7Policy, ListQuery()), 1),
+    "list L7 rules": Case(lambda store, it: store.tenants.list(L7Rule, ListQuery(), parent_id=it.l7policies[0].id), 1),
+    "list listeners": Case(lambda store, it: store.tenants.list(Listener, ListQuery()), 1),
+    "delete member": Case(lambda store, it: store.tenants.delete_child(Member, it.members[0].id, project_id=None), 7),
+    "get load balancer": Case(
+        lambda store, it: store.tenants.get(LoadBalancer, it.load_balancer.id, project_id=None), 2
+    ),
+    "get pool": Case(lambda store, it: store.tenants.get(Pool, it.pools[0].id, project_id=None), 2),
+    "get listener": Case(lambda store, it: store.tenants.get(Listener, it.listeners[0].id, project_id=None), 1),
+    "served by": Case(lambda store, it: store.tenants.served_by(Member, it.members[0].id, project_id=None), 1),
+    "tree": Case(lambda store, it: store.tenants.tree(it.load_balancer.id, project_id=None), 6),
+    "list load balancers": Case(lambda store, it: store.tenants.list(LoadBalancer, ListQuery()), 2),
     "list from a marker": Case(
-        lambda store, it: store.list(LoadBalancer, ListQuery(limit=1, marker=it.load_balancer.id)), 3
+        lambda store, it: store.tenants.list(LoadBalancer, ListQuery(limit=1, marker=it.load_balancer.id)), 3
     ),
-    "list pools": Case(lambda store, it: store.list(Pool, ListQuery()), 2),
-    "list members": Case(lambda store, it: store.list(Member, ListQuery(), parent_id=it.pools[0].id), 1),
-    "list monitors": Case(lambda store, it: store.list(HealthMonitor, ListQuery()), 1),
-    "statistics": Case(lambda store, it: store.statistics(it.load_balancer.id), 1),
-    "agents": Case(lambda store, it: store.agents(), 4),
-    "agent": Case(lambda store, it: store.agent(AGENT), 4),
+    "list pools": Case(lambda store, it: store.tenants.list(Pool, ListQuery()), 2),
+    "list members": Case(lambda store, it: store.tenants.list(Member, ListQuery(), parent_id=it.pools[0].id), 1),
+    "list monitors": Case(lambda store, it: store.tenants.list(HealthMonitor, ListQuery()), 1),
+    "statistics": Case(lambda store, it: store.tenants.statistics(it.load_balancer.id), 1),
+    "agents": Case(lambda store, it: store.operators.agents(), 4),
+    "agent": Case(lambda store, it: store.operators.agent(AGENT), 4),
     "drain and undrain": Case(lambda store, it: drained_and_back(store), 12),
-    "ask for failback": Case(lambda store, it: store.ask_failback(AGENT), 10),
-    "load balancers on an agent": Case(lambda store, it: store.load_balancers_on_agent(AGENT, ListQuery()), 3),
-    "summary": Case(lambda store, it: store.summary(), 1),
+    "ask for failback": Case(lambda store, it: store.operators.ask_failback(AGENT), 10),
+    "load balancers on an agent": Case(
+        lambda store, it: store.operators.load_balancers_on_agent(AGENT, ListQuery()), 3
+    ),
+    "summary": Case(lambda store, it: store.operators.summary(), 1),
 }
 
 
 async def monitor_and_pool(store: SqlStore, it: LoadBalancerTree) -> None:
-    await store.delete_child(HealthMonitor, it.health_monitors[0].id, restrict=True, project_id=None)
-    await store.delete_child(Pool, it.pools[0].id, restrict=True, project_id=None)
+    await store.tenants.delete_child(HealthMonitor, it.health_monitors[0].id, restrict=True, project_id=None)
+    await store.tenants.delete_child(Pool, it.pools[0].id, restrict=True, project_id=None)
 
 
 async def count(store: SqlStore, case: Case, size: int) -> int:
@@ -223,6 +238,6 @@ async def test_keeping_the_pool_as_it_is_writes_no_member(store: SqlStore) -> No
 
     with statements_of(store.database) as seen:
         same = [member(number) for number in range(3)]
-        await store.replace_members(it.pools[0].id, same, additive_only=False, project_id=None)
+        await store.tenants.replace_members(it.pools[0].id, same, additive_only=False, project_id=None)
 
     assert not [text for text in seen if text.startswith(("INSERT", "UPDATE member", "DELETE"))]

@@ -42,7 +42,7 @@ def looked_at(world: World) -> set[str]:
 
 
 async def kinds(world: World) -> list[str]:
-    return [event.kind for event in await world.store.events(limit=1000)]
+    return [event.kind for event in await world.store.operators.events(limit=1000)]
 
 
 def everywhere(world: World, made: dict[str, str]) -> bool:
@@ -99,7 +99,7 @@ async def test_what_is_made_changed_and_deleted_is_never_called_absent(world: Wo
         for load_balancer_id in made.values():
             await world.rename(load_balancer_id, f"n{number}")
         for load_balancer_id in made.values():
-            change = await world.store.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
+            change = await world.store.tenants.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
             await world.controllers["c0"].driver.accepted(change)
         await eventually(lambda: not any(map(world.on_device, TENANTS)))
     assert "load_balancer_absent" not in await kinds(world)

@@ -20,7 +20,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 async def fail_over(world: World, load_balancer_id: str) -> None:
     """Accepted as the API would."""
-    change = await world.store.fail_over_load_balancer(load_balancer_id, project_id=None)
+    change = await world.store.tenants.fail_over_load_balancer(load_balancer_id, project_id=None)
     await world.controllers["c0"].driver.failed_over(change)
 
 
@@ -40,7 +40,7 @@ async def test_its_shard_is_handed_to_another_agent_and_stays_there(world: World
         await eventually(elsewhere)
     await eventually(lambda: world.active(it))
     # it has another home now: fail-back, which is automatic here, moves it no more
-    (shard,) = [shard for shard in await world.store.shards() if shard.project_id]
+    (shard,) = [shard for shard in await world.store.operators.shards() if shard.project_id]
     assert (shard.home_agent_id, shard.handover_to) == (shard.acting_agent_id, None)
     assert shard.epoch == 2
 

@@ -63,7 +63,7 @@ async def create(world: World, tree: LoadBalancerTree) -> str:
     root = tree.load_balancer
     assert root.vip is not None
     plan = VipPlan(subnet_id="s", network_id="n", port_id=root.vip.port_id, address=root.vip.address)
-    change = await world.store.create_load_balancer(tree, plan)
+    change = await world.store.tenants.create_load_balancer(tree, plan)
     await world.controllers["c0"].driver.accepted(change)
     return root.id
 

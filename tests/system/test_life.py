@@ -66,7 +66,7 @@ async def test_work_goes_on_with_another_agent_and_comes_home_again(world: World
     await eventually(back_home)
     await world.rename(load_balancer_id, "at home")
     await eventually(lambda: world.active(load_balancer_id))
-    shard = await world.store.hosting(load_balancer_id)
+    shard = await world.store.operators.hosting(load_balancer_id)
     assert shard is not None
     assert shard.epoch == 3
 
@@ -96,7 +96,7 @@ async def test_a_bus_outage_costs_the_session_and_nothing_else(world: World) -> 
     await asyncio.sleep(0)
 
     async def all_dead() -> bool:
-        return not any(agent.alive for agent in await world.store.agents())
+        return not any(agent.alive for agent in await world.store.operators.agents())
 
     await eventually(all_dead)
     assert (await world.root(load_balancer_id)).applied_revision < revision
@@ -129,7 +129,7 @@ async def test_what_is_deleted_goes_from_device_and_database(world: World) -> No
     await world.start()
     load_balancer_id = await world.create("a")
     await eventually(lambda: world.active(load_balancer_id))
-    change = await world.store.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
+    change = await world.store.tenants.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
     await world.controllers["c0"].driver.accepted(change)
 
     async def gone() -> bool:
@@ -147,7 +147,7 @@ async def test_a_lost_hint_is_found_by_the_sync(world: World) -> None:
     await world.start()
     load_balancer_id = await world.create("a")
     await eventually(lambda: world.active(load_balancer_id))
-    await world.store.update_load_balancer(load_balancer_id, {"name": "untold"}, project_id=None)
+    await world.store.tenants.update_load_balancer(load_balancer_id, {"name": "untold"}, project_id=None)
     await eventually(lambda: world.active(load_balancer_id))
     assert world.on_device("a") == {load_balancer_id: "untold"}
 

@@ -56,7 +56,7 @@ async def lose(world: World, copy: Copy) -> None:
 
 
 async def kinds(world: World) -> list[str]:
-    return [event.kind for event in await world.store.events(limit=1000)]
+    return [event.kind for event in await world.store.operators.events(limit=1000)]
 
 
 async def test_a_revision_given_again_is_active_only_when_the_device_holds_its_own_content(world: World) -> None:
@@ -65,15 +65,17 @@ async def test_a_revision_given_again_is_active_only_when_the_device_holds_its_o
     lb = await world.create("a")
     await eventually(lambda: world.active(lb))
     listener = Listener(id="1" * 36, load_balancer_id=lb, project_id="a", protocol="TCP", protocol_port=80)
-    await world.store.add_listener(listener, project_id=None)
+    await world.store.tenants.add_listener(listener, project_id=None)
     await eventually(lambda: world.active(lb))
     copy = await copied(world)
-    lost = await world.store.update_child(Listener, listener.id, {"name": "lost"}, parent_id=None, project_id=None)
+    lost = await world.store.tenants.update_child(
+        Listener, listener.id, {"name": "lost"}, parent_id=None, project_id=None
+    )
     await world.controllers["c0"].driver.accepted(lost)
     await eventually(lambda: world.active(lb))
     await lose(world, copy)
     cidrs = {"allowed_cidrs": ("192.0.2.0/24",)}
-    change = await world.store.update_child(Listener, listener.id, cidrs, parent_id=None, project_id=None)
+    change = await world.store.tenants.update_child(Listener, listener.id, cidrs, parent_id=None, project_id=None)
     assert change.revision == lost.revision
     await world.controllers["c0"].driver.accepted(change)
     await eventually(lambda: world.active(lb))
@@ -91,7 +93,7 @@ async def test_a_delete_with_the_revision_of_a_lost_change_is_done_when_the_devi
     revision = await world.rename(lb, "lost")
     await eventually(lambda: world.active(lb))
     await lose(world, copy)
-    change = await world.store.delete_load_balancer(lb, cascade=True, project_id=None)
+    change = await world.store.tenants.delete_load_balancer(lb, cascade=True, project_id=None)
     assert change.revision == revision
     await world.controllers["c0"].driver.accepted(change)
 
@@ -140,7 +142,7 @@ async def test_an_operator_that_restored_the_database_has_everything_looked_at(w
     lb = await world.create("a")
     await eventually(lambda: world.active(lb))
     world.memory.partitions["a"].holds.clear()
-    await world.store.new_history()
+    await world.store.operators.new_history()
     await eventually(lambda: world.on_device("a") == {lb: ""})
     await eventually(lambda: world.active(lb))
 
@@ -165,7 +167,7 @@ async def test_two_owners_of_one_epoch_are_told_apart_and_the_databases_owner_wi
     await eventually(lambda: world.active(lb))
     assert world.on_device("a") == {lb: "of the third"}
     assert await world.acting(lb) == third
-    shard = await world.store.hosting(lb)
+    shard = await world.store.operators.hosting(lb)
     assert shard is not None and shard.epoch == 3 == await guard(world)
     assert "epoch_raised" in await kinds(world)
 

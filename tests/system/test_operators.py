@@ -31,13 +31,13 @@ async def on_first(world: World) -> tuple[list[str], str, str]:
     for load_balancer_id in created:
         await eventually(lambda it=load_balancer_id: world.active(it))  # type: ignore[misc]
     await world.start_agent("h1")
-    ids = {agent.host: agent.id for agent in await world.store.agents()}
+    ids = {agent.host: agent.id for agent in await world.store.operators.agents()}
     return created, ids["h0"], ids["h1"]
 
 
 async def acting(world: World) -> list[str | None]:
     """Who acts for each tenant's shard."""
-    return [shard.acting_agent_id for shard in await world.store.shards() if shard.project_id]
+    return [shard.acting_agent_id for shard in await world.store.operators.shards() if shard.project_id]
 
 
 async def all_with(world: World, agent_id: str) -> bool:
@@ -66,27 +66,27 @@ async def never_without_an_owner(world: World) -> AsyncIterator[None]:
 
 
 async def kinds(world: World) -> list[str]:
-    return [event.kind for event in await world.store.events(limit=1000)]
+    return [event.kind for event in await world.store.operators.events(limit=1000)]
 
 
 async def test_drain_hands_every_shard_over_without_a_gap_and_undrain_brings_them_home(world: World) -> None:
     created, first, second = await on_first(world)
     async with never_without_an_owner(world):
-        drained = await world.store.set_agent_admin_state(first, False)
+        drained = await world.store.operators.set_agent_admin_state(first, False)
         assert agent_state(drained) is AgentState.DRAINING
 
         async def nothing_left() -> bool:
-            return agent_state(await world.store.agent(first)) is AgentState.DRAINED
+            return agent_state(await world.store.operators.agent(first)) is AgentState.DRAINED
 
         await eventually(nothing_left)
         assert await all_with(world, second)
         await world.rename(created[0], "while drained")
         await eventually(lambda: world.active(created[0]))
-        await world.store.set_agent_admin_state(first, True)
+        await world.store.operators.set_agent_admin_state(first, True)
         await eventually(lambda: all_with(world, first))
     await world.rename(created[0], "home again")
     await eventually(lambda: world.active(created[0]))
-    assert (await world.store.agent(first)).away_shards == 0
+    assert (await world.store.operators.agent(first)).away_shards == 0
     assert "shard_taken_over" not in await kinds(world)
 
 
@@ -98,9 +98,9 @@ async def test_a_dead_agent_is_deleted_and_its_load_balancers_are_home_elsewhere
         return not await world.alive("h0")
 
     await eventually(dead)
-    await world.store.delete_agent(first, rebind_to=second)
+    await world.store.operators.delete_agent(first, rebind_to=second)
     await eventually(lambda: all_with(world, second))
-    (left,) = await world.store.agents()
+    (left,) = await world.store.operators.agents()
     assert (left.id, left.load_balancers, left.away_shards) == (second, len(TENANTS), 0)
     for load_balancer_id in created:
         await world.rename(load_balancer_id, "by the heir")
@@ -109,7 +109,7 @@ async def test_a_dead_agent_is_deleted_and_its_load_balancers_are_home_elsewhere
 
 async def looked_for_homes(world: World, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """The schedulers have looked for shards that are away from home so often from now on."""
-    take_stock, looks = world.store.take_stock, 0
+    take_stock, looks = world.store.scheduling.take_stock, 0
 
     async def counted(**how: Any) -> Stock:
         nonlocal looks
@@ -117,24 +117,24 @@ async def looked_for_homes(world: World, monkeypatch: pytest.MonkeyPatch, times:
         looks += bool(how["homes"])
         return stock
 
-    monkeypatch.setattr(world.store, "take_stock", counted)
+    monkeypatch.setattr(world.store.scheduling, "take_stock", counted)
     await eventually(lambda: looks >= times)
 
 
 async def test_manual_failback_waits_to_be_asked_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     _, first, second = await on_first(world)
-    await world.store.update_environment(ENVIRONMENT, {"failback": FailbackMode.MANUAL})
-    await world.store.set_agent_admin_state(first, False)
+    await world.store.operators.update_environment(ENVIRONMENT, {"failback": FailbackMode.MANUAL})
+    await world.store.operators.set_agent_admin_state(first, False)
     await eventually(lambda: all_with(world, second))
-    await world.store.set_agent_admin_state(first, True)
+    await world.store.operators.set_agent_admin_state(first, True)
     await looked_for_homes(world, monkeypatch, 10)
     assert await all_with(world, second)
-    assert "was not asked for" in why_away(await world.store.agent(first))
+    assert "was not asked for" in why_away(await world.store.operators.agent(first))
     async with never_without_an_owner(world):
-        await world.store.ask_failback(first)
+        await world.store.operators.ask_failback(first)
         await eventually(lambda: all_with(world, first))
 
     async def is_forgotten() -> bool:
-        return not (await world.store.agent(first)).failback_asked
+        return not (await world.store.operators.agent(first)).failback_asked
 
     await eventually(is_forgotten)

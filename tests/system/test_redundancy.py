@@ -30,13 +30,13 @@ async def served(world: World) -> tuple[str, str]:
 
 
 async def epoch(world: World, load_balancer_id: str) -> int:
-    shard = await world.store.hosting(load_balancer_id)
+    shard = await world.store.operators.hosting(load_balancer_id)
     assert shard is not None
     return shard.epoch
 
 
 async def kinds(world: World) -> list[str]:
-    return [event.kind for event in await world.store.events(limit=1000)]
+    return [event.kind for event in await world.store.operators.events(limit=1000)]
 
 
 async def elsewhere(world: World, load_balancer_id: str, host: str) -> None:
@@ -64,7 +64,7 @@ async def test_an_outage_of_the_bus_moves_nothing_where_all_agents_come_back(wor
     world.hub.outage = True
 
     async def halted() -> bool:
-        (environment,) = await world.store.environments()
+        (environment,) = await world.store.operators.environments()
         return bool(environment.halted_reason)
 
     async def all_silent() -> bool:
@@ -91,12 +91,12 @@ async def test_when_most_agents_fall_silent_nothing_moves_until_an_operator_resu
     await world.kill(home, *others)
 
     async def halted() -> bool:
-        (environment,) = await world.store.environments()
+        (environment,) = await world.store.operators.environments()
         return bool(environment.halted_reason)
 
     await eventually(halted)
-    shard = await world.store.hosting(load_balancer_id)
-    await world.store.resume_environment(ENVIRONMENT)
+    shard = await world.store.operators.hosting(load_balancer_id)
+    await world.store.operators.resume_environment(ENVIRONMENT)
     await elsewhere(world, load_balancer_id, home)
     assert shard is not None and await epoch(world, load_balancer_id) == shard.epoch + 1
 
@@ -125,7 +125,7 @@ async def test_when_no_agent_reaches_the_devices_nothing_moves(world: World) -> 
     await world.rename(load_balancer_id, "late")
 
     async def all_said_so() -> bool:
-        return all(agent.reachable_devices == 0 for agent in await world.store.agents())
+        return all(agent.reachable_devices == 0 for agent in await world.store.operators.agents())
 
     await eventually(all_said_so)
     world.memory.reachable = True
@@ -161,42 +161,45 @@ async def test_what_is_bound_to_a_host_is_rebuilt_elsewhere_once_that_is_declare
 
     await eventually(said_silent)
     assert await world.acting(load_balancer_id) == ""
-    agent = next(agent for agent in await world.store.agents() if agent.host == home)
-    await world.store.force_agent_down(agent.id, True)
+    agent = next(agent for agent in await world.store.operators.agents() if agent.host == home)
+    await world.store.operators.force_agent_down(agent.id, True)
     await elsewhere(world, load_balancer_id, home)
-    shard = await world.store.hosting(load_balancer_id)
+    shard = await world.store.operators.hosting(load_balancer_id)
     assert shard is not None
     assert shard.home_agent_id == shard.acting_agent_id
 
 
 async def test_shards_come_home_when_an_operator_asks_where_failback_is_manual(world: World) -> None:
     await world.start()
-    await world.store.update_environment(ENVIRONMENT, {"failback": FailbackMode.MANUAL})
+    await world.store.operators.update_environment(ENVIRONMENT, {"failback": FailbackMode.MANUAL})
     load_balancer_id, home = await served(world)
     await world.vanish(home)
     await elsewhere(world, load_balancer_id, home)
     await world.start_agent(home)
-    agent = next(agent for agent in await world.store.agents() if agent.host == home)
+    agent = next(agent for agent in await world.store.operators.agents() if agent.host == home)
 
     async def settled_and_looked_at() -> bool:
-        stock = await world.store.take_stock(settle_seconds=0.3, breaker_window_seconds=30.0, homes=True)
-        found = await world.store.agent(agent.id)
+        stock = await world.store.scheduling.take_stock(settle_seconds=0.3, breaker_window_seconds=30.0, homes=True)
+        found = await world.store.operators.agent(agent.id)
         return not stock.groups and stock.now_seconds > (found.session_started_at or 0.0) + 1.0
 
     await eventually(settled_and_looked_at)
     assert await world.acting(load_balancer_id) != home
-    await world.store.ask_failback(agent.id)
+    await world.store.operators.ask_failback(agent.id)
 
     async def back_and_ticked_off() -> bool:
-        return await world.acting(load_balancer_id) == home and not (await world.store.agent(agent.id)).failback_asked
+        return (
+            await world.acting(load_balancer_id) == home
+            and not (await world.store.operators.agent(agent.id)).failback_asked
+        )
 
     await eventually(back_and_ticked_off)
 
 
 async def test_environments_of_one_database_do_not_see_each_other(world: World) -> None:
     await world.start()
-    await world.store.add_environment(Environment(name=f"{ENVIRONMENT}_b", device_driver="noop"))
+    await world.store.operators.add_environment(Environment(name=f"{ENVIRONMENT}_b", device_driver="noop"))
     load_balancer_id, home = await served(world)
-    shards = await world.store.shards(environment=f"{ENVIRONMENT}_b")
+    shards = await world.store.operators.shards(environment=f"{ENVIRONMENT}_b")
     assert shards == ()
     assert await world.acting(load_balancer_id) == home

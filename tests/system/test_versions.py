@@ -40,18 +40,22 @@ class UncheckedStore:
 
     def __init__(self, store: SqlStore) -> None:
         self._store = store
+        self.reports = self
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        try:
+            return getattr(self._store, name)
+        except AttributeError:
+            return getattr(self._store.reports, name)
 
     async def record_applied(self, report: m.ReportApplied) -> m.ReportReceipt:
-        return await self._store.record_applied(await self._named(report))
+        return await self._store.reports.record_applied(await self._named(report))
 
     async def record_observed(self, report: m.ReportStatus) -> m.ReportReceipt:
-        return await self._store.record_observed(await self._named(report))
+        return await self._store.reports.record_observed(await self._named(report))
 
     async def _named(self, report: Report) -> Report:
-        session_id = (await self._store.agent(report.agent_id)).session_id
+        session_id = (await self._store.operators.agent(report.agent_id)).session_id
         return replace(report, session_id=session_id or "")
 
 
@@ -84,7 +88,7 @@ async def test_a_load_balancer_lives_and_moves_whoever_is_a_version_behind(tmp_p
         await world.start_agent(home)
         await eventually(lambda: at(world, first, home))  # by planned handover
 
-        change = await world.store.delete_load_balancer(first, cascade=True, project_id=None)
+        change = await world.store.tenants.delete_load_balancer(first, cascade=True, project_id=None)
         await world.controllers["c0"].driver.accepted(change)
         await eventually(lambda: not world.on_device("a"))
         await eventually(lambda: world.active(made[1]))

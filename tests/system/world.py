@@ -108,7 +108,7 @@ class World:
     async def start(self, *, controllers: int = 2, agents: int = 2) -> None:
         """The database, and this many of each."""
         await self.store.start()
-        await self.store.add_environment(Environment(name=ENVIRONMENT, device_driver="noop"))
+        await self.store.operators.add_environment(Environment(name=ENVIRONMENT, device_driver="noop"))
         for number in range(controllers):
             await self.start_controller(f"c{number}")
         for number in range(agents):
@@ -165,7 +165,7 @@ class World:
 
     async def alive(self, host: str) -> bool:
         """Is its session live?"""
-        return any(agent.host == host and agent.alive for agent in await self.store.agents())
+        return any(agent.host == host and agent.alive for agent in await self.store.operators.agents())
 
     async def vanish(self, host: str) -> None:
         """End an agent in the middle of whatever it does, without a good-bye."""
@@ -181,7 +181,11 @@ class World:
 
     async def _seen(self, hosts: Iterable[str]) -> None:
         """Every controller has seen these agents on the bus, and so sees them leave it."""
-        names = {presence_name(agent.session_id or "") for agent in await self.store.agents() if agent.host in hosts}
+        names = {
+            presence_name(agent.session_id or "")
+            for agent in await self.store.operators.agents()
+            if agent.host in hosts
+        }
         await eventually(lambda: all(names <= self._buses[controller].seen for controller in self.controllers))
 
     async def _end(self, hosts: Iterable[str]) -> None:
@@ -197,21 +201,21 @@ class World:
         vip = Vip(address=address, subnet_id="s", network_id="n", port_id=str(uuid.uuid4()))
         root = LoadBalancer(id=load_balancer_id, project_id=project_id, vip=vip, provider=ENVIRONMENT)
         plan = VipPlan(subnet_id="s", network_id="n", port_id=vip.port_id, address=address)
-        change = await self.store.create_load_balancer(LoadBalancerTree(load_balancer=root), plan)
+        change = await self.store.tenants.create_load_balancer(LoadBalancerTree(load_balancer=root), plan)
         for controller in list(self.controllers.values())[:1]:
             await controller.driver.accepted(change)
         return load_balancer_id
 
     async def rename(self, load_balancer_id: str, name: str) -> int:
         """A change; returns its revision."""
-        change = await self.store.update_load_balancer(load_balancer_id, {"name": name}, project_id=None)
+        change = await self.store.tenants.update_load_balancer(load_balancer_id, {"name": name}, project_id=None)
         for controller in list(self.controllers.values())[:1]:
             await controller.driver.accepted(change)
         return change.revision
 
     async def root(self, load_balancer_id: str) -> LoadBalancer:
         """As stored."""
-        found: LoadBalancer = await self.store.get(LoadBalancer, load_balancer_id, project_id=None)
+        found: LoadBalancer = await self.store.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
         return found
 
     async def active(self, load_balancer_id: str) -> bool:
@@ -221,10 +225,10 @@ class World:
 
     async def acting(self, load_balancer_id: str) -> str:
         """The host that serves it now; empty if none does."""
-        shard = await self.store.hosting(load_balancer_id)
+        shard = await self.store.operators.hosting(load_balancer_id)
         if shard is None or shard.acting_agent_id is None:
             return ""
-        agent = await self.store.agent(shard.acting_agent_id)
+        agent = await self.store.operators.agent(shard.acting_agent_id)
         return agent.host if agent.alive else ""
 
     def on_device(self, project_id: str) -> dict[str, str]:

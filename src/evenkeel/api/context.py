@@ -50,12 +50,17 @@ class Services:
         addresses: AddressRules = STRICT,
         new_id: Callable[[], str] | None = None,
     ) -> None:
-        self.store = store
+        self.tenants = store.tenants
+        self.lbaas_v1 = store.lbaas_v1
+        self.operators = store.operators
+        self.quotas = store.quotas
+        self.catalogue = store.catalogue
+        self.ping = store.ping
         self.network = network
         self.default_provider = default_provider
         self.limits = limits
         self.addresses = addresses
-        self.serving = Serving(store, capabilities)
+        self.serving = Serving(store.operators, store.tenants, capabilities)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver
 

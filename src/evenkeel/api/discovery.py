@@ -59,7 +59,7 @@ async def versions(services: Services, call: Call) -> Answer:
 
 async def healthz(services: Services, call: Call) -> Answer:
     """200 if the database answers, else 503."""
-    await services.store.ping()
+    await services.ping()
     return json_answer(Health(status="ok"))
 
 

@@ -13,7 +13,7 @@ from evenkeel.core.capabilities import EVERYTHING, Capabilities, refuse
 from evenkeel.core.control import ServedBy
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import LoadBalancer, one_family
-from evenkeel.core.ports import Store
+from evenkeel.core.ports import OperatorStore, TenantStore
 
 PROVIDERS_REMEMBERED_SECONDS = 2.0
 OBJECTS_REMEMBERED = 10_000
@@ -36,8 +36,11 @@ class Served:
 class Serving:
     """The environments and what they serve, as this process knows them."""
 
-    def __init__(self, store: Store, capabilities: Mapping[str, Capabilities]) -> None:
-        self._store = store
+    def __init__(
+        self, operators: OperatorStore, tenants: TenantStore, capabilities: Mapping[str, Capabilities]
+    ) -> None:
+        self._operators = operators
+        self._tenants = tenants
         self._capabilities = capabilities
         self._drivers: dict[str, str] = {}
         self._drivers_until = 0.0
@@ -56,7 +59,7 @@ class Serving:
         balancer accepted for one that another controller removed meanwhile waits, and says why."""
         now = asyncio.get_running_loop().time()
         if provider not in self._drivers or now >= self._drivers_until:
-            self._drivers = {row.name: row.device_driver for row in await self._store.environments()}
+            self._drivers = {row.name: row.device_driver for row in await self._operators.environments()}
             self._drivers_until = now + PROVIDERS_REMEMBERED_SECONDS
         if provider not in self._drivers:
             known = ", ".join(sorted(self._drivers)) or "none"
@@ -70,7 +73,7 @@ class Serving:
         """
         found = self._served.get((kind, object_id))
         if found is None or scope not in (None, found.project_id):
-            found = await self._store.served_by(kind, object_id, project_id=scope)
+            found = await self._tenants.served_by(kind, object_id, project_id=scope)
         self._keep((kind, object_id), found)
         return Served(found, self.table_of(found.device_driver))
 

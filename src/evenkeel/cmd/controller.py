@@ -192,12 +192,14 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
     while True:
         try:
             await store.start()
-            there = {environment.name: environment.device_driver for environment in await store.environments()}
+            there = {
+                environment.name: environment.device_driver for environment in await store.operators.environments()
+            }
             for environment in environments:
                 # what operators set meanwhile stays; only the device driver is said here
                 if there.get(environment.name) != environment.device_driver:
-                    await store.add_environment(environment)
-            known = [environment.name for environment in await store.environments()]
+                    await store.operators.add_environment(environment)
+            known = [environment.name for environment in await store.operators.environments()]
             if conf.default_provider and conf.default_provider not in known:
                 raise ValueError(f"default_provider: {conf.default_provider!r} is not one of {known}")
             return

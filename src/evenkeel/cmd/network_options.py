@@ -51,7 +51,7 @@ class OpenedNetwork(NamedTuple):
 def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
     """What the configuration names. Connects on first use. Raises :class:`ValueError`."""
     if conf.network.driver == "builtin":
-        return OpenedNetwork(BuiltinNetwork(store), gives_back=False, close=lambda: None)
+        return OpenedNetwork(BuiltinNetwork(store.operators), gives_back=False, close=lambda: None)
     try:
         from evenkeel.network.neutron.client import NeutronClient
         from evenkeel.network.neutron.driver import NeutronNetwork
@@ -67,7 +67,7 @@ def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
         region=adapter.region_name,
         interfaces=adapter.interface or list(INTERFACES),
     )
-    network = NeutronNetwork(client, store, timeout_seconds=timeout_seconds)
+    network = NeutronNetwork(client, store.claims, timeout_seconds=timeout_seconds)
     return OpenedNetwork(network, gives_back=True, close=network.close)
 
 

@@ -16,7 +16,7 @@ from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.core.errors import CallRefused, RequestError, SessionLost
 from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES
-from evenkeel.core.ports import OwnershipStore
+from evenkeel.core.ports import OwnershipStore, ReportStore
 from evenkeel.core.service import ServiceDefinition, stand_in
 
 log = structlog.get_logger(__name__)
@@ -29,13 +29,15 @@ class Callbacks:
 
     def __init__(
         self,
-        store: OwnershipStore,
+        ownership: OwnershipStore,
+        reports: ReportStore,
         hints: Hints,
         settings: ControllerSettings,
         *,
         on_unserved: Callable[[], None] = lambda: None,
     ) -> None:
-        self._store = store
+        self._ownership = ownership
+        self._reports = reports
         self._hints = hints
         self._settings = settings
         self._on_unserved = on_unserved
@@ -53,18 +55,18 @@ class Callbacks:
 
     async def _answer(self, message: m.AnyMessage) -> m.AnyReply | None:
         check_epochs(message)
-        store, ttl = self._store, self._settings.session_ttl_seconds
+        ownership, ttl = self._ownership, self._settings.session_ttl_seconds
         match message:
             case m.Keepalive():
                 return _told(
-                    await store.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl, seen=message.seen)
+                    await ownership.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl, seen=message.seen)
                 )
             case m.ReportApplied():
-                return await store.record_applied(message)
+                return await self._reports.record_applied(message)
             case m.GetServices():
                 return await self._services(message)
             case m.GetAssignments():
-                return await store.assignments(
+                return await ownership.assignments(
                     message.agent_id,
                     message.session_id,
                     work_limit=self._settings.work_per_sync,
@@ -73,10 +75,10 @@ class Callbacks:
             case m.ReportStatus():
                 return await self._observed(message)
             case m.ReportState():
-                await store.record_state(message)
+                await ownership.record_state(message)
                 return m.Done()
             case m.Register():
-                opened = await store.register(message, ttl_seconds=ttl)
+                opened = await ownership.register(message, ttl_seconds=ttl)
                 self._on_unserved()
                 return _told(opened)
             case m.ReleaseShards():
@@ -85,7 +87,7 @@ class Callbacks:
             case m.RaiseEpoch():
                 return await self._raise_epoch(message)
             case m.EndSession():
-                await store.end_session(message.agent_id, message.session_id)
+                await ownership.end_session(message.agent_id, message.session_id)
                 self._on_unserved()
                 return m.Done()
             case _:
@@ -93,7 +95,7 @@ class Callbacks:
                 return m.Refused(code="unexpected", reason=f"{type(message).__name__} is not for controllers")
 
     async def _services(self, call: m.GetServices) -> m.Services:
-        found = await self._store.services(
+        found = await self._ownership.services(
             call.agent_id,
             call.session_id,
             call.shard_id,
@@ -118,22 +120,22 @@ class Callbacks:
 
     async def _observed(self, report: m.ReportStatus) -> m.ReportReceipt:
         """Findings first: what is there again takes its status from the same look."""
-        for look in await self._store.note_findings(report) if has_findings(report) else ():
+        for look in await self._reports.note_findings(report) if has_findings(report) else ():
             self._hints.look(look)
         if report.expected_after is not None:
-            return await self._store.expected(report, limit=self._settings.expected_per_answer)
-        return await self._store.record_observed(report)
+            return await self._reports.expected(report, limit=self._settings.expected_per_answer)
+        return await self._reports.record_observed(report)
 
     async def _release(self, call: m.ReleaseShards) -> None:
         for shard in call.shards:
-            owner = await self._store.release(call.agent_id, call.session_id, shard.shard_id, shard.epoch)
+            owner = await self._ownership.release(call.agent_id, call.session_id, shard.shard_id, shard.epoch)
             if owner is not None:
                 self._hints.assignments(owner)
             else:
                 self._on_unserved()
 
     async def _raise_epoch(self, call: m.RaiseEpoch) -> m.AnyReply:
-        owned = await self._store.raise_epoch(
+        owned = await self._ownership.raise_epoch(
             call.agent_id, call.session_id, call.shard_id, call.epoch, call.seen_epoch
         )
         if owned:

@@ -14,7 +14,7 @@ import structlog
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import SessionRef
 from evenkeel.core.messages import presence_name
-from evenkeel.core.ports import Bus, OwnershipStore
+from evenkeel.core.ports import Bus, SchedulingStore
 
 log = structlog.get_logger(__name__)
 
@@ -30,12 +30,12 @@ class FailureDetector:
 
     def __init__(
         self,
-        store: OwnershipStore,
+        scheduling: SchedulingStore,
         bus: Bus,
         settings: ControllerSettings,
         on_vanished: Callable[[], None],
     ) -> None:
-        self._store = store
+        self._scheduling = scheduling
         self._bus = bus
         self._settings = settings
         self._on_vanished = on_vanished
@@ -49,7 +49,7 @@ class FailureDetector:
 
     async def look(self) -> None:
         """Probe every session's presence once; end those gone for the second time."""
-        self._sessions = await self._store.sessions()
+        self._sessions = await self._scheduling.sessions()
         answers = await self._probe()
         gone = {session_id for session_id, there in answers.items() if there is False}
         self._suspected -= {session_id for session_id, there in answers.items() if there}
@@ -58,7 +58,7 @@ class FailureDetector:
         vanished = [session for session in self._sessions if session.session_id in doubtful]
         if not vanished:
             return
-        ended = await self._store.suspect(vanished)
+        ended = await self._scheduling.suspect(vanished)
         if len(self._suspected) > MAX_SUSPECTED:
             self._suspected.clear()
         self._suspected |= doubtful

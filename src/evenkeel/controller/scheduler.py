@@ -27,7 +27,7 @@ from evenkeel.core.placement import (
     plan_handback,
     plan_leaving,
 )
-from evenkeel.core.ports import Clock, Store
+from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -42,9 +42,16 @@ class Scheduler:
     """Places load balancers and keeps every shard served."""
 
     def __init__(
-        self, store: Store, hints: Hints, settings: ControllerSettings, rng: random.Random, clock: Clock
+        self,
+        scheduling: SchedulingStore,
+        operators: OperatorStore,
+        hints: Hints,
+        settings: ControllerSettings,
+        rng: random.Random,
+        clock: Clock,
     ) -> None:
-        self._store = store
+        self._scheduling = scheduling
+        self._operators = operators
         self._hints = hints
         self._settings = settings
         self._rng = rng
@@ -73,11 +80,11 @@ class Scheduler:
         """Give a load balancer to a device group; if none can take it now, the reason is written on it."""
         reason, _ = await self._try_place(load_balancer_id, environment, project_id)
         if reason:
-            await self._store.explain_unplaced([load_balancer_id], reason)
+            await self._scheduling.explain_unplaced([load_balancer_id], reason)
 
     async def _try_place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: str) -> tuple[str, bool]:
         """Why it cannot be placed now, empty if it is; and whether that is so for every other one too."""
-        groups = await self._store.groups(
+        groups = await self._scheduling.groups(
             environment,
             project_id,
             settle_seconds=self._settings.settle_seconds,
@@ -88,17 +95,17 @@ class Scheduler:
         if group is None or (home is None and not group.keeps_tenant):
             return why_unplaced(environment, groups), all(group.in_zone for group in groups)
         home_id = None if home is None else home.id
-        owner = await self._store.place(load_balancer_id, environment, project_id, group.number, home_id)
+        owner = await self._scheduling.place(load_balancer_id, environment, project_id, group.number, home_id)
         if owner is not None:
             self._tell(owner, load_balancer_id)
         return "", False
 
     async def move(self, load_balancer_id: LoadBalancerId) -> bool:
         """Have another agent serve its shard, for good; False: none can, or nobody does now."""
-        shard = await self._store.hosting(load_balancer_id)
+        shard = await self._operators.hosting(load_balancer_id)
         if shard is None:
             return False
-        group = await self._store.group_snapshot(
+        group = await self._scheduling.group_snapshot(
             shard.environment, shard.group_number, settle_seconds=self._settings.settle_seconds
         )
         view = ShardView(
@@ -121,7 +128,7 @@ class Scheduler:
         if self.judging:
             await self._schedule(stock)
         waiting: dict[str, list[tuple[LoadBalancerId, str]]] = {}
-        for load_balancer_id, environment, project_id in await self._store.unplaced(
+        for load_balancer_id, environment, project_id in await self._scheduling.unplaced(
             limit=self._settings.placements_per_tick
         ):
             waiting.setdefault(environment, []).append((load_balancer_id, project_id))
@@ -135,7 +142,7 @@ class Scheduler:
     async def _take_stock(self, *, homes: bool = True) -> Stock:
         before = self._clock.monotonic()
         homes = homes and before >= self._homes_at
-        stock = await self._store.take_stock(
+        stock = await self._scheduling.take_stock(
             settle_seconds=self._settings.settle_seconds,
             breaker_window_seconds=self._settings.breaker_window_seconds,
             homes=homes,
@@ -147,14 +154,14 @@ class Scheduler:
 
     async def _schedule(self, stock: Stock) -> None:
         if stock.silence:
-            await self._store.note_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
+            await self._scheduling.note_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
         for environment, number in stock.groups:
             await self._schedule_group(environment, number)
         for environment, number in stock.reach:
             await self._note_reach(environment, number)
 
     async def _note_reach(self, environment: str, number: int) -> None:
-        observer = await self._store.note_reach(environment, number)
+        observer = await self._scheduling.note_reach(environment, number)
         if observer is not None:
             self._hints.look(LookAgain(owner=observer))
 
@@ -166,13 +173,13 @@ class Scheduler:
                 elsewhere.setdefault(reason, []).append(load_balancer_id)
             elif reason:  # whether a group can take more does not depend on the tenant: the rest waits too
                 rest = [other for other, _ in unplaced[position:]]
-                await self._store.explain_unplaced(rest, reason)
+                await self._scheduling.explain_unplaced(rest, reason)
                 break
         for reason, waiting in elsewhere.items():
-            await self._store.explain_unplaced(waiting, reason)
+            await self._scheduling.explain_unplaced(waiting, reason)
 
     async def _schedule_group(self, environment: str, number: int) -> None:
-        group = await self._store.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
+        group = await self._scheduling.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
         await self._assign(group)
         leaving = plan_leaving(group, self._tie, at_once=self._settings.handovers_at_once)
         for move in leaving or plan_handback(group, at_once=self._settings.handbacks_at_once):
@@ -181,13 +188,13 @@ class Scheduler:
     async def _assign(self, group: GroupSnapshot) -> None:
         steps = assign_unserved(group, self._tie)
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
-            for taker in await self._store.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
+            for taker in await self._scheduling.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
                 log.info("shard assigned", shard=taker.shard_id, host=taker.host)
                 self._hints.assignments(taker)
 
     async def _start_handover(self, move: Handover, *, rebind: bool = False) -> bool:
         """False: the shard, or the agent, is not what it was when this was decided."""
-        owner = await self._store.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
+        owner = await self._scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
         if owner is None:
             return False
         log.info("handover asked for", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)

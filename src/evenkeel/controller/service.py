@@ -39,19 +39,22 @@ class Controller:
         network: Network | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        self._store = store
+        self._operators = store.operators
+        self._scheduling = store.scheduling
         self._bus = bus
         self._clock = clock
         self._settings = settings
         self._rng = rng or random.Random()
         self._hints = Hints(bus)
-        self._scheduler = Scheduler(store, self._hints, settings, self._rng, clock)
-        self._suspicion = FailureDetector(store, bus, settings, self._scheduler.wake)
-        self._callbacks = Callbacks(store, self._hints, settings, on_unserved=self._scheduler.wake)
-        self._releases = None if network is None else VipReleases(store, network)
+        self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
+        self._suspicion = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake)
+        self._callbacks = Callbacks(
+            store.ownership, store.reports, self._hints, settings, on_unserved=self._scheduler.wake
+        )
+        self._releases = None if network is None else VipReleases(store.claims, network)
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._ports = None if network is None else VipPortUpdates(store, network)
+        self._ports = None if network is None else VipPortUpdates(store.ports, network)
         self.driver = Driver(self._scheduler, self._hints, self._ports)
 
     async def start(self) -> None:
@@ -73,7 +76,7 @@ class Controller:
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
-        for environment in await self._store.environments():
+        for environment in await self._operators.environments():
             # the quick one first: who is told of it may use it at once
             await self._consume(keepalive_queue(environment.name), self._settings.keepalive_concurrency)
             await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)
@@ -102,10 +105,10 @@ class Controller:
         await self._scheduler.look_at_clock()
         if not self._scheduler.judging:
             return
-        overdue = await self._store.mark_overdue(limit=OVERDUE_PER_SWEEP)
+        overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
         if overdue:
             log.warning("pending load balancers are overdue", count=overdue)
-        await self._store.trim_events(keep=self._settings.events_kept)
+        await self._scheduling.trim_events(keep=self._settings.events_kept)
 
     async def _every(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str

@@ -26,8 +26,8 @@ ROUNDS = 5
 class VipPortUpdates:
     """Looks for ports that are still to be changed, and changes them."""
 
-    def __init__(self, store: PortStore, network: Network) -> None:
-        self._store = store
+    def __init__(self, ports: PortStore, network: Network) -> None:
+        self._ports = ports
         self._network = network
         self._changed: set[LoadBalancerId] = set()
         self._pause = InterruptibleSleep()
@@ -45,12 +45,12 @@ class VipPortUpdates:
     async def look(self) -> None:
         """Once. Raises :class:`NetworkUnavailable` if that is why some could not be changed."""
         changed, self._changed = self._changed, set()
-        due = await self._store.take_due_ports(limit=PORTS_PER_LOOK, retry_seconds=RETRY_SECONDS)
+        due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, retry_seconds=RETRY_SECONDS)
         await for_each(sorted({*changed, *due}), self._tell, at_once=PORTS_AT_ONCE)
 
     async def _tell(self, load_balancer_id: LoadBalancerId) -> None:
         for _ in range(ROUNDS):
-            port = await self._store.port_of(load_balancer_id)
+            port = await self._ports.port_of(load_balancer_id)
             if port is None:
                 return
             try:
@@ -60,7 +60,7 @@ class VipPortUpdates:
                     "a VIP's port is not changed; trying again", load_balancer=load_balancer_id, reason=str(error)
                 )
                 return
-            if told is None or await self._store.port_set(told):
+            if told is None or await self._ports.port_set(told):
                 return
 
     async def _set(self, port: DuePort) -> DuePort | None:
@@ -69,7 +69,7 @@ class VipPortUpdates:
 
         async def read() -> PortOptions | None:
             nonlocal latest
-            latest = await self._store.port_of(port.load_balancer_id)
+            latest = await self._ports.port_of(port.load_balancer_id)
             return None if latest is None else latest.options
 
         await self._network.set_options(port.port_id, read)

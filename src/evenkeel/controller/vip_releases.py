@@ -24,13 +24,13 @@ LATE_SECONDS = 600.0
 class VipReleases:
     """Looks for claims that are due, and gives back what they name."""
 
-    def __init__(self, store: ClaimStore, network: Network) -> None:
-        self._store = store
+    def __init__(self, claims: ClaimStore, network: Network) -> None:
+        self._claims = claims
         self._network = network
 
     async def look(self) -> None:
         """Once. Raises :class:`NetworkUnavailable` if that is why some could not be given back."""
-        due = await self._store.take_due_claims(limit=CLAIMS_PER_LOOK, retry_seconds=RETRY_SECONDS)
+        due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, retry_seconds=RETRY_SECONDS)
         await for_each(due, self._release, at_once=RELEASES_AT_ONCE)
 
     async def _release(self, due: DueClaim) -> None:
@@ -47,6 +47,6 @@ class VipReleases:
             return
         if not found and claim.port_id is None and due.age_seconds < LATE_SECONDS:
             return
-        await self._store.forget_vip(claim.load_balancer_id)
+        await self._claims.forget_vip(claim.load_balancer_id)
         if found:
             log.info("a VIP's port was given back", load_balancer=claim.load_balancer_id, port=claim.port_id)

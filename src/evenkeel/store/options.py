@@ -1,9 +1,8 @@
-"""What the parts of the SQL store share."""
+"""Settings of the store."""
 
 from evenkeel.core.limits import LoadBalancerLimits
 from evenkeel.core.quota import Quotas
 from evenkeel.core.values import Value
-from evenkeel.store.engine.database import Database
 
 
 class StoreOptions(Value):
@@ -17,11 +16,3 @@ class StoreOptions(Value):
     """Of projects that have none of their own."""
     load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
     """Of every load balancer."""
-
-
-class Part:
-    """Base of the parts: each implements one of the store protocols of :mod:`evenkeel.core.ports`."""
-
-    def __init__(self, database: Database, options: StoreOptions) -> None:
-        self._db = database
-        self._options = options

@@ -48,7 +48,7 @@ async def strict_store(tmp_path: Path) -> AsyncIterator[Any]:
 
 
 async def test_strict_immutability_is_told_in_neutrons_words(strict_store: Any, sink: Any) -> None:
-    network = BuiltinNetwork(strict_store)
+    network = BuiltinNetwork(strict_store.operators)
     app = create_app(store=strict_store, network=network, driver=sink, default_provider="dev")
     async with Client.of(app) as api:
         root = await Maker(api).root()
@@ -62,7 +62,7 @@ async def test_strict_immutability_is_told_in_neutrons_words(strict_store: Any, 
 async def test_what_the_device_type_cannot_do_is_refused(store: Any, sink: Any) -> None:
     tables = {"noop": replace(EVERYTHING, lb_algorithms=("ROUND_ROBIN",))}
     app = create_app(
-        store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", capabilities=tables
+        store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev", capabilities=tables
     )
     async with Client.of(app) as api:
         root = await Maker(api).root()

@@ -537,7 +537,7 @@ async def test_what_the_devices_cannot_do_is_refused_by_name(store: Store) -> No
     )
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=Sink(),
         default_provider="dev",
         capabilities={"noop": table},

@@ -93,7 +93,7 @@ async def test_octavia_keeps_its_own_words(api: Client) -> None:
 async def test_too_many_requests_are_told_when_to_come_back(store: Any) -> None:
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=Sink(),
         default_provider="dev",
         rate_limit=RateLimit(0.001, 1),

@@ -34,12 +34,12 @@ PROVIDERS = {"big": "bigip", "hap": "haproxy", "odd": "of-somebody-else"}
 async def api(store: SqlStore, sink: Sink) -> AsyncIterator[Client]:
     """An API with an environment of every device type, and one of a type without a table; ``dev`` is of ``noop``."""
     for name, driver in PROVIDERS.items():
-        await store.add_environment(Environment(name=name, device_driver=driver))
-    await store.add_subnet(SIX)
+        await store.operators.add_environment(Environment(name=name, device_driver=driver))
+    await store.operators.add_subnet(SIX)
     tables = load_capabilities()
     assert tables.keys() >= {"bigip", "haproxy", "noop"}
     app = create_app(
-        store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev", capabilities=tables
+        store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev", capabilities=tables
     )
     async with Client.of(app) as client:
         yield client
@@ -280,7 +280,7 @@ async def test_what_other_projects_have_is_not_told(store: SqlStore, sink: Sink,
     there = await made(api, "big")
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=sink,
         default_provider="big",
         capabilities=load_capabilities(),

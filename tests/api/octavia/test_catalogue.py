@@ -19,10 +19,10 @@ STRICT = Capabilities(flavor_metadata={"size": "How large"}, availability_zone_m
 @pytest.fixture
 async def api(store: Store) -> AsyncIterator[Client]:
     """An API with a provider that takes any data, ``dev``, and one that takes little, ``strict``."""
-    await store.add_environment(Environment(name="strict", device_driver="strict"))
+    await store.operators.add_environment(Environment(name="strict", device_driver="strict"))
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=Sink(),
         default_provider="dev",
         capabilities={"strict": STRICT},
@@ -173,7 +173,7 @@ async def test_a_load_balancer_has_its_flavor_and_zone(api: Client, store: Store
     for query in (f"flavor_id={chosen['id']}", "availability_zone=az"):
         assert [row["id"] for row in (await api.get(f"/loadbalancers?{query}"))["loadbalancers"]] == [root["id"]]
     assert len((await api.get("/loadbalancers?flavor_id="))["loadbalancers"]) == 1
-    assert (await store.tree(root["id"], project_id=None)).load_balancer.zone_group_number == 7
+    assert (await store.tenants.tree(root["id"], project_id=None)).load_balancer.zone_group_number == 7
     for path in (f"/flavors/{chosen['id']}", "/availabilityzones/az"):
         assert "is in use and cannot be modified" in (await api.delete(path, 409))["faultstring"]
     put = await api.put(f"/loadbalancers/{root['id']}", {"loadbalancer": {"flavor_id": chosen["id"]}}, 400)

@@ -308,7 +308,7 @@ async def test_what_the_device_type_cannot_do_is_refused_by_name(
 ) -> None:
     app = create_app(
         store=store,
-        network=BuiltinNetwork(store),
+        network=BuiltinNetwork(store.operators),
         driver=sink,
         default_provider="dev",
         capabilities={"noop": table},

@@ -38,7 +38,7 @@ ELSEWHERE = Subnet(
 @pytest.fixture(autouse=True)
 async def subnets(store: Store) -> None:
     for subnet in (SIX, ELSEWHERE):
-        await store.add_subnet(subnet)
+        await store.operators.add_subnet(subnet)
 
 
 async def test_additional_vips_are_taken_shown_and_on_the_port_of_the_vip(api: Client) -> None:
@@ -129,9 +129,9 @@ async def test_a_flavor_may_ask_for_a_virtual_function(api: Client) -> None:
 
 
 async def test_a_device_type_without_additional_vips_refuses_them_by_name(store: Store, sink: Sink) -> None:
-    await store.add_environment(Environment(name="plain", device_driver="plain"))
+    await store.operators.add_environment(Environment(name="plain", device_driver="plain"))
     tables = {"plain": Capabilities(options=())}
-    network = BuiltinNetwork(store)
+    network = BuiltinNetwork(store.operators)
     app = create_app(store=store, network=network, driver=sink, default_provider="plain", capabilities=tables)
     async with Client.of(app) as api:
         wanted = bodies.load_balancer(additional_vips=[{"subnet_id": "six", "ip_address": "2001:db8::20"}])

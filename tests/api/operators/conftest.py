@@ -30,7 +30,7 @@ def join(store: Store) -> Join:
             "ha_type": HaType.STANDALONE,
             "endpoints": ("10.0.0.1",),
         }
-        await store.register(Register(**usual | changes), ttl_seconds=3600.0)
+        await store.ownership.register(Register(**usual | changes), ttl_seconds=3600.0)
         return agent_id
 
     return register
@@ -42,7 +42,7 @@ async def pair(api: Client, store: Store, join: Join) -> dict[str, Any]:
     await join("a-1")
     await join("a-2")
     created = await api.load_balancer(project_id="p1")
-    assert await store.place(created["id"], "dev", "p1", 1, "a-1") is not None
+    assert await store.scheduling.place(created["id"], "dev", "p1", 1, "a-1") is not None
     return created
 
 

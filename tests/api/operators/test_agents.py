@@ -24,12 +24,12 @@ async def test_drain_shows_its_progress_to_the_end(api: Client, store: Store, pa
     assert (shown["state"], shown["acting_shards"], shown["waiting_shards"]) == ("draining", 2, 2)
     assert (shown["handing_over"], shown["waiting_reason"], shown["load_balancers"]) == (0, "", 1)
     assert (await put(api, "drain"))["agent"] == shown
-    for shard in await store.shards(agent_id="a-1"):
-        assert await store.start_handover(shard.id, shard.epoch, "a-2") is not None
+    for shard in await store.operators.shards(agent_id="a-1"):
+        assert await store.scheduling.start_handover(shard.id, shard.epoch, "a-2") is not None
     assert (await api.get(A1))["agent"]["handing_over"] == 2
-    for shard in await store.shards(agent_id="a-1"):
-        session = (await store.agent("a-1")).session_id or ""
-        assert await store.release("a-1", session, shard.id, shard.epoch) is not None
+    for shard in await store.operators.shards(agent_id="a-1"):
+        session = (await store.operators.agent("a-1")).session_id or ""
+        assert await store.ownership.release("a-1", session, shard.id, shard.epoch) is not None
     shown = (await api.get(A1))["agent"]
     assert (shown["state"], shown["acting_shards"], shown["home_shards"]) == ("drained", 0, 2)
     assert (shown["away_shards"], shown["away_reason"]) == (2, "the agent is drained")
@@ -68,9 +68,10 @@ async def test_failback_is_asked_for_where_it_is_manual(api: Client, store: Stor
     await api.put(f"{BASE}/environments/dev", {"environment": {"failback": "manual"}})
     await put(api, "force-down", {"down": True})
     taken = [
-        Assign(shard_id=row.id, seen_epoch=row.epoch, agent_id="a-2") for row in await store.shards(agent_id="a-1")
+        Assign(shard_id=row.id, seen_epoch=row.epoch, agent_id="a-2")
+        for row in await store.operators.shards(agent_id="a-1")
     ]
-    assert len(await store.assign(taken)) == 2
+    assert len(await store.scheduling.assign(taken)) == 2
     shown = (await put(api, "force-down", {"down": False}))["agent"]
     assert (shown["away_shards"], "was not asked for" in shown["away_reason"]) == (2, True)
     for _ in range(2):
@@ -90,7 +91,7 @@ async def test_rebind_moves_home_and_says_how_many(api: Client, pair: dict[str, 
 async def test_delete_offers_a_way_and_takes_it(api: Client, store: Store, pair: dict[str, Any]) -> None:
     assert "stop it first" in (await api.delete(A1, 409))["faultstring"]
     assert "stop it first" in (await api.delete(f"{A1}?rebind_to=a-2", 409))["faultstring"]
-    await store.end_session("a-1", "session-of-a-1")
+    await store.ownership.end_session("a-1", "session-of-a-1")
     refused = (await api.delete(A1, 409))["faultstring"]
     assert "home to 1 load balancer" in refused and "--rebind-to" in refused and "drain" in refused
     await api.delete(f"{A1}?rebind_to=a-2")

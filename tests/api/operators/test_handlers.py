@@ -26,7 +26,7 @@ async def agent(store: Store) -> dict[str, str]:
         ha_type=HaType.STANDALONE,
         endpoints=("10.0.0.1",),
     )
-    await store.register(call, ttl_seconds=3600.0)
+    await store.ownership.register(call, ttl_seconds=3600.0)
     state = ReportState(
         agent_id="a-1",
         session_id="s-1",
@@ -35,7 +35,7 @@ async def agent(store: Store) -> dict[str, str]:
         serving=(ShardEpoch(shard_id="s", epoch=3),),
         queue_depth=2,
     )
-    await store.record_state(state)
+    await store.ownership.record_state(state)
     return {"id": "a-1"}
 
 
@@ -43,7 +43,7 @@ async def agent(store: Store) -> dict[str, str]:
 async def placed(api: Client, store: Store, agent: dict[str, str]) -> dict[str, Any]:
     """A load balancer on that agent."""
     created = await api.load_balancer(project_id="p1")
-    assert await store.place(created["id"], "dev", "p1", 1, agent["id"]) is not None
+    assert await store.scheduling.place(created["id"], "dev", "p1", 1, agent["id"]) is not None
     return created
 
 
@@ -80,7 +80,7 @@ async def test_agent_is_taken_out_of_service_and_back(api: Client, agent: dict[s
 async def test_live_agent_is_not_deleted(api: Client, store: Store, agent: dict[str, str]) -> None:
     assert "a-1" in (await api.delete(f"{BASE}/agents/a-1", 409))["faultstring"]
     await api.delete(f"{BASE}/agents/a-2", 404)
-    await store.end_session("a-1", "s-1")
+    await store.ownership.end_session("a-1", "s-1")
 
 
 async def test_load_balancers_of_an_agent_and_agent_of_a_load_balancer(api: Client, placed: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ async def test_shards_and_counts_tell_what_is_served(api: Client, store: Store, 
     assert status["agents"] == {"up": 1, "down": 0}
     assert status["load_balancers"]["PENDING_CREATE"] == 1
     assert status["shards"] == {"total": len(shards), "unserved": sum(not shard["served"] for shard in shards)}
-    await store.end_session("a-1", "s-1")
+    await store.ownership.end_session("a-1", "s-1")
     status = (await api.get(f"{BASE}/status"))["status"]
     assert status["agents"] == {"up": 0, "down": 1} and status["shards"]["unserved"] == len(shards)
     assert (await api.get(f"{BASE}/shards?agent_id=nobody"))["shards"] == []

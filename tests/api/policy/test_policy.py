@@ -66,7 +66,7 @@ def test_a_route_that_nothing_guards_is_not_served(store: Store, sink: Sink, mon
         bare = Operation(method="GET", path="/bare", handle=handle, summary="bare", rule=rule)
         monkeypatch.setattr("evenkeel.api.app.ROUTES", (RouteMap(tag="Bare", prefixes=("",), operations=(bare,)),))
         with pytest.raises(ValueError, match="routes without a policy rule"):
-            create_app(store=store, network=BuiltinNetwork(store), driver=sink, default_provider="dev")
+            create_app(store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev")
 
 
 def test_every_rule_of_octavias_actions_is_used_or_one_beside_a_list() -> None:

@@ -37,7 +37,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
 async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
     opened = open_store(f"sqlite:///{tmp_path / 'evenkeel.db'}")
     await opened.start()
-    await opened.add_environment(Environment(name="dev", device_driver="noop"))
+    await opened.operators.add_environment(Environment(name="dev", device_driver="noop"))
     yield opened
     await opened.close()
 
@@ -48,12 +48,12 @@ class Site:
     def __init__(self, store: SqlStore, network: Network, agent: InstantAgent) -> None:
         app = create_app(store=store, network=network, driver=agent, default_provider="dev")
         self.api = Client.of(app)
-        self.releases = VipReleases(store, network)
+        self.releases = VipReleases(store.claims, network)
 
 
 @pytest.fixture
 async def site(store: SqlStore, neutron_url: str) -> AsyncIterator[Site]:
-    network = NeutronNetwork(NeutronClient(session_to(neutron_url)), store, timeout_seconds=60.0)
+    network = NeutronNetwork(NeutronClient(session_to(neutron_url)), store.claims, timeout_seconds=60.0)
     agent = InstantAgent(store)
     await agent.register()
     made = Site(store, network, agent)
@@ -165,7 +165,7 @@ async def test_a_vip_of_lbaas_v1_that_is_refused_leaves_no_port(site: Site, worl
 async def test_a_controller_that_died_between_port_and_commit_leaves_none(
     site: Site, store: SqlStore, world: World, neutron_url: str, addresses: Any
 ) -> None:
-    dying = NeutronNetwork(NeutronClient(session_to(neutron_url)), store, timeout_seconds=60.0)
+    dying = NeutronNetwork(NeutronClient(session_to(neutron_url)), store.claims, timeout_seconds=60.0)
     plan = await dying.plan_vip(
         project_id=world.project_id,
         load_balancer_id="never-stored",
@@ -228,7 +228,7 @@ async def test_without_neutron_a_create_is_503_and_leaves_nothing(store: SqlStor
     with socket.socket() as held:  # nobody listens there, nor can anybody begin to
         held.bind(("127.0.0.1", 0))
         nobody = Session(auth=NoAuth(endpoint=f"http://127.0.0.1:{held.getsockname()[1]}"))
-        network = NeutronNetwork(NeutronClient(nobody), store, timeout_seconds=60.0)
+        network = NeutronNetwork(NeutronClient(nobody), store.claims, timeout_seconds=60.0)
         site = Site(store, network, InstantAgent(store))
         async with site.api:
             answer = await site.api.http.post("/v2/lbaas/loadbalancers", json=body(world))
@@ -237,7 +237,7 @@ async def test_without_neutron_a_create_is_503_and_leaves_nothing(store: SqlStor
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0
     assert "Neutron" in answer.json()["faultstring"]
-    assert await store.take_due_claims(limit=10, retry_seconds=1.0) == ()
+    assert await store.claims.take_due_claims(limit=10, retry_seconds=1.0) == ()
 
 
 async def test_a_port_that_something_else_needs_is_a_conflict_and_stays(world: World, neutron: Connection) -> None:

@@ -33,7 +33,7 @@ async def test_a_failed_operation_leaves_nothing_behind(store: SqlStore) -> None
     with pytest.raises(RuntimeError):
         await store.database.write(op)
 
-    assert len(await store.environments()) == 1
+    assert len(await store.operators.environments()) == 1
 
 
 async def test_a_refused_statement_is_translated(store: SqlStore) -> None:
@@ -125,7 +125,7 @@ async def test_an_sqlite_read_sees_one_moment(tmp_path: Path) -> None:
 
     def op(connection: Connection) -> tuple[int, int]:
         before = count(connection)
-        adding = store.add_environment(Environment(name="prod", device_driver="noop"))
+        adding = store.operators.add_environment(Environment(name="prod", device_driver="noop"))
         asyncio.run_coroutine_threadsafe(adding, loop).result(PATIENCE_SECONDS)
         return before, count(connection)
 
@@ -141,10 +141,10 @@ async def test_a_busy_sqlite_file_is_told_and_used_again(tmp_path: Path, monkeyp
     with contextlib.closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable):
-            await store.add_environment(Environment(name="prod", device_driver="noop"))
+            await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
 
-    await store.add_environment(Environment(name="prod", device_driver="noop"))
-    assert [row.name for row in await store.environments()] == ["prod"]
+    await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
+    assert [row.name for row in await store.operators.environments()] == ["prod"]
     await store.close()
 
 
@@ -207,7 +207,7 @@ async def test_deadlocks_are_run_again(postgresql_database: str) -> None:
 async def test_a_restart_of_the_server_is_survived(postgresql: PostgreSQL, postgresql_database: str, how: str) -> None:
     store = open_store(postgresql_database)
     await store.start()
-    await store.add_environment(Environment(name="prod", device_driver="noop"))
+    await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
     root = (await create(store, bare())).load_balancer
     await asyncio.gather(*(store.ping() for _ in range(5)))  # several pooled connections, all dead soon
 
@@ -219,8 +219,8 @@ async def test_a_restart_of_the_server_is_survived(postgresql: PostgreSQL, postg
     finally:
         await asyncio.to_thread(postgresql.restart)
 
-    change = await store.update_load_balancer(root.id, {"name": "after"}, project_id=None)
-    found = await asyncio.gather(*(store.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))
+    change = await store.tenants.update_load_balancer(root.id, {"name": "after"}, project_id=None)
+    found = await asyncio.gather(*(store.tenants.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))
     assert change.revision == 2
     assert {row.name for row in found} == {"after"}
     await store.close()

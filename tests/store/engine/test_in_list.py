@@ -12,7 +12,7 @@ _table = schema.environment
 
 
 async def test_only_the_named_rows_are_found(store: SqlStore) -> None:
-    await store.add_environment(Environment(name="test", device_driver="noop"))
+    await store.operators.add_environment(Environment(name="test", device_driver="noop"))
 
     def op(connection: Connection) -> list[str]:
         return list(

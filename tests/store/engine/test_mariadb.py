@@ -138,8 +138,8 @@ async def test_texts_are_equal_only_if_every_character_is(mariadb_database: str)
     await store.start()
     names = ("prod", "Prod", "prod ", "pröd", "prod\U0001f600")
     for name in names:
-        await store.add_environment(Environment(name=name, device_driver="noop", description="é" * 255))
-    found = await store.environments()
+        await store.operators.add_environment(Environment(name=name, device_driver="noop", description="é" * 255))
+    found = await store.operators.environments()
     await store.close()
 
     assert [each.name for each in found] == sorted(names)
@@ -149,14 +149,14 @@ async def test_texts_are_equal_only_if_every_character_is(mariadb_database: str)
 async def test_long_texts_are_kept_whole(mariadb_database: str) -> None:
     store = open_store(mariadb_database)
     await store.start()
-    await store.add_environment(Environment(name="prod", device_driver="noop"))
+    await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
     root = (await create(store, bare())).load_balancer
     long = "x" * 200_000
     table = schema.load_balancer
     await store.database.write(
         lambda connection: connection.execute(table.update().where(table.c.id == root.id).values(status_reason=long))
     )
-    found = await store.get(LoadBalancer, root.id, project_id=None)
+    found = await store.tenants.get(LoadBalancer, root.id, project_id=None)
     await store.close()
 
     assert found.status_reason == long
@@ -218,7 +218,7 @@ async def test_rows_that_a_change_found_count_also_if_they_stay_as_they_were(dat
 async def test_a_restart_of_the_server_is_survived(mariadb: MariaDB, mariadb_database: str, how: str) -> None:
     store = open_store(mariadb_database)
     await store.start()
-    await store.add_environment(Environment(name="prod", device_driver="noop"))
+    await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
     root = (await create(store, bare())).load_balancer
     await asyncio.gather(*(store.ping() for _ in range(5)))  # several pooled connections, all dead soon
 
@@ -230,8 +230,8 @@ async def test_a_restart_of_the_server_is_survived(mariadb: MariaDB, mariadb_dat
     finally:
         await asyncio.to_thread(mariadb.restart)
 
-    change = await store.update_load_balancer(root.id, {"name": "after"}, project_id=None)
-    found = await asyncio.gather(*(store.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))
+    change = await store.tenants.update_load_balancer(root.id, {"name": "after"}, project_id=None)
+    found = await asyncio.gather(*(store.tenants.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))
     assert change.revision == 2
     assert {row.name for row in found} == {"after"}
     await store.close()
@@ -422,7 +422,7 @@ async def test_a_migration_that_was_interrupted_goes_on_where_it_stopped(mariadb
         break
     store = open_store(mariadb_database)
     await store.start()
-    await store.add_environment(Environment(name="prod", device_driver="noop"))
+    await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
     tables = await store.database.read(lambda connection: set(inspect(connection).get_table_names()))
     await store.close()
 

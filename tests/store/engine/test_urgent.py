@@ -78,8 +78,8 @@ async def test_a_database_beside_works_in_another_event_loop(store: SqlStore) ->
     async def elsewhere() -> int:
         tenants = store.beside()
         try:
-            return len(await tenants.environments())
+            return len(await tenants.operators.environments())
         finally:
             await tenants.close()
 
-    assert await asyncio.to_thread(asyncio.run, elsewhere()) == len(await store.environments())
+    assert await asyncio.to_thread(asyncio.run, elsewhere()) == len(await store.operators.environments())

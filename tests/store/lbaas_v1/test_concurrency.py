@@ -33,7 +33,7 @@ async def test_an_address_is_given_once(store: SqlStore, other_store: SqlStore) 
 
     assert sum(isinstance(answer, Change) for answer in answers) == 1
     assert sum(isinstance(answer, Conflict) for answer in answers) == MANY - 1
-    roots = [await store.get(LoadBalancer, pool.load_balancer_id, project_id=None) for pool in pools]
+    roots = [await store.tenants.get(LoadBalancer, pool.load_balancer_id, project_id=None) for pool in pools]
     assert sum(root.vip is not None for root in roots) == 1
     assert sum(root.revision > 1 for root in roots) == 1
 
@@ -47,7 +47,7 @@ async def test_a_pool_gets_one_vip(store: SqlStore, other_store: SqlStore) -> No
 
     assert sum(isinstance(answer, Change) for answer in answers) == 1
     assert {answer.code for answer in answers if isinstance(answer, Conflict)} == {"vip_exists"}
-    assert len((await store.vips(ListQuery())).items) == 1
+    assert len((await store.lbaas_v1.vips(ListQuery())).items) == 1
 
 
 async def test_a_pool_is_deleted_or_gets_a_vip(store: SqlStore, other_store: SqlStore) -> None:
@@ -55,7 +55,7 @@ async def test_a_pool_is_deleted_or_gets_a_vip(store: SqlStore, other_store: Sql
         pool = await make_pool(store)
 
         deleted, made = await asyncio.gather(
-            store.delete_rooted_pool(pool.id, project_id=PROJECT),
+            store.lbaas_v1.delete_rooted_pool(pool.id, project_id=PROJECT),
             make_vip(other_store, pool.id),
             return_exceptions=True,
         )
@@ -65,18 +65,21 @@ async def test_a_pool_is_deleted_or_gets_a_vip(store: SqlStore, other_store: Sql
 
 
 async def test_changes_of_a_shared_monitor_leave_one_truth(store: SqlStore, other_store: SqlStore) -> None:
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
     trees = [await with_pool(store) for _ in range(3)]
     for each in trees[:2]:
         await associate(store, each.pools[0].id, made.id)
 
     await asyncio.gather(
         *(
-            which.update_shared_monitor(made.id, {"delay": delay}, project_id=PROJECT)
+            which.lbaas_v1.update_shared_monitor(made.id, {"delay": delay}, project_id=PROJECT)
             for delay, which in enumerate((store, other_store) * 4, start=10)
         ),
         associate(other_store, trees[2].pools[0].id, made.id),
-        *(store.update_load_balancer(each.load_balancer.id, {"name": "n"}, project_id=PROJECT) for each in trees),
+        *(
+            store.tenants.update_load_balancer(each.load_balancer.id, {"name": "n"}, project_id=PROJECT)
+            for each in trees
+        ),
     )
 
     truth = (await listed(store))[made.id].delay
@@ -87,12 +90,12 @@ async def test_changes_of_a_shared_monitor_leave_one_truth(store: SqlStore, othe
 
 async def test_a_monitor_is_deleted_or_associated(store: SqlStore, other_store: SqlStore) -> None:
     for _ in range(4):
-        made = await store.add_shared_monitor(shared())
+        made = await store.lbaas_v1.add_shared_monitor(shared())
         stored = await with_pool(store)
 
         deleted, associated = await asyncio.gather(
-            store.delete_shared_monitor(made.id, project_id=PROJECT),
-            other_store.associate_monitor(stored.pools[0].id, made.id, new_id=new_id(), project_id=PROJECT),
+            store.lbaas_v1.delete_shared_monitor(made.id, project_id=PROJECT),
+            other_store.lbaas_v1.associate_monitor(stored.pools[0].id, made.id, new_id=new_id(), project_id=PROJECT),
             return_exceptions=True,
         )
 
@@ -102,11 +105,11 @@ async def test_a_monitor_is_deleted_or_associated(store: SqlStore, other_store: 
 
 async def test_a_monitor_is_deleted_or_comes_with_a_new_pool(store: SqlStore, other_store: SqlStore) -> None:
     for _ in range(4):
-        made = await store.add_shared_monitor(shared())
+        made = await store.lbaas_v1.add_shared_monitor(shared())
 
         deleted, created = await asyncio.gather(
-            store.delete_shared_monitor(made.id, project_id=PROJECT),
-            other_store.create_load_balancer(*with_monitor(bare(), made.id)),
+            store.lbaas_v1.delete_shared_monitor(made.id, project_id=PROJECT),
+            other_store.tenants.create_load_balancer(*with_monitor(bare(), made.id)),
             return_exceptions=True,
         )
 

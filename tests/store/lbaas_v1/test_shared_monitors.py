@@ -38,41 +38,41 @@ async def with_pool(store: SqlStore, listeners: int = 1) -> LoadBalancerTree:
     """A load balancer with a pool that has no monitor."""
     wanted = tree(listeners=listeners)
     made = await create(store, wanted)
-    await store.delete_child(HealthMonitor, made.health_monitors[0].id, project_id=PROJECT)
+    await store.tenants.delete_child(HealthMonitor, made.health_monitors[0].id, project_id=PROJECT)
     await confirm(store, made.load_balancer.id)
-    return await store.tree(made.load_balancer.id, project_id=None)
+    return await store.tenants.tree(made.load_balancer.id, project_id=None)
 
 
 async def associate(store: SqlStore, pool_id: str, monitor_id: str) -> Change:
-    return await store.associate_monitor(pool_id, monitor_id, new_id=new_id(), project_id=PROJECT)
+    return await store.lbaas_v1.associate_monitor(pool_id, monitor_id, new_id=new_id(), project_id=PROJECT)
 
 
 async def exchange(store: SqlStore, pool_id: str, monitor_id: str | None, **changes: Any) -> Change:
-    return await store.set_pool_monitor(pool_id, monitor_id, changes, new_id=new_id(), project_id=PROJECT)
+    return await store.lbaas_v1.set_pool_monitor(pool_id, monitor_id, changes, new_id=new_id(), project_id=PROJECT)
 
 
 async def listed(store: SqlStore, **filters: Any) -> dict[str, SharedMonitor]:
-    page = await store.shared_monitors(ListQuery(filters={name: (value,) for name, value in filters.items()}))
+    page = await store.lbaas_v1.shared_monitors(ListQuery(filters={name: (value,) for name, value in filters.items()}))
     return {row.id: row for row in page.items}
 
 
 async def live(store: SqlStore, load_balancer_id: str) -> list[HealthMonitor]:
-    found = await store.tree(load_balancer_id, project_id=None)
+    found = await store.tenants.tree(load_balancer_id, project_id=None)
     return [row for row in found.health_monitors if not row.deleted]
 
 
 async def test_a_monitor_stands_alone(store: SqlStore) -> None:
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
 
     assert made.created_at > 0
     assert await listed(store) == {made.id: made}
     assert await listed(store, type="TCP") == {}
-    assert (await store.shared_monitors(ListQuery(project_id="other"))).items == ()
+    assert (await store.lbaas_v1.shared_monitors(ListQuery(project_id="other"))).items == ()
 
 
 async def test_a_monitor_takes_its_place_in_each_pool_it_is_associated_with(store: SqlStore) -> None:
     await placed(store)
-    made = await store.add_shared_monitor(shared(url_path="/up"))
+    made = await store.lbaas_v1.add_shared_monitor(shared(url_path="/up"))
     trees = [await with_pool(store) for _ in range(2)]
 
     for each in trees:
@@ -82,7 +82,7 @@ async def test_a_monitor_takes_its_place_in_each_pool_it_is_associated_with(stor
     for each in trees:
         (row,) = await live(store, each.load_balancer.id)
         assert (row.shared_monitor_id, row.url_path, row.id != made.id) == (made.id, "/up", True)
-        service = definition_of(await store.tree(each.load_balancer.id, project_id=None))
+        service = definition_of(await store.tenants.tree(each.load_balancer.id, project_id=None))
         assert service.pools[0].monitor is not None
         assert service.pools[0].monitor.url_path == "/up"
     uses = (await listed(store))[made.id].uses
@@ -91,7 +91,7 @@ async def test_a_monitor_takes_its_place_in_each_pool_it_is_associated_with(stor
 
 
 async def test_a_pool_has_one_monitor(store: SqlStore) -> None:
-    first, second = [await store.add_shared_monitor(shared()) for _ in range(2)]
+    first, second = [await store.lbaas_v1.add_shared_monitor(shared()) for _ in range(2)]
     pool_id = (await with_pool(store)).pools[0].id
     await associate(store, pool_id, first.id)
 
@@ -102,11 +102,11 @@ async def test_a_pool_has_one_monitor(store: SqlStore) -> None:
 
     assert (another.value.code, again.value.code) == ("monitor_exists", "association_exists")
     with pytest.raises(Conflict):
-        await store.add_health_monitor(monitor(pool_id=pool_id), project_id=PROJECT)
+        await store.tenants.add_health_monitor(monitor(pool_id=pool_id), project_id=PROJECT)
 
 
 async def test_of_many_at_once_one_is_associated(store: SqlStore) -> None:
-    monitors = [await store.add_shared_monitor(shared()) for _ in range(5)]
+    monitors = [await store.lbaas_v1.add_shared_monitor(shared()) for _ in range(5)]
     pool_id = (await with_pool(store)).pools[0].id
 
     answers = await asyncio.gather(*(associate(store, pool_id, each.id) for each in monitors), return_exceptions=True)
@@ -116,7 +116,7 @@ async def test_of_many_at_once_one_is_associated(store: SqlStore) -> None:
 
 
 async def test_one_takes_the_place_of_another(store: SqlStore) -> None:
-    first, second = [await store.add_shared_monitor(shared()) for _ in range(2)]
+    first, second = [await store.lbaas_v1.add_shared_monitor(shared()) for _ in range(2)]
     made = await with_pool(store)
     await associate(store, made.pools[0].id, first.id)
 
@@ -130,18 +130,18 @@ async def test_one_takes_the_place_of_another(store: SqlStore) -> None:
 
 async def test_a_change_reaches_all_its_pools_at_once(store: SqlStore) -> None:
     await placed(store)
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
     trees = [await with_pool(store) for _ in range(3)]
     for each in trees[:2]:
         await associate(store, each.pools[0].id, made.id)
         await confirm(store, each.load_balancer.id)
 
-    changes = await store.update_shared_monitor(made.id, {"delay": 30, "url_path": "/new"}, project_id=PROJECT)
+    changes = await store.lbaas_v1.update_shared_monitor(made.id, {"delay": 30, "url_path": "/new"}, project_id=PROJECT)
 
     touched = sorted(each.load_balancer.id for each in trees[:2])
     assert [change.load_balancer_id for change in changes] == touched
     for change in changes:
-        found = await store.tree(change.load_balancer_id, project_id=None)
+        found = await store.tenants.tree(change.load_balancer_id, project_id=None)
         assert found.load_balancer.revision == change.revision
         assert change.owner is not None
         (row,) = [row for row in found.health_monitors if not row.deleted]
@@ -149,82 +149,82 @@ async def test_a_change_reaches_all_its_pools_at_once(store: SqlStore) -> None:
         for part in (found.load_balancer, row, *found.pools, *found.listeners):
             assert part.provisioning_status is ProvisioningStatus.PENDING_UPDATE
         assert {part.revision for part in (*found.pools, *found.listeners)} == {change.revision}
-    other = await store.get(LoadBalancer, trees[2].load_balancer.id, project_id=None)
+    other = await store.tenants.get(LoadBalancer, trees[2].load_balancer.id, project_id=None)
     assert other.provisioning_status is ProvisioningStatus.ACTIVE
     assert (await listed(store))[made.id].delay == 30
 
 
 async def test_a_change_costs_as_many_statements_for_any_number_of_pools(store: SqlStore) -> None:
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
     counts = []
     for _ in range(2):
         for _ in range(2):
             await associate(store, (await with_pool(store)).pools[0].id, made.id)
         with statements_of(store.database) as seen:
-            await store.update_shared_monitor(made.id, {"delay": 9}, project_id=PROJECT)
+            await store.lbaas_v1.update_shared_monitor(made.id, {"delay": 9}, project_id=PROJECT)
         counts.append(len(seen))
 
     assert counts[0] == counts[1]
 
 
 async def test_one_that_a_pool_has_is_not_deleted(store: SqlStore) -> None:
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
     stored = await with_pool(store)
     await associate(store, stored.pools[0].id, made.id)
 
     with pytest.raises(Conflict, match="still in use by pool") as refused:
-        await store.delete_shared_monitor(made.id, project_id=PROJECT)
+        await store.lbaas_v1.delete_shared_monitor(made.id, project_id=PROJECT)
     assert refused.value.code == "monitor_in_use"
 
     (row,) = await live(store, stored.load_balancer.id)
-    await store.delete_child(HealthMonitor, row.id, project_id=PROJECT)
-    await store.delete_shared_monitor(made.id, project_id=PROJECT)
+    await store.tenants.delete_child(HealthMonitor, row.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_shared_monitor(made.id, project_id=PROJECT)
     assert await listed(store) == {}
     with pytest.raises(NotFound):
-        await store.delete_shared_monitor(made.id, project_id=PROJECT)
+        await store.lbaas_v1.delete_shared_monitor(made.id, project_id=PROJECT)
 
 
 async def test_it_is_free_once_its_pool_is_deleted(store: SqlStore) -> None:
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
     stored = await with_pool(store)
     await associate(store, stored.pools[0].id, made.id)
 
-    await store.delete_child(Pool, stored.pools[0].id, project_id=PROJECT)
+    await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=PROJECT)
 
-    await store.delete_shared_monitor(made.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_shared_monitor(made.id, project_id=PROJECT)
 
 
 async def test_another_project_sees_nothing(store: SqlStore) -> None:
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
     pool_id = (await with_pool(store)).pools[0].id
 
     for refused in (
-        store.update_shared_monitor(made.id, {"delay": 1}, project_id="other"),
-        store.delete_shared_monitor(made.id, project_id="other"),
-        store.associate_monitor(pool_id, made.id, new_id=new_id(), project_id="other"),
-        store.set_pool_monitor(pool_id, None, {}, new_id=new_id(), project_id="other"),
+        store.lbaas_v1.update_shared_monitor(made.id, {"delay": 1}, project_id="other"),
+        store.lbaas_v1.delete_shared_monitor(made.id, project_id="other"),
+        store.lbaas_v1.associate_monitor(pool_id, made.id, new_id=new_id(), project_id="other"),
+        store.lbaas_v1.set_pool_monitor(pool_id, None, {}, new_id=new_id(), project_id="other"),
     ):
         with pytest.raises(NotFound):
             await refused
-    foreign = await store.add_shared_monitor(shared(project_id="other"))
+    foreign = await store.lbaas_v1.add_shared_monitor(shared(project_id="other"))
     with pytest.raises(NotFound):
         await associate(store, pool_id, foreign.id)
 
 
 async def test_nobody_gives_a_pool_the_monitor_of_another_project(store: SqlStore) -> None:
     pool_id = (await with_pool(store)).pools[0].id
-    foreign = await store.add_shared_monitor(shared(project_id="other"))
+    foreign = await store.lbaas_v1.add_shared_monitor(shared(project_id="other"))
 
     for refused in (
-        store.associate_monitor(pool_id, foreign.id, new_id=new_id(), project_id=None),
-        store.set_pool_monitor(pool_id, foreign.id, {}, new_id=new_id(), project_id=None),
-        store.create_load_balancer(*with_monitor(bare(), foreign.id)),
+        store.lbaas_v1.associate_monitor(pool_id, foreign.id, new_id=new_id(), project_id=None),
+        store.lbaas_v1.set_pool_monitor(pool_id, foreign.id, {}, new_id=new_id(), project_id=None),
+        store.tenants.create_load_balancer(*with_monitor(bare(), foreign.id)),
     ):
         with pytest.raises(NotFound, match="Health Monitor"):
             await refused
 
     assert (await listed(store))[foreign.id].uses == ()
-    assert len((await store.list(LoadBalancer, ListQuery())).items) == 1
+    assert len((await store.tenants.list(LoadBalancer, ListQuery())).items) == 1
 
 
 def with_monitor(wanted: LoadBalancerTree, monitor_id: str) -> tuple[LoadBalancerTree, None]:
@@ -236,10 +236,10 @@ def with_monitor(wanted: LoadBalancerTree, monitor_id: str) -> tuple[LoadBalance
 
 
 async def test_a_new_pool_comes_with_the_monitor_as_that_is_then(store: SqlStore) -> None:
-    await store.set_quotas(PROJECT, {"healthmonitor": 1})
-    made = await store.add_shared_monitor(shared(delay=7, url_path="/up"))
+    await store.quotas.set_quotas(PROJECT, {"healthmonitor": 1})
+    made = await store.lbaas_v1.add_shared_monitor(shared(delay=7, url_path="/up"))
 
-    change = await store.create_load_balancer(*with_monitor(bare(), made.id))
+    change = await store.tenants.create_load_balancer(*with_monitor(bare(), made.id))
 
     (row,) = await live(store, change.load_balancer_id)
     assert (row.shared_monitor_id, row.delay, row.url_path) == (made.id, 7, "/up")
@@ -250,13 +250,13 @@ async def test_a_new_pool_comes_with_the_monitor_as_that_is_then(store: SqlStore
 
 async def test_a_pool_is_not_made_without_its_monitor(store: SqlStore) -> None:
     with pytest.raises(NotFound, match="Health Monitor"):
-        await store.create_load_balancer(*with_monitor(bare(), "gone"))
+        await store.tenants.create_load_balancer(*with_monitor(bare(), "gone"))
 
-    assert (await store.list(LoadBalancer, ListQuery())).items == ()
+    assert (await store.tenants.list(LoadBalancer, ListQuery())).items == ()
 
 
 async def test_a_pool_changes_with_its_monitor_or_not_at_all(store: SqlStore) -> None:
-    first, second = [await store.add_shared_monitor(shared()) for _ in range(2)]
+    first, second = [await store.lbaas_v1.add_shared_monitor(shared()) for _ in range(2)]
     made = await with_pool(store)
     pool_id, root_id = made.pools[0].id, made.load_balancer.id
     await associate(store, pool_id, first.id)
@@ -266,28 +266,28 @@ async def test_a_pool_changes_with_its_monitor_or_not_at_all(store: SqlStore) ->
         await exchange(store, pool_id, "gone", name="newer")
 
     (row,) = await live(store, root_id)
-    stored = await store.get(Pool, pool_id, project_id=None)
+    stored = await store.tenants.get(Pool, pool_id, project_id=None)
     assert (row.shared_monitor_id, row.revision) == (second.id, change.revision)
     assert (stored.name, stored.lb_algorithm, stored.revision) == ("new", "SOURCE_IP", change.revision)
     assert stored.health_monitor_id == row.id
 
     await exchange(store, pool_id, None, name="alone")
 
-    stored = await store.get(Pool, pool_id, project_id=None)
+    stored = await store.tenants.get(Pool, pool_id, project_id=None)
     assert (stored.name, stored.health_monitor_id, await live(store, root_id)) == ("alone", None, [])
 
 
 async def test_its_type_is_fixed(store: SqlStore) -> None:
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
 
     with pytest.raises(Invalid, match="type"):
-        await store.update_shared_monitor(made.id, {"type": "TCP"}, project_id=PROJECT)
+        await store.lbaas_v1.update_shared_monitor(made.id, {"type": "TCP"}, project_id=PROJECT)
 
 
 async def test_as_many_pools_as_are_allowed_share_one(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pool_rooted.POOLS_OF_MONITOR_MAX == shared_monitor_lock.POOLS_OF_MONITOR_MAX
     monkeypatch.setattr(shared_monitor_lock, "POOLS_OF_MONITOR_MAX", 1)
-    made = await store.add_shared_monitor(shared())
+    made = await store.lbaas_v1.add_shared_monitor(shared())
     await associate(store, (await with_pool(store)).pools[0].id, made.id)
 
     with pytest.raises(Conflict, match="as many as may share it"):
@@ -295,21 +295,21 @@ async def test_as_many_pools_as_are_allowed_share_one(store: SqlStore, monkeypat
 
 
 async def test_a_monitor_counts_once_however_many_pools_share_it(store: SqlStore) -> None:
-    await store.set_quotas(PROJECT, {"healthmonitor": 1})
-    made = await store.add_shared_monitor(shared())
+    await store.quotas.set_quotas(PROJECT, {"healthmonitor": 1})
+    made = await store.lbaas_v1.add_shared_monitor(shared())
     for _ in range(2):
         stored = await create(store, bare())
         row = pool(load_balancer_id=stored.load_balancer.id)
-        await store.add_pool(row, (), None, listener_id=None, project_id=PROJECT)
+        await store.tenants.add_pool(row, (), None, listener_id=None, project_id=PROJECT)
         await associate(store, row.id, made.id)
 
     with pytest.raises(QuotaMet, match="Health Monitor"):
-        await store.add_shared_monitor(shared())
+        await store.lbaas_v1.add_shared_monitor(shared())
 
 
 async def test_one_made_in_a_pool_is_shown_with_it(store: SqlStore) -> None:
     stored = await create(store)
-    alone = await store.add_shared_monitor(shared())
+    alone = await store.lbaas_v1.add_shared_monitor(shared())
 
     found = await listed(store)
 
@@ -322,14 +322,14 @@ async def test_one_made_in_a_pool_is_shown_with_it(store: SqlStore) -> None:
 async def test_pages_go_through_both_kinds(store: SqlStore) -> None:
     expected = []
     for _ in range(3):
-        expected.append((await store.add_shared_monitor(shared())).id)
+        expected.append((await store.lbaas_v1.add_shared_monitor(shared())).id)
         await next_moment(store)
         expected.append((await create(store)).health_monitors[0].id)
         await next_moment(store)
     seen: list[str] = []
     marker = None
     while True:
-        page = await store.shared_monitors(ListQuery(limit=2, marker=marker))
+        page = await store.lbaas_v1.shared_monitors(ListQuery(limit=2, marker=marker))
         seen += [row.id for row in page.items]
         if not page.after:
             break

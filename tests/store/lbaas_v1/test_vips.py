@@ -48,35 +48,35 @@ def rooted(pool_id: str | None = None, **values: Any) -> LoadBalancerTree:
 
 
 async def make_pool(store: SqlStore) -> Pool:
-    change = await store.create_load_balancer(rooted(), None)
+    change = await store.tenants.create_load_balancer(rooted(), None)
     assert change.tree is not None
     return change.tree.pools[0]
 
 
 async def make_vip(store: SqlStore, pool_id: str, **plan: Any) -> Change:
     row = listener(default_pool_id=pool_id)
-    return await store.add_vip(row, vip(**plan), PERSISTENCE, project_id=PROJECT)
+    return await store.lbaas_v1.add_vip(row, vip(**plan), PERSISTENCE, project_id=PROJECT)
 
 
 async def applied(store: SqlStore, load_balancer_id: str, revision: int | None = None) -> None:
     """The device has confirmed it."""
     if revision is None:
-        revision = (await store.get(LoadBalancer, load_balancer_id, project_id=None)).revision
+        revision = (await store.tenants.get(LoadBalancer, load_balancer_id, project_id=None)).revision
     outcome = Applied(load_balancer_id=load_balancer_id, revision=revision)
-    await store.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(outcome,)))
+    await store.reports.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(outcome,)))
 
 
 async def test_a_pool_without_vip_is_for_its_device_nothing_and_becomes_active(store: SqlStore) -> None:
     await placed(store)
     made = await make_pool(store)
-    service = definition_of(await store.tree(made.load_balancer_id, project_id=None))
+    service = definition_of(await store.tenants.tree(made.load_balancer_id, project_id=None))
     assert (service.deleted, service.vip, service.pools) == (True, NO_VIP, ())
 
     await applied(store, made.load_balancer_id)
 
-    root = await store.get(LoadBalancer, made.load_balancer_id, project_id=None)
+    root = await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
     assert (root.provisioning_status, root.vip) == (ProvisioningStatus.ACTIVE, None)
-    stored = await store.get(Pool, made.id, project_id=None)
+    stored = await store.tenants.get(Pool, made.id, project_id=None)
     assert (stored.provisioning_status, stored.subnet_id) == (ProvisioningStatus.ACTIVE, "subnet-1")
 
 
@@ -87,7 +87,7 @@ async def test_a_vip_brings_its_pool_a_listener_an_address_and_persistence(store
 
     change = await make_vip(store, made.id, address="10.0.0.9", port_id="port")
 
-    tree = await store.tree(made.load_balancer_id, project_id=None)
+    tree = await store.tenants.tree(made.load_balancer_id, project_id=None)
     root = tree.load_balancer
     assert root.vip is not None
     assert (root.vip.address, root.vip.port_id, root.revision) == ("10.0.0.9", "port", change.revision)
@@ -107,7 +107,7 @@ async def test_without_an_address_a_free_one_is_taken(store: SqlStore) -> None:
 
     await make_vip(store, first.id, **narrow)
 
-    root = await store.get(LoadBalancer, first.load_balancer_id, project_id=None)
+    root = await store.tenants.get(LoadBalancer, first.load_balancer_id, project_id=None)
     assert root.vip.address == "10.0.0.2"
     with pytest.raises(Conflict, match="no free VIP address"):
         await make_vip(store, second.id, **narrow)
@@ -148,9 +148,9 @@ async def test_the_address_is_free_once_the_device_has_let_go_of_it(store: SqlSt
     listener_id = (await make_vip(store, made.id, address="10.0.0.9")).resources[0].id
     await applied(store, made.load_balancer_id)
 
-    gone = await store.delete_child(Listener, listener_id, project_id=PROJECT)
+    gone = await store.tenants.delete_child(Listener, listener_id, project_id=PROJECT)
 
-    tree = await store.tree(made.load_balancer_id, project_id=None)
+    tree = await store.tenants.tree(made.load_balancer_id, project_id=None)
     assert tree.load_balancer.vip is not None
     assert tree.load_balancer.vip_leaving_revision == gone.revision
     assert definition_of(tree).deleted
@@ -161,23 +161,23 @@ async def test_the_address_is_free_once_the_device_has_let_go_of_it(store: SqlSt
     with pytest.raises(Conflict, match="has not let go of it yet"):
         await make_vip(store, made.id)
 
-    await store.add_member(member(pool_id=made.id), project_id=PROJECT)
+    await store.tenants.add_member(member(pool_id=made.id), project_id=PROJECT)
     await applied(store, made.load_balancer_id)
 
-    root = await store.get(LoadBalancer, made.load_balancer_id, project_id=None)
+    root = await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
     assert (root.vip, root.vip_leaving_revision) == (None, None)
     assert root.provisioning_status is ProvisioningStatus.ACTIVE
     with pytest.raises(NotFound):
-        await store.get(Listener, listener_id, project_id=None)
+        await store.tenants.get(Listener, listener_id, project_id=None)
     await make_vip(store, made.id, address="10.0.0.9")
-    assert not definition_of(await store.tree(made.load_balancer_id, project_id=None)).deleted
+    assert not definition_of(await store.tenants.tree(made.load_balancer_id, project_id=None)).deleted
 
 
 async def test_what_was_never_placed_gives_its_address_up_at_once(store: SqlStore) -> None:
     made = await make_pool(store)
     listener_id = (await make_vip(store, made.id, address="10.0.0.9")).resources[0].id
 
-    await store.delete_child(Listener, listener_id, project_id=PROJECT)
+    await store.tenants.delete_child(Listener, listener_id, project_id=PROJECT)
 
     await create(store, bare(), address="10.0.0.9")
     await make_vip(store, made.id)
@@ -186,14 +186,14 @@ async def test_what_was_never_placed_gives_its_address_up_at_once(store: SqlStor
 async def test_the_vip_stays_with_another_listener(store: SqlStore) -> None:
     made = await make_pool(store)
     first = (await make_vip(store, made.id)).resources[0]
-    await store.add_listener(
+    await store.tenants.add_listener(
         listener(load_balancer_id=made.load_balancer_id, protocol_port=81, default_pool_id=made.id),
         project_id=PROJECT,
     )
 
-    await store.delete_child(Listener, first.id, project_id=PROJECT)
+    await store.tenants.delete_child(Listener, first.id, project_id=PROJECT)
 
-    root = await store.get(LoadBalancer, made.load_balancer_id, project_id=None)
+    root = await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
     assert root.vip is not None
     assert root.vip_leaving_revision is None
 
@@ -202,14 +202,14 @@ async def test_without_a_vip_there_is_nothing_to_listen_on(store: SqlStore) -> N
     made = await make_pool(store)
 
     with pytest.raises(Conflict, match="has no VIP"):
-        await store.add_listener(listener(load_balancer_id=made.load_balancer_id), project_id=PROJECT)
+        await store.tenants.add_listener(listener(load_balancer_id=made.load_balancer_id), project_id=PROJECT)
 
 
 async def test_its_vips_bring_their_own_ports(store: SqlStore) -> None:
     made = await make_pool(store)
 
     with pytest.raises(Conflict, match="vip_qos_policy_id"):
-        await store.update_load_balancer(made.load_balancer_id, {"vip_qos_policy_id": "q"}, project_id=PROJECT)
+        await store.tenants.update_load_balancer(made.load_balancer_id, {"vip_qos_policy_id": "q"}, project_id=PROJECT)
 
 
 async def test_where_immutability_is_strict_a_vip_waits_for_its_pool(store: SqlStore, database_url: str) -> None:
@@ -217,13 +217,13 @@ async def test_where_immutability_is_strict_a_vip_waits_for_its_pool(store: SqlS
     made = await make_pool(store)
     strict = open_store(database_url, StoreOptions(strict_immutability=True))
     try:
-        for refused in (make_vip(strict, made.id), strict.delete_rooted_pool(made.id, project_id=PROJECT)):
+        for refused in (make_vip(strict, made.id), strict.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)):
             with pytest.raises(Conflict, match="immutable"):
                 await refused
         await applied(store, made.load_balancer_id)
         vip_id = (await make_vip(strict, made.id)).resources[0].id
         with pytest.raises(Conflict, match="immutable"):
-            await strict.update_vip(vip_id, {"name": "n"}, None, project_id=PROJECT)
+            await strict.lbaas_v1.update_vip(vip_id, {"name": "n"}, None, project_id=PROJECT)
     finally:
         await strict.close()
 
@@ -237,27 +237,27 @@ async def test_the_claim_of_a_vip_is_due_once_its_device_has_let_go(store: SqlSt
     await placed(store)
     made = await make_pool(store)
     row = listener(default_pool_id=made.id)
-    await store.claim_vip(claim_of(row.id), grace_seconds=1000.0)
-    await store.add_vip(row, vip(claim=claim_of(row.id), port_id="port"), None, project_id=PROJECT)
+    await store.claims.claim_vip(claim_of(row.id), grace_seconds=1000.0)
+    await store.lbaas_v1.add_vip(row, vip(claim=claim_of(row.id), port_id="port"), None, project_id=PROJECT)
     await applied(store, made.load_balancer_id)
-    await store.delete_child(Listener, row.id, project_id=PROJECT)
-    assert await store.take_due_claims(limit=10, retry_seconds=1000.0) == ()
+    await store.tenants.delete_child(Listener, row.id, project_id=PROJECT)
+    assert await store.claims.take_due_claims(limit=10, retry_seconds=1000.0) == ()
 
     await applied(store, made.load_balancer_id)
 
-    (due,) = await store.take_due_claims(limit=10, retry_seconds=1000.0)
+    (due,) = await store.claims.take_due_claims(limit=10, retry_seconds=1000.0)
     assert due.claim == replace(claim_of(row.id), port_id="port")
 
 
 async def test_the_claim_of_a_vip_is_due_once_its_load_balancer_is_gone(store: SqlStore) -> None:
     made = await make_pool(store)
     row = listener(default_pool_id=made.id)
-    await store.claim_vip(claim_of(row.id), grace_seconds=1000.0)
-    await store.add_vip(row, vip(claim=claim_of(row.id), port_id="port"), None, project_id=PROJECT)
+    await store.claims.claim_vip(claim_of(row.id), grace_seconds=1000.0)
+    await store.lbaas_v1.add_vip(row, vip(claim=claim_of(row.id), port_id="port"), None, project_id=PROJECT)
 
-    await store.delete_load_balancer(made.load_balancer_id, cascade=True, project_id=PROJECT)
+    await store.tenants.delete_load_balancer(made.load_balancer_id, cascade=True, project_id=PROJECT)
 
-    assert len(await store.take_due_claims(limit=10, retry_seconds=1000.0)) == 1
+    assert len(await store.claims.take_due_claims(limit=10, retry_seconds=1000.0)) == 1
 
 
 async def test_a_vip_whose_claim_was_given_up_is_not_stored(store: SqlStore) -> None:
@@ -265,9 +265,9 @@ async def test_a_vip_whose_claim_was_given_up_is_not_stored(store: SqlStore) -> 
     row = listener(default_pool_id=made.id)
 
     with pytest.raises(NetworkUnavailable):
-        await store.add_vip(row, vip(claim=claim_of(row.id)), None, project_id=PROJECT)
+        await store.lbaas_v1.add_vip(row, vip(claim=claim_of(row.id)), None, project_id=PROJECT)
 
-    root = await store.get(LoadBalancer, made.load_balancer_id, project_id=None)
+    root = await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
     assert (root.vip, root.revision) == (None, 1)
 
 
@@ -275,10 +275,10 @@ async def test_a_change_of_a_vip_sets_the_persistence_of_its_pool(store: SqlStor
     made = await make_pool(store)
     row = (await make_vip(store, made.id)).resources[0]
 
-    change = await store.update_vip(row.id, {"name": "new", "connection_limit": 5}, None, project_id=PROJECT)
+    change = await store.lbaas_v1.update_vip(row.id, {"name": "new", "connection_limit": 5}, None, project_id=PROJECT)
 
     assert change.resources[0].name == "new"
-    assert (await store.get(Pool, made.id, project_id=None)).session_persistence is None
+    assert (await store.tenants.get(Pool, made.id, project_id=None)).session_persistence is None
     assert change.revision == 3
 
 
@@ -287,7 +287,7 @@ async def test_a_pool_with_a_vip_is_not_deleted(store: SqlStore) -> None:
     await make_vip(store, made.id)
 
     with pytest.raises(Conflict, match="still in use by vip") as refused:
-        await store.delete_rooted_pool(made.id, project_id=PROJECT)
+        await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
 
     assert refused.value.code == "pool_has_vip"
 
@@ -295,65 +295,65 @@ async def test_a_pool_with_a_vip_is_not_deleted(store: SqlStore) -> None:
 async def test_a_load_balancer_goes_with_the_pool_it_was_made_for(store: SqlStore) -> None:
     await placed(store)
     made = await make_pool(store)
-    await store.add_member(member(pool_id=made.id), project_id=PROJECT)
-    await store.add_health_monitor(monitor(pool_id=made.id), project_id=PROJECT)
+    await store.tenants.add_member(member(pool_id=made.id), project_id=PROJECT)
+    await store.tenants.add_health_monitor(monitor(pool_id=made.id), project_id=PROJECT)
     await applied(store, made.load_balancer_id)
 
-    await store.delete_rooted_pool(made.id, project_id=PROJECT)
-    await store.delete_rooted_pool(made.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
 
-    root = await store.get(LoadBalancer, made.load_balancer_id, project_id=None)
+    root = await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
     assert (root.deleted, root.provisioning_status) == (True, ProvisioningStatus.PENDING_DELETE)
     await applied(store, made.load_balancer_id)
     for kind, object_id in ((LoadBalancer, made.load_balancer_id), (Pool, made.id)):
         with pytest.raises(NotFound):
-            await store.get(kind, object_id, project_id=None)
+            await store.tenants.get(kind, object_id, project_id=None)
 
 
 async def test_a_load_balancer_made_for_a_pool_goes_with_the_last_pool_in_it(store: SqlStore) -> None:
     await placed(store)
     made = await make_pool(store)
     other = pool(load_balancer_id=made.load_balancer_id)
-    await store.add_pool(other, (), None, listener_id=None, project_id=PROJECT)
+    await store.tenants.add_pool(other, (), None, listener_id=None, project_id=PROJECT)
 
-    await store.delete_rooted_pool(made.id, project_id=PROJECT)
-    assert not (await store.get(LoadBalancer, made.load_balancer_id, project_id=None)).deleted
-    await store.delete_rooted_pool(other.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
+    assert not (await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)).deleted
+    await store.lbaas_v1.delete_rooted_pool(other.id, project_id=PROJECT)
 
-    assert (await store.get(LoadBalancer, made.load_balancer_id, project_id=None)).deleted
+    assert (await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)).deleted
 
 
 async def test_an_agent_has_the_pools_it_acts_for_or_is_home_to(store: SqlStore) -> None:
     await placed(store)
     made = await make_pool(store)
-    assert [each.id for each in (await store.rooted_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
-    assert (await store.rooted_pools(ListQuery(), agent_id="nobody")).items == ()
+    assert [each.id for each in (await store.lbaas_v1.rooted_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
+    assert (await store.lbaas_v1.rooted_pools(ListQuery(), agent_id="nobody")).items == ()
 
     statement = update(schema.shard).values(acting_agent_id=None)
     await store.database.write(lambda connection: connection.execute(statement))
 
-    assert [each.id for each in (await store.rooted_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
+    assert [each.id for each in (await store.lbaas_v1.rooted_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
 
 
 async def test_one_that_was_never_placed_goes_at_once(store: SqlStore) -> None:
     made = await make_pool(store)
 
-    await store.delete_rooted_pool(made.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
 
     with pytest.raises(NotFound):
-        await store.get(LoadBalancer, made.load_balancer_id, project_id=None)
+        await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
 
 
 async def test_a_pool_of_a_load_balancer_goes_alone(store: SqlStore) -> None:
     stored = await create(store)
     row = pool(load_balancer_id=stored.load_balancer.id)
-    await store.add_pool(row, (), None, listener_id=None, project_id=PROJECT)
+    await store.tenants.add_pool(row, (), None, listener_id=None, project_id=PROJECT)
 
-    await store.delete_rooted_pool(row.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_rooted_pool(row.id, project_id=PROJECT)
 
     with pytest.raises(NotFound):
-        await store.get(Pool, row.id, project_id=None)
-    assert not (await store.get(LoadBalancer, stored.load_balancer.id, project_id=None)).deleted
+        await store.tenants.get(Pool, row.id, project_id=None)
+    assert not (await store.tenants.get(LoadBalancer, stored.load_balancer.id, project_id=None)).deleted
 
 
 async def test_another_project_sees_nothing(store: SqlStore) -> None:
@@ -361,18 +361,18 @@ async def test_another_project_sees_nothing(store: SqlStore) -> None:
     row = (await make_vip(store, made.id)).resources[0]
 
     for refused in (
-        store.add_vip(listener(default_pool_id=made.id), vip(), None, project_id="other"),
-        store.update_vip(row.id, {}, None, project_id="other"),
-        store.delete_rooted_pool(made.id, project_id="other"),
+        store.lbaas_v1.add_vip(listener(default_pool_id=made.id), vip(), None, project_id="other"),
+        store.lbaas_v1.update_vip(row.id, {}, None, project_id="other"),
+        store.lbaas_v1.delete_rooted_pool(made.id, project_id="other"),
     ):
         with pytest.raises(NotFound):
             await refused
-    assert (await store.vips(ListQuery(project_id="other"))).items == ()
-    assert (await store.rooted_pools(ListQuery(project_id="other"))).items == ()
+    assert (await store.lbaas_v1.vips(ListQuery(project_id="other"))).items == ()
+    assert (await store.lbaas_v1.rooted_pools(ListQuery(project_id="other"))).items == ()
 
 
 async def test_a_vip_counts_as_a_listener(store: SqlStore) -> None:
-    await store.set_quotas(PROJECT, {"listener": 1})
+    await store.quotas.set_quotas(PROJECT, {"listener": 1})
     first, second = await make_pool(store), await make_pool(store)
     await make_vip(store, first.id)
 
@@ -384,14 +384,16 @@ async def test_every_listener_with_a_pool_is_a_vip(store: SqlStore) -> None:
     made = await make_pool(store)
     await make_vip(store, made.id, address="10.0.0.9")
     stored = await create(store)
-    await store.add_listener(listener(load_balancer_id=stored.load_balancer.id, protocol_port=99), project_id=PROJECT)
+    await store.tenants.add_listener(
+        listener(load_balancer_id=stored.load_balancer.id, protocol_port=99), project_id=PROJECT
+    )
 
-    page = await store.vips(ListQuery())
+    page = await store.lbaas_v1.vips(ListQuery())
     assert {(each.pool.id, each.load_balancer.vip.address) for each in page.items} == {
         (made.id, "10.0.0.9"),
         (stored.pools[0].id, stored.load_balancer.vip.address),
     }
-    (found,) = (await store.vips(ListQuery(filters={"vip_address": ("10.0.0.9",)}))).items
+    (found,) = (await store.lbaas_v1.vips(ListQuery(filters={"vip_address": ("10.0.0.9",)}))).items
     assert found.pool.id == made.id
 
 
@@ -400,12 +402,12 @@ async def test_every_pool_is_a_pool(store: SqlStore) -> None:
     stored = await create(store)
     vip_id = stored.listeners[0].id
 
-    page = await store.rooted_pools(ListQuery())
+    page = await store.lbaas_v1.rooted_pools(ListQuery())
     assert {(each.pool.id, each.monitor and each.monitor.id) for each in page.items} == {
         (made.id, None),
         (stored.pools[0].id, stored.health_monitors[0].id),
     }
-    (found,) = (await store.rooted_pools(ListQuery(filters={"vip_id": (vip_id,)}))).items
+    (found,) = (await store.lbaas_v1.rooted_pools(ListQuery(filters={"vip_id": (vip_id,)}))).items
     assert found.pool.id == stored.pools[0].id
 
 
@@ -416,8 +418,8 @@ async def test_lists_cost_as_many_statements_however_long_they_are(store: SqlSto
             await make_vip(store, (await make_pool(store)).id)
         await create(store)
         with statements_of(store.database) as seen:
-            await store.vips(ListQuery())
-            await store.rooted_pools(ListQuery())
+            await store.lbaas_v1.vips(ListQuery())
+            await store.lbaas_v1.rooted_pools(ListQuery())
         counts.append(len(seen))
 
     assert counts == [6, 6]

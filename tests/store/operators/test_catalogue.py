@@ -15,16 +15,16 @@ from tests.store.builders import PROJECT, add_agent, add_shard, bare, create, id
 
 async def flavor(store: SqlStore, **values: Any) -> Flavor:
     profile = FlavorProfile(id=new_id(), name="profile", provider_name="prod", flavor_data='{"a": 1}')
-    await store.add_catalogue_entry(profile)
+    await store.catalogue.add_catalogue_entry(profile)
     row = Flavor(**{"id": new_id(), "name": new_id(), "flavor_profile_id": profile.id} | values)
-    made: Flavor = await store.add_catalogue_entry(row)
+    made: Flavor = await store.catalogue.add_catalogue_entry(row)
     return made
 
 
 async def zone(store: SqlStore, name: str = "east", data: str = "{}") -> AvailabilityZone:
     profile = AvailabilityZoneProfile(id=new_id(), name="p", provider_name="prod", availability_zone_data=data)
-    await store.add_catalogue_entry(profile)
-    made: AvailabilityZone = await store.add_catalogue_entry(
+    await store.catalogue.add_catalogue_entry(profile)
+    made: AvailabilityZone = await store.catalogue.add_catalogue_entry(
         AvailabilityZone(name=name, availability_zone_profile_id=profile.id)
     )
     return made
@@ -36,18 +36,20 @@ async def test_entries_are_stored_shown_listed_changed_and_deleted(store: SqlSto
     second = await flavor(store, name="iron", enabled=False)
 
     assert first.created_at > 0
-    assert await store.catalogue_entry(Flavor, first.id) == first
-    page = await store.list_catalogue(Flavor, ListQuery(limit=1))
+    assert await store.catalogue.catalogue_entry(Flavor, first.id) == first
+    page = await store.catalogue.list_catalogue(Flavor, ListQuery(limit=1))
     assert (ids(page.items), page.after) == ([first.id], True)
-    assert ids((await store.list_catalogue(Flavor, ListQuery(marker=first.id))).items) == [second.id]
-    assert ids((await store.list_catalogue(Flavor, ListQuery(filters={"enabled": (False,)}))).items) == [second.id]
-    changed = await store.update_catalogue_entry(Flavor, first.id, {"description": "d", "enabled": False})
+    assert ids((await store.catalogue.list_catalogue(Flavor, ListQuery(marker=first.id))).items) == [second.id]
+    assert ids((await store.catalogue.list_catalogue(Flavor, ListQuery(filters={"enabled": (False,)}))).items) == [
+        second.id
+    ]
+    changed = await store.catalogue.update_catalogue_entry(Flavor, first.id, {"description": "d", "enabled": False})
     assert (changed.description, changed.enabled, changed.name) == ("d", False, "gold")
-    await store.delete_catalogue_entry(Flavor, first.id)
+    await store.catalogue.delete_catalogue_entry(Flavor, first.id)
     for asked in (
-        store.catalogue_entry(Flavor, first.id),
-        store.delete_catalogue_entry(Flavor, first.id),
-        store.update_catalogue_entry(Flavor, first.id, {"description": "x"}),
+        store.catalogue.catalogue_entry(Flavor, first.id),
+        store.catalogue.delete_catalogue_entry(Flavor, first.id),
+        store.catalogue.update_catalogue_entry(Flavor, first.id, {"description": "x"}),
     ):
         with pytest.raises(NotFound, match=f"Flavor {first.id} not found"):
             await asked
@@ -61,7 +63,7 @@ async def test_names_of_flavors_and_zones_are_taken_once(store: SqlStore) -> Non
     for refused in (
         flavor(store, name="gold"),
         zone(store),
-        store.update_catalogue_entry(Flavor, other.id, {"name": "gold"}),
+        store.catalogue.update_catalogue_entry(Flavor, other.id, {"name": "gold"}),
     ):
         with pytest.raises(Conflict, match=r"A name of (gold|east) already exists"):
             await refused
@@ -69,17 +71,19 @@ async def test_names_of_flavors_and_zones_are_taken_once(store: SqlStore) -> Non
 
 async def test_a_profile_that_is_not_there_is_named(store: SqlStore) -> None:
     with pytest.raises(Invalid, match=r"flavor_profile_id.*nope"):
-        await store.add_catalogue_entry(Flavor(id=new_id(), name="x", flavor_profile_id="nope"))
+        await store.catalogue.add_catalogue_entry(Flavor(id=new_id(), name="x", flavor_profile_id="nope"))
 
 
 async def test_profiles_in_use_keep_what_they_say(store: SqlStore) -> None:
     used = (await flavor(store)).flavor_profile_id
 
     with pytest.raises(Conflict, match=f"Flavor Profile {used} is in use"):
-        await store.update_catalogue_entry(FlavorProfile, used, {"flavor_data": "{}"})
+        await store.catalogue.update_catalogue_entry(FlavorProfile, used, {"flavor_data": "{}"})
     with pytest.raises(Conflict, match="is in use and cannot be modified"):
-        await store.delete_catalogue_entry(FlavorProfile, used)
-    assert (await store.update_catalogue_entry(FlavorProfile, used, {"name": "new"})).flavor_data == '{"a": 1}'
+        await store.catalogue.delete_catalogue_entry(FlavorProfile, used)
+    assert (
+        await store.catalogue.update_catalogue_entry(FlavorProfile, used, {"name": "new"})
+    ).flavor_data == '{"a": 1}'
 
 
 async def test_flavors_and_zones_are_in_use_as_long_as_a_load_balancer_has_them(store: SqlStore) -> None:
@@ -88,22 +92,22 @@ async def test_flavors_and_zones_are_in_use_as_long_as_a_load_balancer_has_them(
 
     for kind, key in ((Flavor, row.id), (AvailabilityZone, place.name)):
         with pytest.raises(Conflict, match="is in use and cannot be modified"):
-            await store.delete_catalogue_entry(kind, key)
-    found = await store.get(LoadBalancer, stored.load_balancer.id, project_id=None)
+            await store.catalogue.delete_catalogue_entry(kind, key)
+    found = await store.tenants.get(LoadBalancer, stored.load_balancer.id, project_id=None)
     assert (found.flavor_id, found.availability_zone) == (row.id, place.name)
     for name, value in (("flavor_id", row.id), ("availability_zone", place.name)):
-        assert ids((await store.list(LoadBalancer, ListQuery(filters={name: (value,)}))).items) == [found.id]
-    await store.delete_load_balancer(found.id, cascade=False, project_id=None)
-    await store.delete_catalogue_entry(Flavor, row.id)
-    await store.delete_catalogue_entry(AvailabilityZone, place.name)
+        assert ids((await store.tenants.list(LoadBalancer, ListQuery(filters={name: (value,)}))).items) == [found.id]
+    await store.tenants.delete_load_balancer(found.id, cascade=False, project_id=None)
+    await store.catalogue.delete_catalogue_entry(Flavor, row.id)
+    await store.catalogue.delete_catalogue_entry(AvailabilityZone, place.name)
 
 
 async def test_of_a_create_and_the_delete_of_its_flavor_one_is_refused(store: SqlStore) -> None:
     for _ in range(5):
         row = await flavor(store)
         answers = await asyncio.gather(
-            store.create_load_balancer(bare(flavor_id=row.id), vip()),
-            store.delete_catalogue_entry(Flavor, row.id),
+            store.tenants.create_load_balancer(bare(flavor_id=row.id), vip()),
+            store.catalogue.delete_catalogue_entry(Flavor, row.id),
             return_exceptions=True,
         )
         (refused,) = [answer for answer in answers if isinstance(answer, BaseException)]
@@ -119,10 +123,10 @@ async def test_an_offer_tells_what_choosing_means(store: SqlStore) -> None:
     row = await flavor(store, enabled=False)
     await zone(store, data='{"environment_group_number": 2}')
 
-    assert await store.offer(Flavor, row.id) == Offer(enabled=False, provider_name="prod", data='{"a": 1}')
-    found = await store.offer(AvailabilityZone, "east")
+    assert await store.catalogue.offer(Flavor, row.id) == Offer(enabled=False, provider_name="prod", data='{"a": 1}')
+    found = await store.catalogue.offer(AvailabilityZone, "east")
     assert found is not None and found.data == '{"environment_group_number": 2}'
-    assert await store.offer(Flavor, "nope") is None
+    assert await store.catalogue.offer(Flavor, "nope") is None
 
 
 # -- where load balancers of a zone go
@@ -140,14 +144,14 @@ async def test_groups_outside_of_the_zone_are_not_eligible(store: SqlStore) -> N
     root = (await create(store, bare(zone_group_number=2))).load_balancer
 
     async def eligible(load_balancer_id: str | None) -> list[int]:
-        groups = await store.groups("prod", PROJECT, settle_seconds=0.0, load_balancer_id=load_balancer_id)
+        groups = await store.scheduling.groups("prod", PROJECT, settle_seconds=0.0, load_balancer_id=load_balancer_id)
         return [group.number for group in groups if group.eligible]
 
     assert await eligible(None) == [1, 2]
     assert await eligible(root.id) == [2]
     assert root.shard_id is None, "the tenant's shard is on another group"
-    assert await store.place(root.id, "prod", PROJECT, 1, "agent-1") is None
-    assert await store.place(root.id, "prod", PROJECT, 2, "agent-2") is not None
+    assert await store.scheduling.place(root.id, "prod", PROJECT, 1, "agent-1") is None
+    assert await store.scheduling.place(root.id, "prod", PROJECT, 2, "agent-2") is not None
 
 
 async def test_a_new_one_joins_the_tenants_shard_in_its_zone_at_once(store: SqlStore) -> None:
@@ -164,4 +168,4 @@ async def test_those_waiting_for_their_zone_do_not_hide_others(store: SqlStore) 
     await create(store, bare(zone_group_number=2))
     can_go = await create(store, bare())
 
-    assert (await store.unplaced(limit=1))[0][0] == can_go.load_balancer.id
+    assert (await store.scheduling.unplaced(limit=1))[0][0] == can_go.load_balancer.id

@@ -23,7 +23,7 @@ WHOLE: dict[str, Any] = {
 
 
 async def kinds(store: SqlStore) -> list[str]:
-    return [event.kind for event in await store.events()][1:]
+    return [event.kind for event in await store.operators.events()][1:]
 
 
 async def halt(store: SqlStore, name: str = "prod") -> None:
@@ -34,9 +34,9 @@ async def halt(store: SqlStore, name: str = "prod") -> None:
 
 
 async def test_environments_come_back_whole_and_by_name(store: SqlStore) -> None:
-    added = await store.add_environment(Environment(name="dev", **WHOLE))
+    added = await store.operators.add_environment(Environment(name="dev", **WHOLE))
 
-    found = await store.environments()
+    found = await store.operators.environments()
 
     assert [environment.name for environment in found] == ["dev", "prod"]
     assert found[0] == added
@@ -45,7 +45,7 @@ async def test_environments_come_back_whole_and_by_name(store: SqlStore) -> None
 
 
 async def test_adding_the_same_again_is_harmless_and_silent(store: SqlStore) -> None:
-    added = [await store.add_environment(Environment(name="dev", **WHOLE)) for _ in range(2)]
+    added = [await store.operators.add_environment(Environment(name="dev", **WHOLE)) for _ in range(2)]
 
     assert added[0] == added[1]
     assert await kinds(store) == ["environment_added"]
@@ -62,23 +62,23 @@ async def test_adding_the_same_again_is_harmless_and_silent(store: SqlStore) -> 
     ],
 )
 async def test_one_that_differs_is_a_conflict_that_names_the_field(store: SqlStore, field: str, value: Any) -> None:
-    before = await store.add_environment(Environment(name="dev", **WHOLE))
+    before = await store.operators.add_environment(Environment(name="dev", **WHOLE))
 
     with pytest.raises(Conflict, match=rf"dev exists with {field} .* and not "):
-        await store.add_environment(Environment(name="dev", **WHOLE | {field: value}))
+        await store.operators.add_environment(Environment(name="dev", **WHOLE | {field: value}))
 
-    assert (await store.environments())[0] == before
+    assert (await store.operators.environments())[0] == before
 
 
 async def test_changes_are_kept_and_told_once(store: SqlStore) -> None:
     changes = {"failback": FailbackMode.NEVER, "breaker_share": 1.0, "breaker_agents": 2, "description": "new"}
 
-    changed = [await store.update_environment("prod", changes) for _ in range(2)]
+    changed = [await store.operators.update_environment("prod", changes) for _ in range(2)]
 
-    assert changed[0] == changed[1] == (await store.environments())[0]
+    assert changed[0] == changed[1] == (await store.operators.environments())[0]
     assert {name: getattr(changed[0], name) for name in changes} == changes
     assert await kinds(store) == ["environment_changed"]
-    assert "failback from 'auto' to 'never'" in (await store.events())[-1].text
+    assert "failback from 'auto' to 'never'" in (await store.operators.events())[-1].text
 
 
 @pytest.mark.parametrize(
@@ -94,22 +94,22 @@ async def test_changes_are_kept_and_told_once(store: SqlStore) -> None:
     ],
 )
 async def test_impossible_changes_change_nothing(store: SqlStore, changes: dict[str, Any]) -> None:
-    before = await store.environments()
+    before = await store.operators.environments()
 
     with pytest.raises(Invalid, match=next(iter(changes))):
-        await store.update_environment("prod", changes)
+        await store.operators.update_environment("prod", changes)
 
-    assert await store.environments() == before
+    assert await store.operators.environments() == before
     assert await kinds(store) == []
 
 
 async def test_resuming_closes_the_circuit_breaker_once(store: SqlStore) -> None:
     await halt(store)
-    (before,) = await store.environments()
+    (before,) = await store.operators.environments()
     assert before.halted_at is not None and before.halted_reason == "3 of 4 are silent"
 
     for _ in range(2):
-        resumed = await store.resume_environment("prod")
+        resumed = await store.operators.resume_environment("prod")
         assert (resumed.halted_at, resumed.halted_reason) == (None, "")
 
     assert await kinds(store) == ["environment_resumed"]
@@ -122,33 +122,35 @@ async def test_an_environment_in_use_stays(store: SqlStore) -> None:
     await create(store, bare())
 
     with pytest.raises(Conflict, match=r"prod has 1 agent and 1 load balancer"):
-        await store.delete_environment("prod")
+        await store.operators.delete_environment("prod")
     await store.database.write(lambda connection: connection.execute(schema.load_balancer.delete()))
     with pytest.raises(Conflict, match=r"prod has 1 agent and 0 load balancers"):
-        await store.delete_environment("prod")
+        await store.operators.delete_environment("prod")
 
-    assert len(await store.environments()) == 1
+    assert len(await store.operators.environments()) == 1
 
 
 async def test_an_environment_goes_with_its_empty_shards_and_can_be_made_again(store: SqlStore) -> None:
     await add_agent(store, ttl_seconds=None)
     await add_shard(store)
-    await store.add_environment(Environment(name="dev", device_driver="noop"))
+    await store.operators.add_environment(Environment(name="dev", device_driver="noop"))
     await add_shard(store, "other", environment="dev")
-    await store.delete_agent(AGENT)
+    await store.operators.delete_agent(AGENT)
 
-    await store.delete_environment("prod")
+    await store.operators.delete_environment("prod")
 
-    assert [row.name for row in await store.environments()] == ["dev"]
-    assert [row.id for row in await store.shards()] == ["other"]
-    assert (await store.add_environment(Environment(name="prod", device_driver="bigip"))).device_driver == "bigip"
+    assert [row.name for row in await store.operators.environments()] == ["dev"]
+    assert [row.id for row in await store.operators.shards()] == ["other"]
+    assert (
+        await store.operators.add_environment(Environment(name="prod", device_driver="bigip"))
+    ).device_driver == "bigip"
 
 
 async def test_an_unknown_environment_is_not_found(store: SqlStore) -> None:
     for ask in (
-        store.update_environment("nope", {"description": "x"}),
-        store.resume_environment("nope"),
-        store.delete_environment("nope"),
+        store.operators.update_environment("nope", {"description": "x"}),
+        store.operators.resume_environment("nope"),
+        store.operators.delete_environment("nope"),
     ):
         with pytest.raises(NotFound, match="Environment nope"):
             await ask

@@ -31,12 +31,12 @@ async def test_an_agent_tells_where_its_shards_are(store: SqlStore) -> None:
     await add_shard(store, "away", project_id="p3", acting_agent_id=OTHER)
     await add_shard(store, "unserved", project_id="p4", acting_agent_id=None)
 
-    one, other = await store.agent(AGENT), await store.agent(OTHER)
+    one, other = await store.operators.agent(AGENT), await store.operators.agent(OTHER)
 
     assert (one.acting_shards, one.handing_over, one.home_shards) == (2, 1, 4)
     assert (one.away_shards, one.unserved_shards, one.fit, one.successors) == (1, 1, True, 1)
     assert (other.acting_shards, other.home_shards, other.handing_over) == (1, 0, 0)
-    assert (await store.agents()) == (one, other)
+    assert (await store.operators.agents()) == (one, other)
 
 
 async def test_an_agent_tells_who_could_take_over_and_by_which_rules(store: SqlStore) -> None:
@@ -44,10 +44,10 @@ async def test_an_agent_tells_who_could_take_over_and_by_which_rules(store: SqlS
     await add_agent(store, OTHER, reachable_devices=1, sight_since=2.0, reported_at=30.0)
     await add_agent(store, "drained", admin_state_up=False)
     await add_agent(store, "elsewhere", group=2)
-    await store.update_environment("prod", {"failback": FailbackMode.NEVER})
+    await store.operators.update_environment("prod", {"failback": FailbackMode.NEVER})
     await halt(store)
 
-    seen = {agent.id: agent for agent in await store.agents()}
+    seen = {agent.id: agent for agent in await store.operators.agents()}
 
     assert {id_: (agent.fit, agent.successors) for id_, agent in seen.items()} == {
         AGENT: (True, 0),
@@ -63,7 +63,7 @@ async def test_after_the_databases_clock_was_set_back_an_agent_that_sees_less_is
     await add_agent(store, reachable_devices=2, sight_since=db_now() + 86_400.0, reported_at=30.0)
     await add_agent(store, OTHER, reachable_devices=1, sight_since=2.0, reported_at=30.0)
 
-    assert {agent.id: agent.fit for agent in await store.agents()} == {AGENT: True, OTHER: False}
+    assert {agent.id: agent.fit for agent in await store.operators.agents()} == {AGENT: True, OTHER: False}
 
 
 # -- flags
@@ -73,7 +73,7 @@ async def test_a_host_is_declared_dead_and_not_dead_once(store: SqlStore) -> Non
     await add_agent(store)
 
     for down in (True, True, False, False):
-        assert (await store.force_agent_down(AGENT, down)).forced_down is down
+        assert (await store.operators.force_agent_down(AGENT, down)).forced_down is down
 
     assert await kinds(store) == ["agent_forced_down", "agent_allowed_up"]
 
@@ -82,24 +82,28 @@ async def test_failback_is_asked_for_once_and_only_if_something_is_away(store: S
     await placed(store)
     await add_agent(store, OTHER)
 
-    assert not (await store.ask_failback(AGENT)).failback_asked
+    assert not (await store.operators.ask_failback(AGENT)).failback_asked
     await add_shard(store, "away", project_id="p3", acting_agent_id=OTHER)
     for _ in range(2):
-        assert (await store.ask_failback(AGENT)).failback_asked
+        assert (await store.operators.ask_failback(AGENT)).failback_asked
 
     assert await kinds(store) == ["agent_failback"]
 
 
 async def test_failback_that_is_never_is_refused(store: SqlStore) -> None:
     await placed(store)
-    await store.update_environment("prod", {"failback": FailbackMode.NEVER})
+    await store.operators.update_environment("prod", {"failback": FailbackMode.NEVER})
 
     with pytest.raises(Conflict, match="failback of environment prod is never"):
-        await store.ask_failback(AGENT)
+        await store.operators.ask_failback(AGENT)
 
 
 async def test_unknown_agents_are_not_found(store: SqlStore) -> None:
-    for ask in (store.force_agent_down("nope", True), store.ask_failback("nope"), store.rebind_agent("nope", AGENT)):
+    for ask in (
+        store.operators.force_agent_down("nope", True),
+        store.operators.ask_failback("nope"),
+        store.operators.rebind_agent("nope", AGENT),
+    ):
         with pytest.raises(NotFound, match="Agent nope not found"):
             await ask
 
@@ -111,10 +115,10 @@ async def test_rebinding_moves_home_and_nothing_else(store: SqlStore) -> None:
     await placed(store)
     await add_agent(store, OTHER)
     await add_shard(store, "leaving", project_id="p2", handover_to=OTHER, handover_at=db_now(), epoch=7)
-    assert await store.rebind_agent(AGENT, OTHER) == 2
-    assert await store.rebind_agent(AGENT, OTHER) == 0
+    assert await store.operators.rebind_agent(AGENT, OTHER) == 2
+    assert await store.operators.rebind_agent(AGENT, OTHER) == 0
 
-    assert {shard.home_agent_id for shard in await store.shards()} == {OTHER}
+    assert {shard.home_agent_id for shard in await store.operators.shards()} == {OTHER}
     after = await shard_of(store, "leaving")
     assert (after.acting_agent_id, after.handover_to, after.epoch) == (AGENT, OTHER, 7)
     assert await kinds(store) == ["agent_rebound"]
@@ -128,7 +132,7 @@ async def test_only_another_agent_of_the_group_can_be_home(store: SqlStore, targ
     await add_agent(store, "foreign", environment="dev")
 
     with pytest.raises(Conflict, match=rf"attribute to\. Value: '{target}'.*group prod/1: agent-2 \(host-of-agent-2\)"):
-        await store.rebind_agent(AGENT, target)
+        await store.operators.rebind_agent(AGENT, target)
 
     assert (await shard_of(store)).home_agent_id == AGENT
     assert await kinds(store) == []
@@ -149,14 +153,14 @@ async def dead_home(store: SqlStore, shards: int = 5) -> None:
 async def test_a_dead_home_goes_when_another_agent_becomes_home(store: SqlStore) -> None:
     await dead_home(store)
     await add_shard(store, "coming", project_id="", home_agent_id=OTHER, acting_agent_id=OTHER, handover_to=AGENT)
-    told = (await store.agent(OTHER)).assignments_revision
+    told = (await store.operators.agent(OTHER)).assignments_revision
 
-    await store.delete_agent(AGENT, rebind_to=OTHER)
+    await store.operators.delete_agent(AGENT, rebind_to=OTHER)
 
-    (left,) = await store.agents()
+    (left,) = await store.operators.agents()
     assert (left.id, left.home_shards, left.load_balancers, left.unserved_shards) == (OTHER, 6, 5, 5)
     assert left.assignments_revision == told + 1
-    common, *moved = await store.shards()
+    common, *moved = await store.operators.shards()
     assert (common.acting_agent_id, common.handover_to) == (OTHER, None)
     assert {(shard.acting_agent_id, shard.handover_to, shard.epoch) for shard in moved} == {(None, None, 3)}
     assert await kinds(store) == ["agent_deleted"]
@@ -168,7 +172,7 @@ async def test_a_bad_heir_leaves_everything_as_it_was(store: SqlStore, target: s
     await add_agent(store, "elsewhere", group=2)
 
     with pytest.raises(Conflict, match=rf"attribute rebind_to\. Value: '{target}'"):
-        await store.delete_agent(AGENT, rebind_to=target)
+        await store.operators.delete_agent(AGENT, rebind_to=target)
 
     shard = await shard_of(store, "s0")
     assert (shard.home_agent_id, shard.acting_agent_id) == (AGENT, AGENT)
@@ -179,7 +183,7 @@ async def test_a_live_agent_stays_even_with_an_heir(store: SqlStore) -> None:
     await add_agent(store, OTHER)
 
     with pytest.raises(Conflict, match="is alive: stop it first"):
-        await store.delete_agent(AGENT, rebind_to=OTHER)
+        await store.operators.delete_agent(AGENT, rebind_to=OTHER)
 
     assert (await shard_of(store)).home_agent_id == AGENT
 
@@ -189,7 +193,7 @@ async def test_a_shard_that_a_dead_agent_was_handing_over_is_free_at_once(store:
     await add_agent(store, OTHER)
     await add_shard(store, handover_to=OTHER, handover_at=db_now())
 
-    await store.delete_agent(AGENT)
+    await store.operators.delete_agent(AGENT)
 
     shard = await shard_of(store)
     assert (shard.acting_agent_id, shard.handover_to, shard.handover_at) == (None, None, None)
@@ -201,11 +205,11 @@ async def test_crossed_deletes_leave_no_shard_without_a_home(store: SqlStore, ot
     await add_agent(store, "agent-3", ttl_seconds=-1.0)
 
     results = await asyncio.gather(
-        store.delete_agent(AGENT, rebind_to="agent-3"),
-        other_store.delete_agent("agent-3", rebind_to=AGENT),
+        store.operators.delete_agent(AGENT, rebind_to="agent-3"),
+        other_store.operators.delete_agent("agent-3", rebind_to=AGENT),
         return_exceptions=True,
     )
 
     assert sum(result is None for result in results) == 1
-    homes = {shard.home_agent_id for shard in await store.shards()}
-    assert homes <= {agent.id for agent in await store.agents()}
+    homes = {shard.home_agent_id for shard in await store.operators.shards()}
+    assert homes <= {agent.id for agent in await store.operators.agents()}

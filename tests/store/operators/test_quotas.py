@@ -35,13 +35,15 @@ async def narrow(store: SqlStore, database_url: str) -> AsyncIterator[SqlStore]:
 
 
 async def live(store: SqlStore, kind: Any) -> int:
-    return len((await store.list(kind, ListQuery(filters={"deleted": (False,)}, project_id=PROJECT))).items)
+    return len((await store.tenants.list(kind, ListQuery(filters={"deleted": (False,)}, project_id=PROJECT))).items)
 
 
 async def test_of_many_at_once_as_many_are_made_as_the_quota_allows(store: SqlStore, other_store: SqlStore) -> None:
-    await store.set_quotas(PROJECT, {"loadbalancer": LIMIT})
+    await store.quotas.set_quotas(PROJECT, {"loadbalancer": LIMIT})
 
-    calls = ((store if number % 2 else other_store).create_load_balancer(bare(), vip()) for number in range(MANY))
+    calls = (
+        (store if number % 2 else other_store).tenants.create_load_balancer(bare(), vip()) for number in range(MANY)
+    )
     answers = await asyncio.gather(*calls, return_exceptions=True)
 
     assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "QuotaMet": MANY - LIMIT}
@@ -50,11 +52,11 @@ async def test_of_many_at_once_as_many_are_made_as_the_quota_allows(store: SqlSt
 
 async def test_children_of_different_load_balancers_share_the_quota(store: SqlStore, other_store: SqlStore) -> None:
     stored = [await create(store, tree(members=0)) for _ in range(2)]
-    await store.set_quotas(PROJECT, {"member": LIMIT})
+    await store.quotas.set_quotas(PROJECT, {"member": LIMIT})
 
     def ask(number: int) -> Any:
         at, pool_id = (store, other_store)[number % 2], stored[number // 2 % 2].pools[0].id
-        return at.add_member(member(number, pool_id=pool_id), project_id=None)
+        return at.tenants.add_member(member(number, pool_id=pool_id), project_id=None)
 
     answers = await asyncio.gather(*(ask(number) for number in range(MANY)), return_exceptions=True)
 
@@ -63,34 +65,34 @@ async def test_children_of_different_load_balancers_share_the_quota(store: SqlSt
 
 
 async def test_default_quotas_hold_for_projects_without_their_own(narrow: SqlStore) -> None:
-    calls = (narrow.create_load_balancer(bare(), vip()) for _ in range(MANY))
+    calls = (narrow.tenants.create_load_balancer(bare(), vip()) for _ in range(MANY))
     answers = await asyncio.gather(*calls, return_exceptions=True)
 
     assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "QuotaMet": MANY - LIMIT}
-    await narrow.set_quotas(PROJECT, {"loadbalancer": -1})
+    await narrow.quotas.set_quotas(PROJECT, {"loadbalancer": -1})
     await create(narrow, bare())
 
 
 async def test_a_populated_create_counts_as_a_whole_and_leaves_nothing(store: SqlStore) -> None:
-    await store.set_quotas(PROJECT, {"listener": 1, "member": 2, "pool": 0, "healthmonitor": 5})
+    await store.quotas.set_quotas(PROJECT, {"listener": 1, "member": 2, "pool": 0, "healthmonitor": 5})
 
     with pytest.raises(QuotaMet) as refused:
         await create(store, tree(listeners=2, members=2))
 
     assert str(refused.value) == "Quota has been met for resources: Listener, Pool"
     assert await live(store, LoadBalancer) == 0
-    await store.set_quotas(PROJECT, {"listener": 2, "pool": 1})
+    await store.quotas.set_quotas(PROJECT, {"listener": 2, "pool": 1})
     await create(store, tree(listeners=2, members=2))
 
 
 async def test_a_batch_of_members_counts_what_it_adds_beyond_what_it_removes(store: SqlStore) -> None:
     await placed(store)
     pool_id = (await create(store, tree(members=2))).pools[0].id
-    await store.set_quotas(PROJECT, {"member": 3})
+    await store.quotas.set_quotas(PROJECT, {"member": 3})
 
     async def replace(first: int, count: int, **how: Any) -> None:
         rows = [member(number) for number in range(first, first + count)]
-        await store.replace_members(pool_id, rows, **{"additive_only": False, "project_id": None} | how)
+        await store.tenants.replace_members(pool_id, rows, **{"additive_only": False, "project_id": None} | how)
 
     await replace(10, 3)
     await replace(20, 3)
@@ -99,7 +101,7 @@ async def test_a_batch_of_members_counts_what_it_adds_beyond_what_it_removes(sto
     with pytest.raises(QuotaMet, match="Member"):
         await replace(30, 1, additive_only=True)
     assert await live(store, Member) == 3
-    await store.set_quotas(PROJECT, {"member": 1})
+    await store.quotas.set_quotas(PROJECT, {"member": 1})
     await replace(20, 2)
     assert await live(store, Member) == 2
 
@@ -108,14 +110,14 @@ async def test_every_kind_of_child_has_its_quota(store: SqlStore) -> None:
     stored = await create(store, bare())
     root_id = stored.load_balancer.id
     row = pool(load_balancer_id=root_id)
-    await store.add_pool(row, [], None, listener_id=None, project_id=None)
-    await store.set_quotas(PROJECT, {"listener": 0, "pool": 1, "healthmonitor": 0, "member": 1})
+    await store.tenants.add_pool(row, [], None, listener_id=None, project_id=None)
+    await store.quotas.set_quotas(PROJECT, {"listener": 0, "pool": 1, "healthmonitor": 0, "member": 1})
 
     for refused, title in (
-        (store.add_listener(listener(load_balancer_id=root_id), project_id=None), "Listener"),
-        (store.add_health_monitor(monitor(pool_id=row.id), project_id=None), "Health Monitor"),
+        (store.tenants.add_listener(listener(load_balancer_id=root_id), project_id=None), "Listener"),
+        (store.tenants.add_health_monitor(monitor(pool_id=row.id), project_id=None), "Health Monitor"),
         (
-            store.add_pool(
+            store.tenants.add_pool(
                 pool(load_balancer_id=root_id), [member(1), member(2)], monitor(), listener_id=None, project_id=None
             ),
             "Pool, Member, Health Monitor",
@@ -124,45 +126,45 @@ async def test_every_kind_of_child_has_its_quota(store: SqlStore) -> None:
         with pytest.raises(QuotaMet) as caught:
             await refused
         assert str(caught.value) == f"Quota has been met for resources: {title}"
-    assert (await store.get(LoadBalancer, root_id, project_id=None)).revision == 2
+    assert (await store.tenants.get(LoadBalancer, root_id, project_id=None)).revision == 2
     assert await live(store, Pool) == 1
 
 
 async def test_what_is_deleted_makes_room_at_once(store: SqlStore) -> None:
     await placed(store)
-    await store.set_quotas(PROJECT, {"loadbalancer": 1})
+    await store.quotas.set_quotas(PROJECT, {"loadbalancer": 1})
     stored = await create(store, bare())
     with pytest.raises(QuotaMet):
         await create(store, bare())
 
-    await store.delete_load_balancer(stored.load_balancer.id, cascade=False, project_id=None)
+    await store.tenants.delete_load_balancer(stored.load_balancer.id, cascade=False, project_id=None)
 
     await create(store, bare())
 
 
 async def test_quotas_are_set_shown_listed_and_reset(narrow: SqlStore) -> None:
-    assert (await narrow.quotas_of("a")).quotas == Quotas(loadbalancer=LIMIT, member=3)
+    assert (await narrow.quotas.quotas_of("a")).quotas == Quotas(loadbalancer=LIMIT, member=3)
     for project_id in ("a", "b"):
-        await narrow.set_quotas(project_id, {"member": 7, "pool": 0})
-    await narrow.set_quotas("a", {"member": None})
+        await narrow.quotas.set_quotas(project_id, {"member": 7, "pool": 0})
+    await narrow.quotas.set_quotas("a", {"member": None})
 
-    assert (await narrow.quotas_of("a")).quotas == Quotas(loadbalancer=LIMIT, member=3, pool=0)
-    first = await narrow.list_quotas(ListQuery(limit=1))
+    assert (await narrow.quotas.quotas_of("a")).quotas == Quotas(loadbalancer=LIMIT, member=3, pool=0)
+    first = await narrow.quotas.list_quotas(ListQuery(limit=1))
     assert [row.project_id for row in first.items] == ["a"] and first.after
-    rest = await narrow.list_quotas(ListQuery(marker="a"))
+    rest = await narrow.quotas.list_quotas(ListQuery(marker="a"))
     assert [(row.project_id, row.quotas.member) for row in rest.items] == [("b", 7)]
-    assert [row.id for row in (await narrow.list_quotas(ListQuery(project_id="b"))).items] == ["b"]
-    await narrow.set_quotas("b", {"member": None, "pool": None})
-    assert [row.id for row in (await narrow.list_quotas(ListQuery())).items] == ["a"]
+    assert [row.id for row in (await narrow.quotas.list_quotas(ListQuery(project_id="b"))).items] == ["b"]
+    await narrow.quotas.set_quotas("b", {"member": None, "pool": None})
+    assert [row.id for row in (await narrow.quotas.list_quotas(ListQuery())).items] == ["a"]
 
 
 async def test_where_there_are_no_quotas_no_statement_is_about_them(store: SqlStore) -> None:
-    await store.set_quotas("another", {"loadbalancer": 0})
+    await store.quotas.set_quotas("another", {"loadbalancer": 0})
     stored = await create(store)
 
     with statements_of(store.database) as seen:
         await create(store)
-        await store.add_member(member(99, pool_id=stored.pools[0].id), project_id=None)
+        await store.tenants.add_member(member(99, pool_id=stored.pools[0].id), project_id=None)
 
     assert not [text for text in seen if text.lstrip().upper().startswith(("UPDATE QUOTA", "INSERT INTO QUOTA"))]
     assert not [text for text in seen if "count(" in text.lower() and "project_id" in text.lower()]
@@ -175,7 +177,7 @@ async def test_a_check_is_two_statements_however_much_is_made(store: SqlStore, b
             await create(store, what)
         return len(seen)
 
-    await store.set_quotas("limited", dict.fromkeys(("loadbalancer", "listener", "pool", "member"), 500))
+    await store.quotas.set_quotas("limited", dict.fromkeys(("loadbalancer", "listener", "pool", "member"), 500))
     free = await count(new_id(), 1)
     lock = 1 if backend in ("sqlite", "postgresql") else 2
     assert await count("limited", 1) == await count("limited", 100) == free + lock + 1

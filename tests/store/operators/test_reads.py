@@ -21,7 +21,7 @@ from tests.store.builders import (
 
 
 async def kinds(store: SqlStore) -> list[str]:
-    return [event.kind for event in await store.events()]
+    return [event.kind for event in await store.operators.events()]
 
 
 # -- agents
@@ -35,11 +35,11 @@ async def test_agents_come_with_their_load(store: SqlStore) -> None:
         await create(store, bare())
     await create(store, bare(project_id="other"))
 
-    first, second = await store.agents()
+    first, second = await store.operators.agents()
 
     assert (first.id, first.acting_shards, first.home_shards, first.load_balancers) == (AGENT, 1, 2, 3)
     assert (second.id, second.acting_shards, second.home_shards, second.load_balancers) == ("agent-2", 1, 0, 0)
-    assert first == await store.agent(AGENT)
+    assert first == await store.operators.agent(AGENT)
 
 
 @pytest.mark.parametrize(("ttl_seconds", "alive"), [(600.0, True), (-1.0, False), (None, False)])
@@ -48,7 +48,7 @@ async def test_an_agent_is_alive_while_its_session_stands(
 ) -> None:
     await add_agent(store, ttl_seconds=ttl_seconds)
 
-    assert (await store.agent(AGENT)).alive is alive
+    assert (await store.operators.agent(AGENT)).alive is alive
 
 
 async def test_what_an_agent_reported_is_read_back(store: SqlStore) -> None:
@@ -60,7 +60,7 @@ async def test_what_an_agent_reported_is_read_back(store: SqlStore) -> None:
         queue_depth=4,
     )
 
-    agent = await store.agent(AGENT)
+    agent = await store.operators.agent(AGENT)
 
     assert (agent.endpoints, agent.configurations, agent.queue_depth) == (("10.0.0.1",), {"a": "b"}, 4)
     assert (agent.devices[0].name, agent.devices[0].reachable) == ("d", True)
@@ -75,16 +75,16 @@ async def test_agents_are_ordered_and_filtered(store: SqlStore) -> None:
     }.items():
         await add_agent(store, agent_id, **values)
 
-    assert ids(await store.agents()) == ["d", "c", "b", "a"]
-    assert ids(await store.agents(environment="prod")) == ["c", "b", "a"]
+    assert ids(await store.operators.agents()) == ["d", "c", "b", "a"]
+    assert ids(await store.operators.agents(environment="prod")) == ["c", "b", "a"]
 
 
 async def test_an_unknown_agent_is_not_found(store: SqlStore) -> None:
     for ask in (
-        store.agent("nope"),
-        store.set_agent_admin_state("nope", False),
-        store.delete_agent("nope"),
-        store.load_balancers_on_agent("nope", ListQuery()),
+        store.operators.agent("nope"),
+        store.operators.set_agent_admin_state("nope", False),
+        store.operators.delete_agent("nope"),
+        store.operators.load_balancers_on_agent("nope", ListQuery()),
     ):
         with pytest.raises(NotFound, match="Agent nope not found"):
             await ask
@@ -93,9 +93,9 @@ async def test_an_unknown_agent_is_not_found(store: SqlStore) -> None:
 async def test_the_admin_state_is_set_and_told_once(store: SqlStore) -> None:
     await add_agent(store)
 
-    assert not (await store.set_agent_admin_state(AGENT, False)).admin_state_up
-    assert not (await store.set_agent_admin_state(AGENT, False)).admin_state_up
-    assert (await store.set_agent_admin_state(AGENT, True)).admin_state_up
+    assert not (await store.operators.set_agent_admin_state(AGENT, False)).admin_state_up
+    assert not (await store.operators.set_agent_admin_state(AGENT, False)).admin_state_up
+    assert (await store.operators.set_agent_admin_state(AGENT, True)).admin_state_up
     assert await kinds(store) == ["environment_added", "agent_drained", "agent_undrained"]
 
 
@@ -106,7 +106,7 @@ async def test_an_agent_that_is_alive_stays(store: SqlStore) -> None:
     await add_agent(store)
 
     with pytest.raises(Conflict, match="is alive"):
-        await store.delete_agent(AGENT)
+        await store.operators.delete_agent(AGENT)
 
 
 async def test_a_home_of_load_balancers_stays_and_says_what_to_do(store: SqlStore) -> None:
@@ -116,7 +116,7 @@ async def test_a_home_of_load_balancers_stays_and_says_what_to_do(store: SqlStor
     await create(store, bare())
 
     with pytest.raises(Conflict, match=r"is home to 2 load balancers.*--rebind-to.*drain"):
-        await store.delete_agent(AGENT)
+        await store.operators.delete_agent(AGENT)
 
 
 async def test_an_idle_agent_goes_and_its_shards_find_another_home(store: SqlStore) -> None:
@@ -125,15 +125,15 @@ async def test_an_idle_agent_goes_and_its_shards_find_another_home(store: SqlSto
     await add_shard(store)
     common = {"project_id": "", "home_agent_id": "agent-2", "acting_agent_id": "agent-2"}
     await add_shard(store, "shard-2", **common, handover_to=AGENT, epoch=3)
-    before = await store.agent("agent-2")
+    before = await store.operators.agent("agent-2")
 
-    await store.delete_agent(AGENT)
+    await store.operators.delete_agent(AGENT)
 
-    assert ids(await store.agents()) == ["agent-2"]
-    shared, tenants = await store.shards()
+    assert ids(await store.operators.agents()) == ["agent-2"]
+    shared, tenants = await store.operators.shards()
     assert (shared.id, shared.acting_agent_id, shared.handover_to, shared.epoch) == ("shard-2", "agent-2", None, 3)
     assert (tenants.id, tenants.home_agent_id, tenants.acting_agent_id) == (SHARD, "agent-2", None)
-    assert (await store.agent("agent-2")).assignments_revision == before.assignments_revision + 1
+    assert (await store.operators.agent("agent-2")).assignments_revision == before.assignments_revision + 1
     assert (await kinds(store))[-1] == "agent_deleted"
 
 
@@ -141,9 +141,9 @@ async def test_the_last_agent_of_a_group_leaves_its_shards_for_the_next(store: S
     await add_agent(store, ttl_seconds=None)
     await add_shard(store, epoch=9)
 
-    await store.delete_agent(AGENT)
+    await store.operators.delete_agent(AGENT)
 
-    (left,) = await store.shards()
+    (left,) = await store.operators.shards()
     assert (left.epoch, left.acting_agent_id) == (9, None)
 
 
@@ -159,7 +159,7 @@ async def test_load_balancers_on_an_agent_are_those_it_acts_for_or_is_home_to(st
     theirs = (await create(store, bare(project_id="other"))).load_balancer
 
     async def on(agent_id: str, **query: Any) -> list[str]:
-        return ids((await store.load_balancers_on_agent(agent_id, ListQuery(**query))).items)
+        return ids((await store.operators.load_balancers_on_agent(agent_id, ListQuery(**query))).items)
 
     assert await on(AGENT) == [mine.id, theirs.id]
     assert await on("agent-2") == [theirs.id]
@@ -171,12 +171,12 @@ async def test_hosting_is_the_shard(store: SqlStore) -> None:
     await placed(store)
     served = (await create(store, bare())).load_balancer
 
-    assert await store.hosting(waiting.id) is None
-    shard = await store.hosting(served.id)
+    assert await store.operators.hosting(waiting.id) is None
+    shard = await store.operators.hosting(served.id)
     assert shard is not None
     assert (shard.id, shard.acting_agent_id, shard.epoch) == (SHARD, AGENT, 1)
     with pytest.raises(NotFound, match="Load Balancer nope"):
-        await store.hosting("nope")
+        await store.operators.hosting("nope")
 
 
 async def test_shards_are_ordered_and_filtered(store: SqlStore) -> None:
@@ -184,10 +184,10 @@ async def test_shards_are_ordered_and_filtered(store: SqlStore) -> None:
     await add_shard(store, "s2", environment="dev", home_agent_id="x", acting_agent_id="y")
     await add_shard(store, "s3", project_id="", home_agent_id="x", acting_agent_id=AGENT)
 
-    assert ids(await store.shards()) == ["s2", "s3", SHARD]
-    assert ids(await store.shards(environment="prod")) == ["s3", SHARD]
-    assert ids(await store.shards(agent_id="x")) == ["s2", "s3"]
-    assert ids(await store.shards(agent_id="y")) == ["s2"]
+    assert ids(await store.operators.shards()) == ["s2", "s3", SHARD]
+    assert ids(await store.operators.shards(environment="prod")) == ["s3", SHARD]
+    assert ids(await store.operators.shards(agent_id="x")) == ["s2", "s3"]
+    assert ids(await store.operators.shards(agent_id="y")) == ["s2"]
 
 
 # -- events and counts
@@ -195,15 +195,15 @@ async def test_shards_are_ordered_and_filtered(store: SqlStore) -> None:
 
 async def test_events_are_read_forwards_or_from_the_end(store: SqlStore) -> None:
     for number in range(5):
-        await store.add_event(Event(kind="k", text=str(number)))
+        await store.scheduling.add_event(Event(kind="k", text=str(number)))
 
-    first = await store.events(limit=3)
-    rest = await store.events(after=first[-1].id)
-    last = await store.events(limit=2, newest=True)
+    first = await store.operators.events(limit=3)
+    rest = await store.operators.events(after=first[-1].id)
+    last = await store.operators.events(limit=2, newest=True)
 
     assert [event.text for event in (*first[1:], *rest)] == ["0", "1", "2", "3", "4"]
     assert [event.text for event in last] == ["3", "4"]
-    assert await store.events(after=last[-1].id, newest=True) == ()
+    assert await store.operators.events(after=last[-1].id, newest=True) == ()
     assert all(event.at > 0 for event in first)
 
 
@@ -212,7 +212,7 @@ async def test_the_summary_counts_every_status(store: SqlStore) -> None:
     await create(store, bare())
     await confirm(store, confirmed.id)
 
-    assert await store.summary() == {
+    assert await store.operators.summary() == {
         "ACTIVE": 1,
         "PENDING_CREATE": 1,
         "PENDING_UPDATE": 0,
@@ -225,7 +225,7 @@ async def test_deleting_an_agent_leaves_other_environments_alone(store: SqlStore
     await add_agent(store, ttl_seconds=None)
     await add_shard(store, "s2", environment="dev", home_agent_id=AGENT)
 
-    await store.delete_agent(AGENT)
+    await store.operators.delete_agent(AGENT)
 
     row = await store.database.read(lambda connection: connection.execute(schema.shard.select()).one())
     assert row.home_agent_id == AGENT

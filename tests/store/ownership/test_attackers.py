@@ -46,18 +46,18 @@ async def test_without_the_owners_session_nothing_is_read_said_or_moved(
     world, shard, lb = scene
     store, before = world.store, await world.shard(shard.id)
     with pytest.raises(SessionLost):
-        await store.services(agent_id, session_id, shard.id, 1, load_balancer_ids=None, after_id="", limit=9)
-    assert not await store.raise_epoch(agent_id, session_id, shard.id, 1, 9)
+        await store.ownership.services(agent_id, session_id, shard.id, 1, load_balancer_ids=None, after_id="", limit=9)
+    assert not await store.ownership.raise_epoch(agent_id, session_id, shard.id, 1, 9)
     if (agent_id, session_id) == ("a2", OTHERS):
-        assert await store.release(agent_id, session_id, shard.id, 1) is None
+        assert await store.ownership.release(agent_id, session_id, shard.id, 1) is None
     else:
         with pytest.raises(SessionLost):
-            await store.release(agent_id, session_id, shard.id, 1)
+            await store.ownership.release(agent_id, session_id, shard.id, 1)
     report = ReportApplied(
         agent_id=agent_id, session_id=session_id, shard_id=shard.id, epoch=1, outcomes=(applied(lb),)
     )
-    assert (await store.record_applied(report)).stale
-    assert (await store.record_observed(await status(world, lb, agent_id, session_id))).stale
+    assert (await store.reports.record_applied(report)).stale
+    assert (await store.reports.record_observed(await status(world, lb, agent_id, session_id))).stale
     row = await world.load_balancer_row(lb)
     assert (row.applied_revision, row.operating_status) == (0, "OFFLINE")
     assert await world.shard(shard.id) == before
@@ -75,10 +75,10 @@ async def test_an_ended_session_says_nothing_more(scene: tuple[World, Any, str])
     world, shard, lb = scene
     await world.change(schema.agent, "a1", session_id=None)  # and the shard still names the agent
     report = ReportApplied(agent_id="a1", session_id=MINE, shard_id=shard.id, epoch=1, outcomes=(applied(lb),))
-    assert (await world.store.record_applied(report)).stale
-    assert (await world.store.record_observed(await status(world, lb, "a1", MINE))).stale
+    assert (await world.store.reports.record_applied(report)).stale
+    assert (await world.store.reports.record_observed(await status(world, lb, "a1", MINE))).stale
     with pytest.raises(SessionLost):
-        await world.store.services("a1", MINE, shard.id, 1, load_balancer_ids=None, after_id="", limit=9)
+        await world.store.ownership.services("a1", MINE, shard.id, 1, load_balancer_ids=None, after_id="", limit=9)
 
 
 async def test_a_session_that_expired_and_was_not_replaced_still_speaks_for_what_it_serves(
@@ -87,8 +87,8 @@ async def test_a_session_that_expired_and_was_not_replaced_still_speaks_for_what
     world, shard, lb = scene
     await world.expire("a1")
     report = ReportApplied(agent_id="a1", session_id=MINE, shard_id=shard.id, epoch=1, outcomes=(applied(lb),))
-    assert not (await world.store.record_applied(report)).stale
-    assert not (await world.store.record_observed(await status(world, lb, "a1", MINE))).stale
+    assert not (await world.store.reports.record_applied(report)).stale
+    assert not (await world.store.reports.record_observed(await status(world, lb, "a1", MINE))).stale
     row = await world.load_balancer_row(lb)
     assert (row.applied_revision, row.operating_status) == (1, "ONLINE")
 
@@ -98,13 +98,13 @@ async def test_an_agent_of_the_version_before_names_no_session_in_reports_until_
     lb = await world.placed()
     shard = await world.shard_of("p1")
     report = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=1, outcomes=(applied(lb.id),))
-    assert not (await world.store.record_applied(report)).stale
+    assert not (await world.store.reports.record_applied(report)).stale
     await world.expire("a1")
     await world.agent("a1", session_id="second", names_session=True)
-    await world.store.assign([Assign(shard_id=shard.id, seen_epoch=1, agent_id="a1")])
-    assert (await world.store.record_applied(report)).stale
+    await world.store.scheduling.assign([Assign(shard_id=shard.id, seen_epoch=1, agent_id="a1")])
+    assert (await world.store.reports.record_applied(report)).stale
     named = ReportApplied(agent_id="a1", session_id="second", shard_id=shard.id, epoch=2, outcomes=(applied(lb.id),))
-    assert not (await world.store.record_applied(named)).stale
+    assert not (await world.store.reports.record_applied(named)).stale
 
 
 async def test_an_agent_that_was_rolled_back_and_registers_by_an_old_controller_reports_without_a_session(
@@ -115,17 +115,19 @@ async def test_an_agent_that_was_rolled_back_and_registers_by_an_old_controller_
     shard, common = await world.shard_of("p1"), await world.shard_of("")
     await world.change(schema.agent, "a1", session_id="second")  # all that it knows of what a newer one stored
     outcome = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=1, outcomes=(applied(lb.id),))
-    assert not (await world.store.record_applied(outcome)).stale
-    assert not (await world.store.record_observed(await status(world, lb.id, "a1", ""))).stale
-    assert (await world.store.record_observed(await status(world, lb.id, "a1", MINE))).stale
+    assert not (await world.store.reports.record_applied(outcome)).stale
+    assert not (await world.store.reports.record_observed(await status(world, lb.id, "a1", ""))).stale
+    assert (await world.store.reports.record_observed(await status(world, lb.id, "a1", MINE))).stale
     await world.change(schema.agent, "a1", session_id=None)
-    assert (await world.store.record_applied(outcome)).stale
+    assert (await world.store.reports.record_applied(outcome)).stale
 
     await world.agent("a1", session_id="third", names_session=True)
-    await world.store.assign([Assign(shard_id=each.id, seen_epoch=1, agent_id="a1") for each in (shard, common)])
+    await world.store.scheduling.assign(
+        [Assign(shard_id=each.id, seen_epoch=1, agent_id="a1") for each in (shard, common)]
+    )
     again = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=2, outcomes=(applied(lb.id),))
-    assert (await world.store.record_applied(again)).stale
-    assert (await world.store.record_observed(await status(world, lb.id, "a1", ""))).stale
+    assert (await world.store.reports.record_applied(again)).stale
+    assert (await world.store.reports.record_observed(await status(world, lb.id, "a1", ""))).stale
 
 
 async def test_an_owner_speaks_only_for_load_balancers_of_its_shard_and_statuses_of_its_group(
@@ -135,12 +137,12 @@ async def test_an_owner_speaks_only_for_load_balancers_of_its_shard_and_statuses
     await world.agent("b1", group_number=2, names_session=True)
     other_tenants = await world.placed(project_id="p2")
     other_groups = await world.load_balancer(project_id="p3")
-    await world.store.place(other_groups.id, "east", "p3", 2, "b1")
+    await world.store.scheduling.place(other_groups.id, "east", "p3", 2, "b1")
     outcomes = (applied(other_tenants.id), applied(other_groups.id))
-    await world.store.record_applied(
+    await world.store.reports.record_applied(
         ReportApplied(agent_id="a1", session_id=MINE, shard_id=shard.id, epoch=1, outcomes=outcomes)
     )
-    await world.store.record_observed(await status(world, other_groups.id, "a1", MINE))
+    await world.store.reports.record_observed(await status(world, other_groups.id, "a1", MINE))
     assert (await world.load_balancer_row(other_tenants.id)).applied_revision == 0
     row = await world.load_balancer_row(other_groups.id)
     assert (row.applied_revision, row.operating_status) == (0, "OFFLINE")
@@ -153,7 +155,7 @@ async def test_an_epoch_is_lifted_by_one_jump_at_a_time(scene: tuple[World, Any,
     world, shard, _ = scene
     guard, epoch = 2 * EPOCH_JUMP_MAX + 5, 1
     for expected in (EPOCH_JUMP_MAX + 1, 2 * EPOCH_JUMP_MAX + 1, guard + 1):
-        assert await world.store.raise_epoch("a1", MINE, shard.id, epoch, guard)
+        assert await world.store.ownership.raise_epoch("a1", MINE, shard.id, epoch, guard)
         epoch = (await world.shard(shard.id)).epoch
         assert epoch == expected
 
@@ -161,7 +163,7 @@ async def test_an_epoch_is_lifted_by_one_jump_at_a_time(scene: tuple[World, Any,
 async def test_two_owners_of_one_epoch_are_told_apart_by_a_higher_one(scene: tuple[World, Any, str]) -> None:
     """The device holds our epoch for another session: whom the database calls the owner gets the next."""
     world, shard, _ = scene
-    assert await world.store.raise_epoch("a1", MINE, shard.id, 1, 1)
+    assert await world.store.ownership.raise_epoch("a1", MINE, shard.id, 1, 1)
     row = await world.shard(shard.id)
     assert (row.acting_agent_id, row.epoch) == ("a1", 2)
 
@@ -174,15 +176,15 @@ async def test_at_the_end_of_the_epochs_one_shard_stands_still_and_the_others_mo
     stuck = await world.shard_of("p2")
     await world.change(schema.shard, stuck.id, epoch=EPOCH_MAX)
     with pytest.raises(CallRefused) as refused:
-        await world.store.raise_epoch("a1", MINE, stuck.id, EPOCH_MAX, EPOCH_MAX)
+        await world.store.ownership.raise_epoch("a1", MINE, stuck.id, EPOCH_MAX, EPOCH_MAX)
     assert refused.value.code == "epochs_used_up"
     await world.change(schema.shard, stuck.id, handover_to="a2", handover_at=1.0)
-    assert await world.store.release("a1", MINE, stuck.id, EPOCH_MAX) is None
+    assert await world.store.ownership.release("a1", MINE, stuck.id, EPOCH_MAX) is None
     await world.expire("a1")
     shards = [row for row in await world.rows(schema.shard) if row.project_id]
     steps = [Assign(shard_id=row.id, seen_epoch=row.epoch, agent_id="a2") for row in shards]
     for _ in range(2):
-        await world.store.assign(steps)
+        await world.store.scheduling.assign(steps)
     acting = {row.project_id: (row.acting_agent_id, row.epoch) for row in await world.rows(schema.shard)}
     assert (acting["p1"], acting["p3"]) == (("a2", 2), ("a2", 2))
     assert acting["p2"] == (None, EPOCH_MAX)
@@ -207,7 +209,9 @@ async def test_a_row_that_cannot_be_written_does_not_keep_the_others(
         return real(step, shard) | ({"b_home": None} if shard.id == bad.id else {})
 
     monkeypatch.setattr(ownership_placing, "_taking", taking)
-    taken = await world.store.assign([Assign(shard_id=row.id, seen_epoch=1, agent_id="a2") for row in shards])
+    taken = await world.store.scheduling.assign(
+        [Assign(shard_id=row.id, seen_epoch=1, agent_id="a2") for row in shards]
+    )
     assert len(taken) == 3
     acting = {row.project_id: row.acting_agent_id for row in await world.rows(schema.shard) if row.project_id}
     assert acting == {"p1": "a2", "p2": "a2", "p3": "a1", "p4": "a2"}

@@ -12,7 +12,7 @@ from evenkeel.core.model import Member, Pool
 from evenkeel.core.placement import choose_group, choose_home
 from evenkeel.store.ownership.capacity import REPORT_SLACK_SECONDS, group_capacity
 from evenkeel.store.records import schema
-from evenkeel.store.sql_store import OwnershipPart
+from evenkeel.store.sql_store import SqlStore
 from tests.store.ownership_world import World, applied, statements, world_fixture
 
 __all__ = ["world_fixture"]
@@ -22,11 +22,11 @@ async def report(world: World, figures: dict[str, tuple[float, float]], *, agent
     """An agent's state report with (value, limit) by metric."""
     capacity = {name: CapacityFigure(value=value, limit=limit) for name, (value, limit) in figures.items()}
     call = ReportState(agent_id=agent_id, session_id=f"session-of-{agent_id}", capacity=capacity, **more)
-    await world.store.record_state(call)
+    await world.store.ownership.record_state(call)
 
 
 async def score(world: World, number: int = 1) -> float:
-    groups = await world.store.groups("east", "nobody", settle_seconds=0.0)
+    groups = await world.store.scheduling.groups("east", "nobody", settle_seconds=0.0)
     return next(group.capacity_score for group in groups if group.number == number)
 
 
@@ -53,7 +53,7 @@ async def place(world: World, project_id: str, *, addresses: int = 0) -> str | N
                 for number in range(2 * addresses)
             ),
         )
-    owner = await world.store.place(root.id, "east", project_id, 1, "a1")
+    owner = await world.store.scheduling.place(root.id, "east", project_id, 1, "a1")
     return root.id if owner else None
 
 
@@ -107,7 +107,7 @@ async def test_a_full_group_refuses_and_nothing_is_written(world: World) -> None
 
     assert len(await world.rows(schema.shard)) == shards
     assert [row.shard_id for row in await world.rows(schema.load_balancer)].count(None) == 2
-    [group] = await world.store.groups("east", "p2", settle_seconds=0.0)
+    [group] = await world.store.scheduling.groups("east", "p2", settle_seconds=0.0)
     assert (group.eligible, group.at_limit) == (False, ("tenant_count 10 of 10",))
 
 
@@ -147,9 +147,9 @@ async def test_lower_figures_make_room(world: World) -> None:
     await world.agent("a1")
     await report(world, {"tenant_count": (10, 10)})
     assert await place(world, "p1") is None
-    [(waiting, _, _)] = await world.store.unplaced(limit=10)
+    [(waiting, _, _)] = await world.store.scheduling.unplaced(limit=10)
     await report(world, {"tenant_count": (9, 10)})
-    assert await world.store.place(waiting, "east", "p1", 1, "a1") is not None
+    assert await world.store.scheduling.place(waiting, "east", "p1", 1, "a1") is not None
 
 
 async def test_those_that_have_room_are_offered_before_those_that_have_none(world: World) -> None:
@@ -159,7 +159,7 @@ async def test_those_that_have_room_are_offered_before_those_that_have_none(worl
     await report(world, {"tenant_count": (1, 1)})
     await world.load_balancer(project_id="p1")
     later = await world.load_balancer(project_id="p1", provider="west", created_at=2e9)
-    assert (await world.store.unplaced(limit=1))[0][0] == later.id
+    assert (await world.store.scheduling.unplaced(limit=1))[0][0] == later.id
 
 
 async def test_a_new_group_is_limited_from_its_first_moment(world: World) -> None:
@@ -204,7 +204,9 @@ async def test_a_tenant_stays_until_its_group_is_full_then_goes_where_there_is_m
         await report(world, {"node_count": (value, 10)}, agent_id=agent_id)
 
     async def choice(project_id: str) -> int:
-        group = choose_group(await world.store.groups("east", project_id, settle_seconds=0.0), random.Random(1).choice)
+        group = choose_group(
+            await world.store.scheduling.groups("east", project_id, settle_seconds=0.0), random.Random(1).choice
+        )
         assert group is not None
         return group.number
 
@@ -214,17 +216,17 @@ async def test_a_tenant_stays_until_its_group_is_full_then_goes_where_there_is_m
     assert await choice("p1") == 3
 
 
-async def scramble(store: OwnershipPart, roots: list[tuple[str, str]]) -> int:
+async def scramble(store: SqlStore, roots: list[tuple[str, str]]) -> int:
     """A controller that places what it is given until no group takes more; how many it placed."""
     rng, taken = random.Random(roots[0][0]), 0
     for load_balancer_id, project_id in roots:
         for _ in range(20):
-            groups = await store.groups("east", project_id, settle_seconds=0.0)
+            groups = await store.scheduling.groups("east", project_id, settle_seconds=0.0)
             group = choose_group(groups, rng.choice)
             home = choose_home(group.agents, rng.choice) if group else None
             if group is None or home is None:
                 break
-            if await store.place(load_balancer_id, "east", project_id, group.number, home.id):
+            if await store.scheduling.place(load_balancer_id, "east", project_id, group.number, home.id):
                 taken += 1
                 break
     return taken
@@ -238,7 +240,7 @@ async def test_two_controllers_never_overfill_a_group(world: World, shared: bool
     roots = [((await world.load_balancer(project_id=f"p{number}")).id, f"p{number}") for number in range(50)]
     parts = [roots, roots[::-1]] if shared else [roots[::2], roots[1::2]]
 
-    async def at_once(store: OwnershipPart, part: list[tuple[str, str]]) -> None:
+    async def at_once(store: SqlStore, part: list[tuple[str, str]]) -> None:
         await asyncio.gather(*(scramble(store, [root]) for root in part))
 
     await asyncio.gather(*(at_once(world.another_controller(), part) for part in parts))
@@ -257,7 +259,7 @@ async def test_what_placing_and_reporting_cost(world: World) -> None:
         for addresses in (1, 40):
             root = await world.load_balancer(project_id=f"{name}-{addresses}")
             with statements() as placing:
-                assert await world.store.place(root.id, "east", root.project_id, 1, "a1") is not None
+                assert await world.store.scheduling.place(root.id, "east", root.project_id, 1, "a1") is not None
             with statements() as confirming:
                 await world.report(applied(root.id), project_id=root.project_id)
             with statements() as reporting:

@@ -27,7 +27,7 @@ async def refused(world: World, agent_id: str, number: int, *endpoints: str, **c
 
 async def end(world: World, agent_id: str) -> None:
     call = EndSession(agent_id=agent_id, session_id=f"session-of-{agent_id}")
-    await world.store.end_session(call.agent_id, call.session_id)
+    await world.store.ownership.end_session(call.agent_id, call.session_id)
 
 
 async def test_an_address_of_another_group_is_refused_however_it_is_spelled(world: World) -> None:

@@ -35,7 +35,7 @@ async def age(world: World, seconds: float = 3600.0) -> None:
 
 
 async def keep(world: World, seen: Seen | None = None, agent_id: str = "a1") -> SessionState:
-    return await world.store.keepalive(agent_id, f"session-of-{agent_id}", ttl_seconds=TTL_SECONDS, seen=seen)
+    return await world.store.ownership.keepalive(agent_id, f"session-of-{agent_id}", ttl_seconds=TTL_SECONDS, seen=seen)
 
 
 async def served(world: World) -> tuple[str, str]:
@@ -50,7 +50,7 @@ async def report(world: World, shard_id: str, outcome: Applied, history: str = "
     call = ReportApplied(
         agent_id="a1", session_id=SESSION, shard_id=shard_id, epoch=1, outcomes=(outcome,), history=history
     )
-    assert not (await world.store.record_applied(call)).stale
+    assert not (await world.store.reports.record_applied(call)).stale
 
 
 async def test_each_keepalive_is_numbered_and_says_the_history_with_one_statement(old: World) -> None:
@@ -142,7 +142,7 @@ async def test_a_process_that_opens_a_new_session_tells_what_it_was_told_in_the_
 
 async def test_an_agent_whose_row_is_lost_tells_so(old: World) -> None:
     history = (await old.operator.history()).id
-    opened = await old.store.register(
+    opened = await old.store.ownership.register(
         registration("a9", seen=Seen(history=history, keepalives=3)), ttl_seconds=TTL_SECONDS
     )
     assert opened.history != history
@@ -158,14 +158,14 @@ async def test_nobody_but_the_first_waits_until_a_new_history_has_begun(
         await old.change(schema.agent, agent, keepalives=0)
     told = {agent: Seen(history=state.history, keepalives=state.keepalives) for agent, state in seen.items()}
     begun, go_on = asyncio.Event(), asyncio.Event()
-    begin = old.store._begin_history
+    begin = old.store.histories.begin
 
     async def slowly(*args: str) -> str:
         begun.set()
         await go_on.wait()
         return await begin(*args)
 
-    monkeypatch.setattr(old.store, "_begin_history", slowly)
+    monkeypatch.setattr(old.store.histories, "begin", slowly)
     first = asyncio.create_task(keep(old, told["a1"]))
     await begun.wait()
     async with asyncio.timeout(60.0):
@@ -191,22 +191,24 @@ async def test_an_agent_that_was_deleted_and_comes_back_proves_nothing(old: Worl
         await old.change(schema.shard, common.id, home_agent_id="a2", acting_agent_id="a2")
         await old.agent("a3", host="host-of-a1")
     back = registration("a1", host="elsewhere", session_id="second", seen=seen)
-    opened = await old.store.register(back, ttl_seconds=TTL_SECONDS)
-    again = await old.store.register(back, ttl_seconds=TTL_SECONDS)  # the answer was lost
+    opened = await old.store.ownership.register(back, ttl_seconds=TTL_SECONDS)
+    again = await old.store.ownership.register(back, ttl_seconds=TTL_SECONDS)  # the answer was lost
     assert opened.history == again.history == before.history
     assert before.keepalives == opened.keepalives < again.keepalives
     assert await old.rows(schema.former_agent) == []
 
     await old.change(schema.agent, "a1", keepalives=0)  # a commit is lost
     told = Seen(history=again.history, keepalives=again.keepalives)
-    assert (await old.store.keepalive("a1", "second", ttl_seconds=TTL_SECONDS, seen=told)).history != before.history
+    assert (
+        await old.store.ownership.keepalive("a1", "second", ttl_seconds=TTL_SECONDS, seen=told)
+    ).history != before.history
 
 
 async def test_deleted_agents_are_kept_in_mind_up_to_a_bound(old: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(former_agents, "KEPT_MAX", 2)
     for number in range(4):
         await old.agent(f"b{number}")
-        await old.store.end_session(f"b{number}", f"session-of-b{number}")
+        await old.store.ownership.end_session(f"b{number}", f"session-of-b{number}")
         await old.operator.delete_agent(f"b{number}")
         if number == 2:
             assert {row.id for row in await old.rows(schema.former_agent)} == {"b1", "b2"}
@@ -235,10 +237,10 @@ async def test_a_shard_that_the_database_lost_is_made_again_for_who_served_it(ol
     await old.operator.new_history()
     revision = await old.assignments_revision("a1")
     lost = (ServedShard(project_id="p9", epoch=7), ServedShard(project_id="", epoch=1))
-    answer = await old.store.assignments("a1", SESSION, work_limit=9, served=lost)
+    answer = await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     assert {(each.project_id, each.epoch) for each in answer.shards} == {("", 1), ("p9", 8)}
     assert answer.revision == revision + 1 and answer.history == (await old.operator.history()).id
-    again = await old.store.assignments("a1", SESSION, work_limit=9, served=lost)
+    again = await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     assert len(again.shards) == 2 and len(await old.events("shard_restored")) == 1
 
 
@@ -251,17 +253,17 @@ async def test_an_agent_that_lies_makes_so_many_shards_in_all_with_one_event_for
     await old.operator.new_history()
     for call in range(4):
         lost = tuple(ServedShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4))
-        await old.store.assignments("a1", SESSION, work_limit=9, served=lost)
-        await old.store.assignments("a1", SESSION, work_limit=9, served=lost)
+        await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
+        await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     made = [row.project_id for row in await old.rows(schema.shard) if row.project_id.startswith("p")]
     assert sorted(made) == ["p0-0", "p0-1", "p0-2", "p0-3", "p1-0", "p1-1"]
     events = await old.events("shard_restored")
     assert len(events) == 2 and "p0-2 and 1 more" in events[0].text
-    await old.store.assignments("a2", "session-of-a2", work_limit=9, served=lost)
+    await old.store.ownership.assignments("a2", "session-of-a2", work_limit=9, served=lost)
     assert await old.shard_of("p3-0") is not None
     await age(old, 1.0)
     await old.operator.new_history()
-    await old.store.assignments("a1", SESSION, work_limit=9, served=(ServedShard(project_id="q", epoch=1),))
+    await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=(ServedShard(project_id="q", epoch=1),))
     assert await old.shard_of("q") is not None
 
 
@@ -269,7 +271,7 @@ async def test_calls_at_the_same_time_make_no_more_shards_than_one(old: World, m
     monkeypatch.setattr(lost_shards, "RESTORED_TOTAL_MAX", 6)
     await old.operator.new_history()
     calls = (tuple(ServedShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4)) for call in range(6))
-    await asyncio.gather(*(old.store.assignments("a1", SESSION, work_limit=9, served=lost) for lost in calls))
+    await asyncio.gather(*(old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost) for lost in calls))
     assert len([row for row in await old.rows(schema.shard) if row.project_id]) <= 6
 
 
@@ -277,17 +279,19 @@ async def test_a_shard_that_is_known_stays_with_its_owner(old: World) -> None:
     await old.agent("a2")
     owner = await old.tenant("p1", home="a1")
     await old.operator.new_history()
-    await old.store.assignments("a2", "session-of-a2", work_limit=9, served=(ServedShard(project_id="p1", epoch=9),))
+    await old.store.ownership.assignments(
+        "a2", "session-of-a2", work_limit=9, served=(ServedShard(project_id="p1", epoch=9),)
+    )
     row = await old.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == ("a1", 1)
 
 
 async def test_nobody_makes_shards_at_other_times_or_in_anothers_name(old: World) -> None:
     lost = (ServedShard(project_id="p9", epoch=7),)
-    await old.store.assignments("a1", SESSION, work_limit=9, served=lost)
+    await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     await old.operator.new_history()
     with pytest.raises(SessionLost):
-        await old.store.assignments("a1", "nonsense", work_limit=9, served=lost)
+        await old.store.ownership.assignments("a1", "nonsense", work_limit=9, served=lost)
     absurd = (ServedShard(project_id="p9", epoch=2**60), ServedShard(project_id="p8", epoch=-1))
-    await old.store.assignments("a1", SESSION, work_limit=9, served=absurd)
+    await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=absurd)
     assert await old.shard_of("p9") is None and await old.shard_of("p8") is None

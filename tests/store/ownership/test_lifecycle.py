@@ -24,42 +24,42 @@ CALL = Register(
 async def reconcile(store: SqlStore) -> list[str]:
     """An agent's pass over all its work, all of which its device takes; what it did."""
     done: list[str] = []
-    for shard in (await store.assignments("a1", "s1", work_limit=100)).shards:
-        answer = await store.services(
+    for shard in (await store.ownership.assignments("a1", "s1", work_limit=100)).shards:
+        answer = await store.ownership.services(
             "a1", "s1", shard.shard_id, shard.epoch, load_balancer_ids=shard.work, after_id="", limit=100
         )
         assert answer.missing == ()
         outcomes = tuple(applied(each.load_balancer_id, each.revision) for each in answer.services)
         report = ReportApplied(agent_id="a1", shard_id=shard.shard_id, epoch=shard.epoch, outcomes=outcomes)
-        assert not (await store.record_applied(report)).stale
+        assert not (await store.reports.record_applied(report)).stale
         done += [each.load_balancer_id for each in answer.services]
     return done
 
 
 async def test_from_create_to_removal(store: SqlStore) -> None:
     lb_id = (await make.create(store)).load_balancer.id
-    assert await store.groups("prod", make.PROJECT, settle_seconds=0.0) == ()
-    await store.explain_unplaced([lb_id], "waiting: no agent")
-    await store.register(CALL, ttl_seconds=TTL_SECONDS)
-    ((found, environment, project_id),) = await store.unplaced(limit=10)
-    assert await store.place(found, environment, project_id, 1, "a1") is not None
+    assert await store.scheduling.groups("prod", make.PROJECT, settle_seconds=0.0) == ()
+    await store.scheduling.explain_unplaced([lb_id], "waiting: no agent")
+    await store.ownership.register(CALL, ttl_seconds=TTL_SECONDS)
+    ((found, environment, project_id),) = await store.scheduling.unplaced(limit=10)
+    assert await store.scheduling.place(found, environment, project_id, 1, "a1") is not None
     assert await reconcile(store) == [lb_id]
-    tree = await store.tree(lb_id, project_id=None)
+    tree = await store.tenants.tree(lb_id, project_id=None)
     parts = (tree.load_balancer, *tree.listeners, *tree.pools, *tree.members, *tree.health_monitors)
     assert {part.provisioning_status for part in parts} == {ProvisioningStatus.ACTIVE}
     assert await reconcile(store) == []
 
-    await store.update_child(Member, tree.members[0].id, {"weight": 7}, project_id=None)
-    await store.delete_child(Member, tree.members[1].id, project_id=None)
+    await store.tenants.update_child(Member, tree.members[0].id, {"weight": 7}, project_id=None)
+    await store.tenants.delete_child(Member, tree.members[1].id, project_id=None)
     assert await reconcile(store) == [lb_id]
-    tree = await store.tree(lb_id, project_id=None)
+    tree = await store.tenants.tree(lb_id, project_id=None)
     assert [member.weight for member in tree.members] == [7]
     assert tree.load_balancer.applied_revision == tree.load_balancer.revision == 3
 
-    await store.delete_load_balancer(lb_id, cascade=True, project_id=None)
+    await store.tenants.delete_load_balancer(lb_id, cascade=True, project_id=None)
     assert await reconcile(store) == [lb_id]
-    assert sum((await store.summary()).values()) == 0
-    kinds = [event.kind for event in await store.events()]
+    assert sum((await store.operators.summary()).values()) == 0
+    kinds = [event.kind for event in await store.operators.events()]
     assert kinds.count("load_balancer_active") == 2 and kinds[-1] == "load_balancer_deleted"
     with pytest.raises(NotFound):
-        await store.tree(lb_id, project_id=None)
+        await store.tenants.tree(lb_id, project_id=None)

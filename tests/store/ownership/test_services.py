@@ -20,7 +20,7 @@ async def scene(world: World, count: int) -> tuple[str, list[str]]:
 async def test_named_load_balancers_and_missing_ones(world: World) -> None:
     shard_id, ids = await scene(world, 3)
     foreign = await world.placed(project_id="p2")
-    answer = await world.store.services(
+    answer = await world.store.ownership.services(
         "a1", SESSION, shard_id, 1, load_balancer_ids=[ids[2], ids[0], foreign.id, "gone"], after_id="", limit=10
     )
     assert [each.load_balancer_id for each in answer.services] == [ids[0], ids[2]]
@@ -31,7 +31,7 @@ async def test_all_of_a_shard_page_by_page(world: World) -> None:
     shard_id, ids = await scene(world, 5)
     seen: list[str] = []
     while True:
-        answer = await world.store.services(
+        answer = await world.store.ownership.services(
             "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id=seen[-1] if seen else "", limit=2
         )
         assert len(answer.services) <= 2
@@ -43,9 +43,13 @@ async def test_all_of_a_shard_page_by_page(world: World) -> None:
 
 async def test_named_ones_beyond_the_limit_follow(world: World) -> None:
     shard_id, ids = await scene(world, 3)
-    first = await world.store.services("a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id="", limit=2)
+    first = await world.store.ownership.services(
+        "a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id="", limit=2
+    )
     assert [each.load_balancer_id for each in first.services] == ids[:2] and first.more
-    rest = await world.store.services("a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id=ids[1], limit=2)
+    rest = await world.store.ownership.services(
+        "a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id=ids[1], limit=2
+    )
     assert [each.load_balancer_id for each in rest.services] == ids[2:] and not rest.more
 
 
@@ -61,7 +65,7 @@ async def test_a_page_of_large_ones_is_shorter_and_never_empty(world: World, mon
         sizes = []
         while len(seen) < len(ids):
             after = seen[-1] if seen else ""
-            page = await world.store.services(
+            page = await world.store.ownership.services(
                 "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id=after, limit=9
             )
             seen += [each.load_balancer_id for each in page.services]
@@ -75,7 +79,9 @@ async def test_definition_holds_what_is_below(world: World) -> None:
     shard_id, _ = await scene(world, 1)
     load_balancer = await world.placed(id="lb-9999")
     below = await world.tree(load_balancer)
-    answer = await world.store.services("a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id="", limit=9)
+    answer = await world.store.ownership.services(
+        "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id="", limit=9
+    )
     definition = answer.services[-1]
     assert (definition.load_balancer_id, definition.revision) == (load_balancer.id, 1)
     assert definition.listeners[0].default_pool_id == below["pool"]
@@ -88,7 +94,9 @@ async def test_one_that_does_not_own_the_shard_gets_nothing(world: World) -> Non
     others = "session-of-a2"
     for agent_id, session, epoch in (("a1", SESSION, 2), ("a2", others, 1), ("a1", "nonsense", 1), ("a1", others, 1)):
         with pytest.raises(SessionLost):
-            await world.store.services(agent_id, session, shard_id, epoch, load_balancer_ids=None, after_id="", limit=9)
+            await world.store.ownership.services(
+                agent_id, session, shard_id, epoch, load_balancer_ids=None, after_id="", limit=9
+            )
 
 
 async def test_number_of_statements_does_not_depend_on_size(world: World) -> None:
@@ -99,6 +107,8 @@ async def test_number_of_statements_does_not_depend_on_size(world: World) -> Non
             for number in range(100, 100 + count):
                 await world.tree(await world.placed(id=f"lb-{number:04}"))
         with statements() as seen:
-            await world.store.services("a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id="", limit=100)
+            await world.store.ownership.services(
+                "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id="", limit=100
+            )
         counts.append(len(seen.sent))
     assert counts == [8, 9]  # of more than one, whether they are too large for a page

@@ -126,7 +126,7 @@ async def test_new_life_does_not_own_what_the_former_one_did(world: World) -> No
     state = await world.agent("a1", session_id="second")
     shards = await world.rows(schema.shard)
     assert {row.acting_agent_id for row in shards} == {None}
-    assert (await world.store.assignments("a1", "second", work_limit=10)).shards == ()
+    assert (await world.store.ownership.assignments("a1", "second", work_limit=10)).shards == ()
     given = await assign_one(world.store, owner.shard_id, 1, "a1")
     assert given == owner
     assert (await world.shard(owner.shard_id)).epoch == 2
@@ -176,7 +176,7 @@ async def test_of_two_sessions_that_register_at_once_one_is_refused(world: World
     other = world.another_controller()
     results = await asyncio.gather(
         *(
-            store.register(registration("a1", session_id=f"s{number}"), ttl_seconds=TTL_SECONDS)
+            store.ownership.register(registration("a1", session_id=f"s{number}"), ttl_seconds=TTL_SECONDS)
             for number, store in enumerate([world.store, other] * 4)
         ),
         return_exceptions=True,
@@ -190,7 +190,7 @@ async def test_agents_of_a_group_that_register_at_once_make_one_common_shard(wor
     other = world.another_controller()
     await asyncio.gather(
         *(
-            store.register(registration(f"a{number}"), ttl_seconds=TTL_SECONDS)
+            store.ownership.register(registration(f"a{number}"), ttl_seconds=TTL_SECONDS)
             for number, store in enumerate([world.store, other] * 4)
         )
     )
@@ -204,7 +204,7 @@ async def test_agents_of_a_group_that_register_at_once_make_one_common_shard(wor
 async def test_keepalive_renews_with_one_statement(world: World) -> None:
     await world.agent("a1")
     before = (await world.row(schema.agent, "a1")).session_expires_at
-    state = await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS + 60)
+    state = await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS + 60)
     assert state.assignments_revision == 1
     assert (await world.row(schema.agent, "a1")).session_expires_at >= before + 59
 
@@ -215,7 +215,7 @@ async def test_expired_session_is_revived_by_a_keepalive_and_has_to_settle_again
     await world.settle("a1")
     await world.expire("a1")
     assert not await world.live("a1")
-    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
     agent = await world.operator.agent("a1")
     assert agent.alive
     assert agent.session_started_at is not None and agent.session_expires_at is not None
@@ -229,8 +229,8 @@ async def test_revived_session_does_not_own_what_was_taken_from_it(world: World)
     owner = await world.tenant()
     await world.expire("a1")
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
-    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
-    found = await world.store.assignments("a1", "session-of-a1", work_limit=10)
+    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    found = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)
     assert owner.shard_id not in {shard.shard_id for shard in found.shards}
 
 
@@ -238,21 +238,21 @@ async def test_session_kept_alive_before_the_databases_clock_was_set_back_is_not
     await world.agent("a1")
     await world.change(schema.agent, "a1", session_expires_at=(await world.now()) + 3600.0)
     assert not await world.live("a1")
-    assert await world.store.sessions() == ()
-    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    assert await world.store.scheduling.sessions() == ()
+    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
 async def test_suspected_session_ends_now_and_is_revived_if_that_was_wrong(world: World) -> None:
     await world.agent("a1")
-    (session,) = await world.store.sessions()
+    (session,) = await world.store.scheduling.sessions()
     former = SessionRef(agent_id="a1", session_id="former", environment="east")
-    assert await world.store.suspect([former]) == 0
-    assert await world.store.suspect([session]) == 1
-    assert await world.store.suspect([session]) == 0
+    assert await world.store.scheduling.suspect([former]) == 0
+    assert await world.store.scheduling.suspect([session]) == 1
+    assert await world.store.scheduling.suspect([session]) == 0
     assert not await world.live("a1")
     assert len(await world.events("agent_vanished")) == 1
-    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
@@ -261,7 +261,7 @@ async def test_replaced_session_cannot_be_kept_alive(world: World) -> None:
     await world.expire("a1")
     await world.agent("a1", session_id="second")
     with pytest.raises(SessionLost):
-        await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+        await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
 
 
 @pytest.mark.services
@@ -292,7 +292,7 @@ async def test_keepalive_that_waits_beyond_its_expiry_revives_and_no_takeover_fo
         table = schema.agent
         expiry = update(table).where(table.c.id == "a1").values(session_expires_at=db_now() - 1.0)
         await run(lambda connection: connection.execute(expiry))
-        keepalive = asyncio.create_task(world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS))
+        keepalive = asyncio.create_task(world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS))
         await eventually(world.somebody_waits_for_a_lock)
     await keepalive
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
@@ -303,7 +303,7 @@ async def test_keepalive_that_waits_beyond_its_expiry_revives_and_no_takeover_fo
 
 async def test_state_report_is_stored_and_fills_the_group(world: World) -> None:
     await world.agent("a1")
-    await world.store.record_state(
+    await world.store.ownership.record_state(
         ReportState(
             agent_id="a1",
             session_id="session-of-a1",
@@ -323,20 +323,22 @@ async def test_state_report_is_stored_and_fills_the_group(world: World) -> None:
 async def test_group_is_as_full_as_its_fullest_live_agent_says(world: World) -> None:
     for agent_id, score in (("a1", 0.75), ("a2", 0.25)):
         await world.agent(agent_id)
-        await world.store.record_state(
+        await world.store.ownership.record_state(
             ReportState(agent_id=agent_id, session_id=f"session-of-{agent_id}", capacity_score=score)
         )
     assert (await world.rows(schema.device_group))[0].capacity_score == 0.75
     await world.expire("a1")
-    await world.store.record_state(ReportState(agent_id="a2", session_id="session-of-a2", capacity_score=0.25))
+    await world.store.ownership.record_state(
+        ReportState(agent_id="a2", session_id="session-of-a2", capacity_score=0.25)
+    )
     assert (await world.rows(schema.device_group))[0].capacity_score == 0.25
 
 
 async def test_state_report_of_an_ended_session_is_refused(world: World) -> None:
     await world.agent("a1")
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     with pytest.raises(SessionLost):
-        await world.store.record_state(ReportState(agent_id="a1", session_id="session-of-a1"))
+        await world.store.ownership.record_state(ReportState(agent_id="a1", session_id="session-of-a1"))
 
 
 # -- ending
@@ -345,24 +347,24 @@ async def test_state_report_of_an_ended_session_is_refused(world: World) -> None
 async def test_ended_session_frees_its_shards(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     assert (await world.shard(owner.shard_id)).acting_agent_id is None
     assert len(await world.events("agent_stopped")) == 1
     with pytest.raises(SessionLost):
-        await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+        await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
 
 
 async def test_ending_twice_or_a_former_session_is_harmless(world: World) -> None:
     await world.agent("a1")
-    await world.store.end_session("a1", "session-of-a1")
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     await world.agent("a1", session_id="second")
-    await world.store.end_session("a1", "session-of-a1")
-    await world.store.keepalive("a1", "second", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.end_session("a1", "session-of-a1")
+    await world.store.ownership.keepalive("a1", "second", ttl_seconds=TTL_SECONDS)
     assert len(await world.events("agent_stopped")) == 1
 
 
 async def test_agent_that_stopped_may_register_at_once(world: World) -> None:
     await world.agent("a1")
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     await world.agent("a1", session_id="second")

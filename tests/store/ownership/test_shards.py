@@ -12,7 +12,7 @@ __all__ = ["world_fixture"]
 
 
 async def assignment(world: World, shard_id: str, agent_id: str = "a1", work_limit: int = 100) -> Assignment:
-    answer = await world.store.assignments(agent_id, f"session-of-{agent_id}", work_limit=work_limit)
+    answer = await world.store.ownership.assignments(agent_id, f"session-of-{agent_id}", work_limit=work_limit)
     (found,) = [each for each in answer.shards if each.shard_id == shard_id]
     return found
 
@@ -23,7 +23,7 @@ async def assignment(world: World, shard_id: str, agent_id: str = "a1", work_lim
 async def test_assignments_name_shards_and_unconfirmed_load_balancers(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.placed()
-    answer = await world.store.assignments("a1", "session-of-a1", work_limit=10)
+    answer = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)
     assert answer.revision == await world.assignments_revision("a1")
     by_project = {each.project_id: each for each in answer.shards}
     assert set(by_project) == {"", "p1"}
@@ -42,7 +42,7 @@ async def test_confirmed_load_balancers_are_no_work_and_failed_ones_are(world: W
 async def test_work_is_limited_over_all_shards_oldest_first(world: World) -> None:
     await world.agent("a1")
     ids = [(await world.placed(project_id=f"p{number % 2}", created_at=float(number))).id for number in range(6)]
-    answer = await world.store.assignments("a1", "session-of-a1", work_limit=3)
+    answer = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=3)
     assert {id_ for each in answer.shards for id_ in each.work} == set(ids[:3])
 
 
@@ -61,11 +61,11 @@ async def test_failed_load_balancers_do_not_hide_pending_ones(world: World) -> N
 
 async def test_assignments_of_an_ended_session_are_refused(world: World) -> None:
     await world.agent("a1")
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     with pytest.raises(SessionLost):
-        await world.store.assignments("a1", "session-of-a1", work_limit=10)
+        await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)
     with pytest.raises(SessionLost):
-        await world.store.assignments("nobody", "session", work_limit=10)
+        await world.store.ownership.assignments("nobody", "session", work_limit=10)
 
 
 async def test_assignments_cost_three_statements(world: World) -> None:
@@ -73,7 +73,7 @@ async def test_assignments_cost_three_statements(world: World) -> None:
     for number in range(20):
         await world.placed(project_id=f"p{number}")
     with statements() as seen:
-        await world.store.assignments("a1", "session-of-a1", work_limit=10)
+        await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)
     assert len(seen.sent) == 3
 
 
@@ -83,7 +83,7 @@ async def test_work_is_found_by_index(world: World) -> None:
     await world.agent("a1")
     await world.placed()
     with statements() as seen:
-        await world.store.assignments("a1", "session-of-a1", work_limit=10)
+        await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)
     plan = await world.db.read(
         lambda c: c.exec_driver_sql(
             "EXPLAIN QUERY PLAN " + seen.sent[2], ("a1", *["x"] * (seen.sent[2].count("?") - 1))
@@ -99,7 +99,7 @@ async def test_released_shard_is_free(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
     before = await world.assignments_revision("a1")
-    assert await world.store.release("a1", "session-of-a1", owner.shard_id, 1) is None
+    assert await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1) is None
     row = await world.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == (None, 1)
     assert await world.assignments_revision("a1") == before + 1
@@ -112,8 +112,8 @@ async def test_late_release_changes_nothing(world: World) -> None:
     owner = await world.tenant()
     await world.expire("a1")
     await assign_one(world.store, owner.shard_id, 1, "a2")
-    assert await world.store.release("a1", "session-of-a1", owner.shard_id, 1) is None
-    assert await world.store.release("a1", "session-of-a1", owner.shard_id, 2) is None
+    assert await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1) is None
+    assert await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 2) is None
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a2"
     assert await world.events("shard_released") == []
 
@@ -126,7 +126,7 @@ async def handover_to_a1(world: World) -> str:
     await world.expire("a1")
     await assign_one(world.store, owner.shard_id, 1, "a2")
     await world.agent("a1", session_id="second")
-    asked = await world.store.start_handover(owner.shard_id, 2, "a1")
+    asked = await world.store.scheduling.start_handover(owner.shard_id, 2, "a1")
     assert asked is not None and asked.host == "host-of-a2"
     return owner.shard_id
 
@@ -135,7 +135,7 @@ async def test_owner_is_told_of_the_handover_and_its_release_passes_the_shard_on
     shard_id = await handover_to_a1(world)
     assert (await assignment(world, shard_id, "a2")).handover
     before = {agent_id: await world.assignments_revision(agent_id) for agent_id in ("a1", "a2")}
-    given = await world.store.release("a2", "session-of-a2", shard_id, 2)
+    given = await world.store.ownership.release("a2", "session-of-a2", shard_id, 2)
     assert given == ShardOwner(shard_id=shard_id, environment="east", group_number=1, host="host-of-a1")
     row = await world.shard(shard_id)
     assert (row.acting_agent_id, row.epoch, row.handover_to) == ("a1", 3, None)
@@ -152,15 +152,15 @@ async def test_shard_is_free_when_its_receiver_is_not_fit_any_more(world: World,
         await world.expire("a1")
     else:
         await world.change(schema.agent, "a1", admin_state_up=False)
-    assert await world.store.release("a2", "session-of-a2", shard_id, 2) is None
+    assert await world.store.ownership.release("a2", "session-of-a2", shard_id, 2) is None
     row = await world.shard(shard_id)
     assert (row.acting_agent_id, row.epoch, row.handover_to) == (None, 2, None)
 
 
 async def test_repeated_release_after_a_handover_is_harmless(world: World) -> None:
     shard_id = await handover_to_a1(world)
-    await world.store.release("a2", "session-of-a2", shard_id, 2)
-    assert await world.store.release("a2", "session-of-a2", shard_id, 2) is None
+    await world.store.ownership.release("a2", "session-of-a2", shard_id, 2)
+    assert await world.store.ownership.release("a2", "session-of-a2", shard_id, 2) is None
     assert (await world.shard(shard_id)).acting_agent_id == "a1"
 
 
@@ -170,7 +170,7 @@ async def test_repeated_release_after_a_handover_is_harmless(world: World) -> No
 async def test_epoch_is_lifted_above_the_guard(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
-    assert await world.store.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
+    assert await world.store.ownership.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
     row = await world.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == ("a1", 42)
     assert len(await world.events("epoch_raised")) == 1
@@ -180,7 +180,7 @@ async def test_epoch_is_not_lifted_for_one_that_lost_the_shard(world: World) -> 
     await world.agent("a1")
     await world.agent("a2")
     owner = await world.tenant()
-    assert not await world.store.raise_epoch("a2", "session-of-a2", owner.shard_id, 1, 41)
-    assert await world.store.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
-    assert not await world.store.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
+    assert not await world.store.ownership.raise_epoch("a2", "session-of-a2", owner.shard_id, 1, 41)
+    assert await world.store.ownership.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
+    assert not await world.store.ownership.raise_epoch("a1", "session-of-a1", owner.shard_id, 1, 41)
     assert (await world.shard(owner.shard_id)).epoch == 42

@@ -18,7 +18,7 @@ from evenkeel.core.placement import assign_unserved, plan_handback
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
-from evenkeel.store.sql_store import OwnershipPart
+from evenkeel.store.sql_store import SqlStore
 from tests.store.conftest import WITH_GALERA
 from tests.store.ownership_world import TTL_SECONDS, World, applied, assign_one, registration, world_fixture
 
@@ -50,7 +50,7 @@ class Storm:
         controllers = [self.world.another_controller() for _ in range(CONTROLLERS)]
         await asyncio.gather(*(self.controller(store) for store in controllers))
 
-    async def controller(self, store: OwnershipPart) -> None:
+    async def controller(self, store: SqlStore) -> None:
         steps = [self.schedule, self.report, self.observe, self.live_on, self.change, self.release, self.die, self.stop]
         for _ in range(STEPS_PER_CONTROLLER):
             step = self.rng.choices(steps, [6, 6, 2, 6, 4, 3, 1, 1])[0]
@@ -62,26 +62,26 @@ class Storm:
 
     # -- what happens
 
-    async def schedule(self, store: OwnershipPart) -> None:
-        stock = await store.take_stock(settle_seconds=0.0, breaker_window_seconds=0.0, homes=True)
+    async def schedule(self, store: SqlStore) -> None:
+        stock = await store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=0.0, homes=True)
         for environment, number in stock.groups:
-            group = await store.group_snapshot(environment, number, settle_seconds=0.0)
+            group = await store.scheduling.group_snapshot(environment, number, settle_seconds=0.0)
             for step in assign_unserved(group, self.rng.choice):
                 await assign_one(store, step.shard_id, step.seen_epoch, step.agent_id)
             for move in plan_handback(group, at_once=2):
-                await store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
-        await store.mark_overdue(limit=10)
+                await store.scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
+        await store.scheduling.mark_overdue(limit=10)
 
-    async def release(self, store: OwnershipPart) -> None:
+    async def release(self, store: SqlStore) -> None:
         agent_id = self.rng.choice(AGENTS)
-        for each in (await store.assignments(agent_id, self.sessions[agent_id], work_limit=5)).shards:
+        for each in (await store.ownership.assignments(agent_id, self.sessions[agent_id], work_limit=5)).shards:
             if each.handover or self.rng.random() < 0.2:
-                await store.release(agent_id, self.sessions[agent_id], each.shard_id, each.epoch)
+                await store.ownership.release(agent_id, self.sessions[agent_id], each.shard_id, each.epoch)
 
-    async def report(self, store: OwnershipPart) -> None:
+    async def report(self, store: SqlStore) -> None:
         agent_id = self.rng.choice(AGENTS)
-        for each in (await store.assignments(agent_id, self.sessions[agent_id], work_limit=5)).shards:
-            answer = await store.services(
+        for each in (await store.ownership.assignments(agent_id, self.sessions[agent_id], work_limit=5)).shards:
+            answer = await store.ownership.services(
                 agent_id,
                 self.sessions[agent_id],
                 each.shard_id,
@@ -95,48 +95,48 @@ class Storm:
                 for one in answer.services
             )
             report = ReportApplied(agent_id=agent_id, shard_id=each.shard_id, epoch=each.epoch, outcomes=outcomes)
-            await store.record_applied(report)
+            await store.reports.record_applied(report)
 
-    async def observe(self, store: OwnershipPart) -> None:
+    async def observe(self, store: SqlStore) -> None:
         common = await self.world.shard_of("")
         statuses = tuple(
             ObservedStatus(kind="loadbalancer", id=id_, status=self.rng.choice(list(OperatingStatus)))
             for id_ in self.balancers
         )
         if common.acting_agent_id:
-            await store.record_observed(
+            await store.reports.record_observed(
                 ReportStatus(agent_id=common.acting_agent_id, shard_id=common.id, epoch=common.epoch, statuses=statuses)
             )
 
-    async def live_on(self, store: OwnershipPart) -> None:
+    async def live_on(self, store: SqlStore) -> None:
         await self.keep(store, self.rng.choice(AGENTS))
 
-    async def keep(self, store: OwnershipPart, agent_id: str) -> None:
+    async def keep(self, store: SqlStore, agent_id: str) -> None:
         """The agent keeps its session alive, or opens a new one."""
         try:
-            await store.keepalive(agent_id, self.sessions[agent_id], ttl_seconds=TTL_SECONDS)
+            await store.ownership.keepalive(agent_id, self.sessions[agent_id], ttl_seconds=TTL_SECONDS)
         except SessionLost:
             session = f"{agent_id}-{self.rng.random()}"
-            await store.register(registration(agent_id, session_id=session), ttl_seconds=TTL_SECONDS)
+            await store.ownership.register(registration(agent_id, session_id=session), ttl_seconds=TTL_SECONDS)
             self.sessions[agent_id] = session
 
-    async def change(self, store: OwnershipPart) -> None:
+    async def change(self, store: SqlStore) -> None:
         await self.world.tenant_changes(self.rng.choice(self.balancers))
 
-    async def die(self, store: OwnershipPart) -> None:
+    async def die(self, store: SqlStore) -> None:
         """One of them, while the others have been there for long: who has just come back must not take from it."""
         await self.lose(store, self.rng.choice(AGENTS))
 
-    async def lose(self, store: OwnershipPart, victim: str) -> None:
+    async def lose(self, store: SqlStore, victim: str) -> None:
         await self.world.expire(victim)
         for agent_id in AGENTS:
             if agent_id != victim:
                 await self.world.settle(agent_id)
         await self.schedule(store)
 
-    async def stop(self, store: OwnershipPart) -> None:
+    async def stop(self, store: SqlStore) -> None:
         agent_id = self.rng.choice(AGENTS)
-        await store.end_session(agent_id, self.sessions[agent_id])
+        await store.ownership.end_session(agent_id, self.sessions[agent_id])
 
     async def calm(self) -> None:
         """One last loss that nobody disturbs; then all agents are back, and their devices take everything."""
@@ -154,10 +154,10 @@ class Storm:
             await self.keep(store, agent_id)
         await self.schedule(store)
         for agent_id in AGENTS:
-            for each in (await store.assignments(agent_id, self.sessions[agent_id], work_limit=99)).shards:
+            for each in (await store.ownership.assignments(agent_id, self.sessions[agent_id], work_limit=99)).shards:
                 revisions = {id_: (await self.world.load_balancer_row(id_)).revision for id_ in each.work}
                 outcomes = tuple(applied(id_, revision) for id_, revision in revisions.items())
-                await store.record_applied(
+                await store.reports.record_applied(
                     ReportApplied(agent_id=agent_id, shard_id=each.shard_id, epoch=each.epoch, outcomes=outcomes)
                 )
 

@@ -21,8 +21,8 @@ async def seven(store: SqlStore) -> AsyncIterator[list[LoadBalancer]]:
         made.append((await create(store, bare(name=f"name-{number % 3}"))).load_balancer)
         await next_moment(store)
     for root in made[::2]:
-        await store.update_load_balancer(root.id, {"admin_state_up": False}, project_id=None)
-    page = await store.list(LoadBalancer, ListQuery())
+        await store.tenants.update_load_balancer(root.id, {"admin_state_up": False}, project_id=None)
+    page = await store.tenants.list(LoadBalancer, ListQuery())
     yield list(page.items)
 
 
@@ -31,7 +31,7 @@ async def pages(store: SqlStore, kind: Any, *, reverse: bool = False, **query: A
     found: list[list[str]] = []
     marker = None
     while True:
-        page = await store.list(kind, ListQuery(marker=marker, page_reverse=reverse, **query))
+        page = await store.tenants.list(kind, ListQuery(marker=marker, page_reverse=reverse, **query))
         found.append(ids(page.items))
         if not (page.before if reverse else page.after):
             return found
@@ -39,7 +39,7 @@ async def pages(store: SqlStore, kind: Any, *, reverse: bool = False, **query: A
 
 
 async def test_all_are_listed_in_the_order_they_were_made(store: SqlStore, seven: list[LoadBalancer]) -> None:
-    page = await store.list(LoadBalancer, ListQuery())
+    page = await store.tenants.list(LoadBalancer, ListQuery())
 
     assert len(page.items) == COUNT
     assert (page.before, page.after) == (False, False)
@@ -70,7 +70,7 @@ SORTS = [
 async def test_pages_keep_any_order_in_both_directions(
     store: SqlStore, seven: list[LoadBalancer], sort: tuple[tuple[str, bool], ...], reverse: bool
 ) -> None:
-    whole = ids((await store.list(LoadBalancer, ListQuery(sort=sort))).items)
+    whole = ids((await store.tenants.list(LoadBalancer, ListQuery(sort=sort))).items)
 
     found = await pages(store, LoadBalancer, limit=2, sort=sort, reverse=reverse)
 
@@ -80,22 +80,22 @@ async def test_pages_keep_any_order_in_both_directions(
 
 
 async def test_missing_values_come_last_and_first_when_descending(store: SqlStore, seven: list[LoadBalancer]) -> None:
-    rising = (await store.list(LoadBalancer, ListQuery(sort=(("updated_at", False),)))).items
-    falling = (await store.list(LoadBalancer, ListQuery(sort=(("updated_at", True),)))).items
+    rising = (await store.tenants.list(LoadBalancer, ListQuery(sort=(("updated_at", False),)))).items
+    falling = (await store.tenants.list(LoadBalancer, ListQuery(sort=(("updated_at", True),)))).items
 
     assert [row.updated_at is None for row in rising] == [False] * 4 + [True] * 3
     assert [row.updated_at is None for row in falling] == [True] * 3 + [False] * 4
 
 
 async def test_a_reverse_page_is_the_one_before_the_marker(store: SqlStore, seven: list[LoadBalancer]) -> None:
-    page = await store.list(LoadBalancer, ListQuery(limit=2, marker=seven[4].id, page_reverse=True))
+    page = await store.tenants.list(LoadBalancer, ListQuery(limit=2, marker=seven[4].id, page_reverse=True))
 
     assert ids(page.items) == ids(seven[2:4])
     assert (page.before, page.after) == (True, True)
 
 
 async def test_the_first_page_says_that_nothing_is_before(store: SqlStore, seven: list[LoadBalancer]) -> None:
-    page = await store.list(LoadBalancer, ListQuery(limit=2, marker=seven[2].id, page_reverse=True))
+    page = await store.tenants.list(LoadBalancer, ListQuery(limit=2, marker=seven[2].id, page_reverse=True))
 
     assert ids(page.items) == ids(seven[:2])
     assert (page.before, page.after) == (False, True)
@@ -103,28 +103,28 @@ async def test_the_first_page_says_that_nothing_is_before(store: SqlStore, seven
 
 async def test_an_unknown_marker_is_invalid(store: SqlStore, seven: list[LoadBalancer]) -> None:
     with pytest.raises(Invalid, match="marker"):
-        await store.list(LoadBalancer, ListQuery(marker="nope"))
+        await store.tenants.list(LoadBalancer, ListQuery(marker="nope"))
     with pytest.raises(Invalid, match="marker"):
-        await store.list(LoadBalancer, ListQuery(marker=seven[0].id, project_id="other"))
+        await store.tenants.list(LoadBalancer, ListQuery(marker=seven[0].id, project_id="other"))
 
 
 @pytest.mark.parametrize("marker", ["", "\x00", "x" * 500])
 async def test_nonsense_as_marker_is_invalid(store: SqlStore, marker: str) -> None:
     with pytest.raises(Invalid, match="marker"):
-        await store.list(LoadBalancer, ListQuery(marker=marker))
+        await store.tenants.list(LoadBalancer, ListQuery(marker=marker))
 
 
 @pytest.mark.parametrize("name", ["nope", "tags", "live_key", "pending_deadline", "listener_ids", "id; DROP TABLE x"])
 async def test_unknown_names_are_invalid(store: SqlStore, name: str) -> None:
     with pytest.raises(Invalid, match="filter"):
-        await store.list(LoadBalancer, ListQuery(filters={name: ("x",)}))
+        await store.tenants.list(LoadBalancer, ListQuery(filters={name: ("x",)}))
     with pytest.raises(Invalid, match="sort"):
-        await store.list(LoadBalancer, ListQuery(sort=((name, False),)))
+        await store.tenants.list(LoadBalancer, ListQuery(sort=((name, False),)))
 
 
 async def test_a_negative_limit_is_invalid(store: SqlStore) -> None:
     with pytest.raises(Invalid, match="limit"):
-        await store.list(LoadBalancer, ListQuery(limit=-1))
+        await store.tenants.list(LoadBalancer, ListQuery(limit=-1))
 
 
 # -- filters
@@ -149,7 +149,7 @@ async def test_a_negative_limit_is_invalid(store: SqlStore) -> None:
 async def test_filters_match_any_of_their_values(
     store: SqlStore, seven: list[LoadBalancer], filters: dict[str, tuple[Any, ...]], expected: list[int]
 ) -> None:
-    page = await store.list(LoadBalancer, ListQuery(filters=filters))
+    page = await store.tenants.list(LoadBalancer, ListQuery(filters=filters))
 
     assert ids(page.items) == [seven[number].id for number in expected]
 
@@ -171,7 +171,7 @@ async def test_a_value_of_the_wrong_type_is_invalid_and_names_the_filter(
     store: SqlStore, kind: Any, name: str, value: Any
 ) -> None:
     with pytest.raises(Invalid, match=name):
-        await store.list(kind, ListQuery(filters={name: (value,)}))
+        await store.tenants.list(kind, ListQuery(filters={name: (value,)}))
 
 
 async def test_filters_and_pages_work_together(store: SqlStore, seven: list[LoadBalancer]) -> None:
@@ -183,8 +183,10 @@ async def test_filters_and_pages_work_together(store: SqlStore, seven: list[Load
 async def test_a_project_sees_its_own(store: SqlStore, seven: list[LoadBalancer]) -> None:
     other = await create(store, bare(project_id="other"))
 
-    assert ids((await store.list(LoadBalancer, ListQuery(project_id="other"))).items) == [other.load_balancer.id]
-    assert len((await store.list(LoadBalancer, ListQuery(project_id=PROJECT))).items) == COUNT
+    assert ids((await store.tenants.list(LoadBalancer, ListQuery(project_id="other"))).items) == [
+        other.load_balancer.id
+    ]
+    assert len((await store.tenants.list(LoadBalancer, ListQuery(project_id=PROJECT))).items) == COUNT
 
 
 # -- kinds
@@ -195,15 +197,15 @@ async def test_listed_objects_are_those_that_get_answers(store: SqlStore) -> Non
     await create(store, tree(listeners=1, members=1))
 
     for kind in (LoadBalancer, Listener, Pool, Member, HealthMonitor):
-        for row in (await store.list(kind, ListQuery())).items:
-            assert await store.get(kind, row.id, project_id=None) == row
+        for row in (await store.tenants.list(kind, ListQuery())).items:
+            assert await store.tenants.get(kind, row.id, project_id=None) == row
 
 
 async def test_children_are_filtered_by_their_load_balancer(store: SqlStore) -> None:
     stored = await create(store)
     await create(store)
 
-    page = await store.list(Listener, ListQuery(filters={"load_balancer_id": (stored.load_balancer.id,)}))
+    page = await store.tenants.list(Listener, ListQuery(filters={"load_balancer_id": (stored.load_balancer.id,)}))
 
     assert ids(page.items) == ids(stored.listeners)
 
@@ -212,7 +214,7 @@ async def test_members_are_listed_by_pool(store: SqlStore) -> None:
     stored = await create(store, tree(members=3))
     await create(store)
 
-    page = await store.list(Member, ListQuery(limit=2), parent_id=stored.pools[0].id)
+    page = await store.tenants.list(Member, ListQuery(limit=2), parent_id=stored.pools[0].id)
 
     assert len(page.items) == 2
     assert {row.pool_id for row in page.items} == {stored.pools[0].id}
@@ -221,32 +223,34 @@ async def test_members_are_listed_by_pool(store: SqlStore) -> None:
 async def test_members_of_an_unknown_pool_are_not_found_and_of_an_empty_one_none(store: SqlStore) -> None:
     stored = await create(store, tree(members=0))
 
-    assert (await store.list(Member, ListQuery(), parent_id=stored.pools[0].id)).items == ()
+    assert (await store.tenants.list(Member, ListQuery(), parent_id=stored.pools[0].id)).items == ()
     with pytest.raises(NotFound, match="Pool nope not found"):
-        await store.list(Member, ListQuery(), parent_id="nope")
+        await store.tenants.list(Member, ListQuery(), parent_id="nope")
     with pytest.raises(NotFound):
-        await store.list(Member, ListQuery(project_id="other"), parent_id=stored.pools[0].id)
+        await store.tenants.list(Member, ListQuery(project_id="other"), parent_id=stored.pools[0].id)
 
 
 async def test_deleted_ones_are_listed_until_they_are_gone(store: SqlStore) -> None:
     await placed(store)
     stored = await create(store, LoadBalancerTree(load_balancer=load_balancer(), listeners=(listener(),)))
-    await store.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
+    await store.tenants.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
 
-    (root,) = (await store.list(LoadBalancer, ListQuery())).items
+    (root,) = (await store.tenants.list(LoadBalancer, ListQuery())).items
     assert (root.deleted, root.listener_ids) == (True, (stored.listeners[0].id,))
     gone = ListQuery(filters={"provisioning_status": ("PENDING_DELETE",)})
-    assert ids((await store.list(Listener, gone)).items) == ids(stored.listeners)
+    assert ids((await store.tenants.list(Listener, gone)).items) == ids(stored.listeners)
 
 
 async def test_lists_are_filtered_by_what_is_in_them(store: SqlStore) -> None:
     root = (await create(store, bare())).load_balancer
     for port, versions in ((80, ()), (81, ("TLSv1.2",)), (82, ("TLSv1", "TLSv1.2"))):
         row = listener(load_balancer_id=root.id, protocol_port=port, tls_versions=versions)
-        await store.add_listener(row, project_id=None)
+        await store.tenants.add_listener(row, project_id=None)
 
     async def ports(*values: str) -> list[int]:
-        page = await store.list(Listener, ListQuery(filters={"tls_versions": values}, sort=(("protocol_port", False),)))
+        page = await store.tenants.list(
+            Listener, ListQuery(filters={"tls_versions": values}, sort=(("protocol_port", False),))
+        )
         return [row.protocol_port for row in page.items]
 
     assert await ports("TLSv1.2") == [81, 82]
@@ -254,4 +258,4 @@ async def test_lists_are_filtered_by_what_is_in_them(store: SqlStore) -> None:
     assert await ports("") == [80] and await ports("", "TLSv1") == [80, 82]
     assert await ports("tlsv1") == await ports('"') == await ports("TLSv1%") == []
     with pytest.raises(Invalid, match="tls_versions"):
-        await store.list(Listener, ListQuery(sort=(("tls_versions", False),)))
+        await store.tenants.list(Listener, ListQuery(sort=(("tls_versions", False),)))

@@ -11,7 +11,7 @@ async def test_trees_come_in_the_order_asked_for_and_unknown_ones_are_left_out(s
 
     assert list(trees) == [stored[2], stored[0]]
     for load_balancer_id, found in trees.items():
-        assert found == await store.tree(load_balancer_id, project_id=None)
+        assert found == await store.tenants.tree(load_balancer_id, project_id=None)
         assert {row.load_balancer_id for row in (*found.listeners, *found.members)} == {load_balancer_id}
 
 
@@ -22,9 +22,9 @@ async def test_nothing_asked_for_is_nothing(store: SqlStore) -> None:
 async def test_rows_marked_deleted_are_part_of_the_tree(store: SqlStore) -> None:
     await placed(store)
     stored = await create(store)
-    await store.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
+    await store.tenants.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
 
-    found = await store.tree(stored.load_balancer.id, project_id=None)
+    found = await store.tenants.tree(stored.load_balancer.id, project_id=None)
 
     assert found.load_balancer.deleted
     assert (len(found.listeners), len(found.pools), len(found.members)) == (1, 1, 2)

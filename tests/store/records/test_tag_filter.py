@@ -24,7 +24,7 @@ TAGS: list[tuple[str, ...]] = [
 
 
 async def found(store: SqlStore, **wanted: Any) -> list[tuple[str, ...]]:
-    return [row.tags for row in (await store.list(LoadBalancer, ListQuery(tags=TagFilter(**wanted)))).items]
+    return [row.tags for row in (await store.tenants.list(LoadBalancer, ListQuery(tags=TagFilter(**wanted)))).items]
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,6 @@ async def test_exactly_those_that_have_it_are_found(store: SqlStore, tags: list[
     row = (await create(store, bare(tags=tuple(tags)))).load_balancer
 
     has = ListQuery(tags=TagFilter(every=(asked,)), filters={"id": (row.id,)})
-    assert [item.id for item in (await store.list(LoadBalancer, has)).items] == ([row.id] if asked in tags else [])
+    assert [item.id for item in (await store.tenants.list(LoadBalancer, has)).items] == (
+        [row.id] if asked in tags else []
+    )

@@ -81,7 +81,7 @@ async def test_what_a_device_without_traffic_holds_keeps_octavias_no_op_statuses
             outcomes=(applied(load_balancer.id),),
             carries_traffic=False,
         )
-        await world.store.record_applied(report)
+        await world.store.reports.record_applied(report)
     row = await world.load_balancer_row(load_balancer.id)
     assert (row.provisioning_status, row.operating_status) == ("ACTIVE", "OFFLINE")
     found = await statuses(world, below, "operating_status")
@@ -286,7 +286,7 @@ async def test_refused_delete_is_error_still_deleted_and_heals(world: World) -> 
     await world.report(applied(load_balancer.id, 2, error="in use"))
     row = await world.load_balancer_row(load_balancer.id)
     assert (row.provisioning_status, row.deleted) == ("ERROR", True)
-    answer = await world.store.assignments("a1", "session-of-a1", work_limit=9)
+    answer = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=9)
     assert [id_ for each in answer.shards for id_ in each.work] == [load_balancer.id]
     await world.report(applied(load_balancer.id, 2))
     assert await world.load_balancer_row(load_balancer.id) is None
@@ -320,7 +320,7 @@ async def test_report_of_one_that_does_not_own_the_shard_is_stale(world: World, 
     shard = await world.shard_of("p1")
     before = await world.load_balancer_row(load_balancer.id)
     report = ReportApplied(agent_id=agent_id, shard_id=shard.id, epoch=epoch, outcomes=(applied(load_balancer.id),))
-    assert (await world.store.record_applied(report)).stale
+    assert (await world.store.reports.record_applied(report)).stale
     assert await world.load_balancer_row(load_balancer.id) == before
 
 
@@ -377,7 +377,7 @@ async def test_controllers_that_record_the_same_outcome_at_once_record_one_event
     outcomes = tuple(applied(each.id) for each in balancers)
     report = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=1, outcomes=outcomes)
     other = world.another_controller()
-    await asyncio.gather(*(store.record_applied(report) for store in (world.store, other) * 3))
+    await asyncio.gather(*(store.reports.record_applied(report) for store in (world.store, other) * 3))
     assert len(await world.events("load_balancer_active")) == 5
 
 
@@ -397,7 +397,7 @@ async def test_number_of_statements_does_not_depend_on_size(world: World, error:
             outcomes=tuple(applied(each.id, error=error) for each in balancers),
         )
         with statements() as sent:
-            await world.store.record_applied(report)
+            await world.store.reports.record_applied(report)
         counts.append(len(sent.sent))
     assert counts == [9, 9]
 
@@ -413,7 +413,7 @@ async def test_what_was_repaired_is_an_event_of_its_load_balancer(world: World) 
     report = ReportApplied(
         agent_id="a1", session_id="session-of-a1", shard_id=shard.id, epoch=shard.epoch, outcomes=(), repaired=repairs
     )
-    assert not (await world.store.record_applied(report)).stale
+    assert not (await world.store.reports.record_applied(report)).stale
     (event,) = await world.events("device_repaired")
     assert (event.load_balancer_id, event.shard_id) == (load_balancer.id, shard.id)
     assert event.text == f"device a, load balancer {load_balancer.id}: a pool was gone; put back; more"

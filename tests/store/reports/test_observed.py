@@ -32,7 +32,9 @@ def seen(kind: str, id_: str, status: OperatingStatus) -> ObservedStatus:
 
 async def report(world: World, *, agent_id: str = "a1", epoch: int = 1, number: int = 1, **parts: Any) -> ReportReceipt:
     common = await world.shard_of("", number)
-    return await world.store.record_observed(ReportStatus(agent_id=agent_id, shard_id=common.id, epoch=epoch, **parts))
+    return await world.store.reports.record_observed(
+        ReportStatus(agent_id=agent_id, shard_id=common.id, epoch=epoch, **parts)
+    )
 
 
 async def test_statuses_of_all_kinds_are_stored(world: World) -> None:
@@ -69,7 +71,7 @@ async def test_objects_of_other_groups_are_left_alone(world: World) -> None:
     await world.agent("a1")
     await world.agent("a3", group_number=2)
     foreign = await world.load_balancer(project_id="p2")
-    await world.store.place(foreign.id, "east", "p2", 2, "a3")
+    await world.store.scheduling.place(foreign.id, "east", "p2", 2, "a3")
     below = await world.tree(foreign)
     unplaced = await world.load_balancer()
     totals = ListenerStatistics(bytes_in=1)
@@ -99,7 +101,7 @@ async def test_reports_of_others_than_the_common_shards_owner_are_stale(world: W
     assert (await report(world, epoch=2, statuses=statuses)).stale
     tenant_shard = await world.shard_of("p1")
     of_tenant = ReportStatus(agent_id="a1", shard_id=tenant_shard.id, epoch=1, statuses=statuses)
-    assert (await world.store.record_observed(of_tenant)).stale
+    assert (await world.store.reports.record_observed(of_tenant)).stale
     assert (await world.load_balancer_row(load_balancer.id)).operating_status == "OFFLINE"
 
 
@@ -171,9 +173,9 @@ async def test_a_report_that_comes_late_changes_nothing_and_is_not_called_taken(
         for number, status in ((4, ERROR), (5, ONLINE))
     ]
     for _ in range(2):
-        assert not (await world.store.record_observed(newer)).stale
+        assert not (await world.store.reports.record_observed(newer)).stale
         with pytest.raises(CallRefused) as refused:
-            await world.store.record_observed(late)
+            await world.store.reports.record_observed(late)
         assert refused.value.code == "overtaken"
         assert await status_of(world, load_balancer) == "ONLINE"
         assert (await world.row(schema.listener, listener_id)).operating_status == "ONLINE"
@@ -185,13 +187,13 @@ async def test_every_message_of_what_is_said_in_order_counts(world: World) -> No
     await world.agent("a1", names_session=True)
     balancers = [await world.placed() for _ in range(3)]
     for number, each in enumerate(balancers, start=7):
-        await world.store.record_observed(
+        await world.store.reports.record_observed(
             await numbered(world, number, statuses=(seen("loadbalancer", each.id, ERROR),))
         )
     assert [await status_of(world, each) for each in balancers] == ["ERROR"] * 3
     last = await numbered(world, 9, statuses=(seen("loadbalancer", balancers[2].id, ERROR),))
     await world.change(schema.load_balancer, balancers[2].id, operating_status="OFFLINE")
-    await world.store.record_observed(last)
+    await world.store.reports.record_observed(last)
     assert await status_of(world, balancers[2]) == "ERROR"
 
 
@@ -202,7 +204,9 @@ async def test_numbers_count_within_one_session_and_none_are_of_the_version_befo
     async def say(number: int, status: OperatingStatus, session_id: str = "session-of-a1") -> None:
         statuses = (seen("loadbalancer", load_balancer.id, status),)
         assert not (
-            await world.store.record_observed(await numbered(world, number, session_id=session_id, statuses=statuses))
+            await world.store.reports.record_observed(
+                await numbered(world, number, session_id=session_id, statuses=statuses)
+            )
         ).stale
         assert await status_of(world, load_balancer) == status.value
 
@@ -210,7 +214,7 @@ async def test_numbers_count_within_one_session_and_none_are_of_the_version_befo
     await world.db.write(
         lambda c: c.execute(update(schema.device_group).values(reached_count=schema.device_group.c.number))
     )
-    assert (await world.store.record_observed(await numbered(world, 49))).reached_count == 1
+    assert (await world.store.reports.record_observed(await numbered(world, 49))).reached_count == 1
     await say(50, ONLINE)
     await say(0, ERROR)
     await say(0, ONLINE, session_id="")
@@ -228,9 +232,9 @@ async def test_a_late_report_of_somebody_who_is_no_owner_any_more_is_stale(world
     await world.agent("a1")
     common = await world.shard_of("")
     late, newer = await numbered(world, 1), await numbered(world, 2)
-    assert not (await world.store.record_observed(newer)).stale
+    assert not (await world.store.reports.record_observed(newer)).stale
     await world.change(schema.shard, common.id, epoch=common.epoch + 1)
-    assert (await world.store.record_observed(late)).stale
+    assert (await world.store.reports.record_observed(late)).stale
 
 
 async def test_what_is_found_late_is_not_noted_either(world: World) -> None:
@@ -238,15 +242,15 @@ async def test_what_is_found_late_is_not_noted_either(world: World) -> None:
     load_balancer = await world.placed()
     await world.change(schema.load_balancer, load_balancer.id, applied_revision=1)
     late = await numbered(world, 1, absent=(load_balancer.id,))
-    await world.store.record_observed(
+    await world.store.reports.record_observed(
         await numbered(world, 2, statuses=(seen("loadbalancer", load_balancer.id, ONLINE),))
     )
     with pytest.raises(CallRefused):
-        await world.store.note_findings(late)
+        await world.store.reports.note_findings(late)
     assert await status_of(world, load_balancer) == "ONLINE"
     found = await numbered(world, 3, absent=(load_balancer.id,))
-    assert await world.store.note_findings(found)
-    assert not (await world.store.record_observed(found)).stale
+    assert await world.store.reports.note_findings(found)
+    assert not (await world.store.reports.record_observed(found)).stale
     assert await status_of(world, load_balancer) == "ERROR"
 
 
@@ -257,7 +261,7 @@ async def test_the_order_of_reports_costs_no_statement(world: World, backend: st
     for number in (0, 3):
         one = await numbered(world, number, statuses=(seen("loadbalancer", load_balancer.id, ONLINE),))
         with statements() as sent:
-            await world.store.record_observed(one)
+            await world.store.reports.record_observed(one)
         counts.append(len(sent.sent))
     more = 1 if backend == "mariadb" else 0  # it has no UPDATE ... RETURNING
     assert counts == [2, 2 + more]
@@ -274,7 +278,7 @@ async def test_of_two_controllers_that_take_reports_at_once_the_newer_report_sta
     ]
     async with open_transaction(world) as run:
         await run(lambda connection: observed._record_observed(connection, newer))
-        waiting = asyncio.create_task(world.another_controller().record_observed(late))
+        waiting = asyncio.create_task(world.another_controller().reports.record_observed(late))
         await eventually(world.somebody_waits_for_a_lock)
     with pytest.raises(CallRefused):
         await waiting

@@ -9,12 +9,12 @@ WINDOW = 300.0
 
 
 async def is_news(world: World, *, homes: bool = False) -> bool:
-    stock = await world.store.take_stock(settle_seconds=0.0, breaker_window_seconds=WINDOW, homes=homes)
+    stock = await world.store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=WINDOW, homes=homes)
     return stock.silence
 
 
 async def note(world: World) -> None:
-    await world.store.note_silence(breaker_window_seconds=WINDOW)
+    await world.store.scheduling.note_silence(breaker_window_seconds=WINDOW)
 
 
 async def halted(world: World) -> str:
@@ -23,7 +23,7 @@ async def halted(world: World) -> str:
 
 
 async def test_stock_tells_the_databases_time(world: World) -> None:
-    stock = await world.store.take_stock(settle_seconds=0.0, breaker_window_seconds=WINDOW, homes=True)
+    stock = await world.store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=WINDOW, homes=True)
     assert abs(stock.now_seconds - await world.now()) < 60.0
 
 
@@ -36,7 +36,7 @@ async def test_silence_and_return_are_said_once(world: World) -> None:
     await note(world)
     assert not await is_news(world)
     assert len(await world.events("agent_silent")) == 1
-    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
     assert await is_news(world)
     await note(world)
     assert not await is_news(world)
@@ -45,7 +45,7 @@ async def test_silence_and_return_are_said_once(world: World) -> None:
 
 async def test_an_agent_that_stopped_is_not_silent(world: World) -> None:
     await world.agent("a1")
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     assert not await is_news(world)
 
 
@@ -61,9 +61,9 @@ async def test_breaker_opens_when_most_fall_silent_at_once_and_closes_when_enoug
     await silence_three_of_four(world)
     assert await halted(world) == "3 of 4 agents fell silent at once"
     assert not await is_news(world)
-    snapshot = await world.store.group_snapshot("east", 1, settle_seconds=0.0)
+    snapshot = await world.store.scheduling.group_snapshot("east", 1, settle_seconds=0.0)
     assert snapshot.halted
-    await world.store.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
     await note(world)
     assert await halted(world) == ""
     kinds = [event.kind for event in await world.events("environment_halted", "environment_resumed")]

@@ -47,7 +47,7 @@ def scheduler(world: World) -> Scheduler:
         homes_interval_seconds=0.0, session_ttl_seconds=TTL_SECONDS, settle_seconds=TTL_SECONDS
     )
     hints: Any = NoHints()
-    return Scheduler(world.store, hints, settings, random.Random(1), HandClock())
+    return Scheduler(world.store.scheduling, world.store.operators, hints, settings, random.Random(1), HandClock())
 
 
 async def silent(world: World, agent_id: str, seconds: float) -> None:
@@ -56,7 +56,7 @@ async def silent(world: World, agent_id: str, seconds: float) -> None:
 
 
 async def back(world: World, agent_id: str) -> None:
-    await world.store.keepalive(agent_id, f"session-of-{agent_id}", ttl_seconds=TTL)
+    await world.store.ownership.keepalive(agent_id, f"session-of-{agent_id}", ttl_seconds=TTL)
 
 
 async def agents(world: World, count: int) -> None:
@@ -150,7 +150,7 @@ async def test_shards_that_cannot_move_do_not_hide_others(world: World) -> None:
     rows = [shard(f"0-{number}", "a1") for number in range(MAX_SHARDS_PER_SNAPSHOT)] + [shard("last", "a2")]
     await world.db.write(lambda c: c.execute(insert(schema.shard), rows))
     await silent(world, "a1", 100.0)
-    await world.store.end_session("a2", "session-of-a2")
+    await world.store.ownership.end_session("a2", "session-of-a2")
     await world.agent("a2", session_id="second", reschedule=RescheduleMode.NEVER)
     await scheduler(world).tick()
     assert await acting(world, "last") == "a2"
@@ -158,7 +158,7 @@ async def test_shards_that_cannot_move_do_not_hide_others(world: World) -> None:
 
 async def test_what_is_bound_to_a_deleted_agents_host_gets_another_home(world: World) -> None:
     await world.agent("a1", reschedule=RescheduleMode.NEVER)
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     await world.operator.delete_agent("a1")
     await world.agent("a2", reschedule=RescheduleMode.NEVER)
     await scheduler(world).tick()
@@ -172,7 +172,7 @@ async def test_a_drained_agent_that_nobody_can_replace_serves_on_after_a_restart
     controller = scheduler(world)
     await controller.tick()
     before = await acting(world, owner.shard_id)
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     await world.agent("a1", session_id="second")
     await controller.tick()
     assert (before, await acting(world, owner.shard_id)) == ("a1", "a1")
@@ -184,13 +184,13 @@ async def test_a_drained_agent_that_nobody_can_replace_serves_on_after_a_restart
 async def test_a_home_that_has_just_seen_its_devices_again_has_to_settle(world: World) -> None:
     await agents(world, 2)
     owner = await world.tenant()
-    await world.store.record_state(state("a1", 1))
-    await world.store.record_state(state("a2", 2))
+    await world.store.ownership.record_state(state("a1", 1))
+    await world.store.ownership.record_state(state("a2", 2))
     controller = scheduler(world)
     await controller.tick()
     shard = await world.shard(owner.shard_id)
-    await world.store.release("a1", "session-of-a1", shard.id, shard.epoch)
-    await world.store.record_state(state("a1", 2))
+    await world.store.ownership.release("a1", "session-of-a1", shard.id, shard.epoch)
+    await world.store.ownership.record_state(state("a1", 2))
     await controller.tick()
     assert (await world.shard(owner.shard_id)).handover_to is None
 
@@ -216,7 +216,9 @@ async def test_a_reservation_ends_though_the_clock_was_set_back(world: World) ->
     await world.report(applied(load_balancer.id))
     table = schema.capacity_reservation
     await world.db.write(lambda c: c.execute(update(table).values(confirmed_at=db_now() + 86_400.0)))
-    await world.store.record_state(state("a1", 2, capacity={"tenant_count": CapacityFigure(value=1.0, limit=2.0)}))
+    await world.store.ownership.record_state(
+        state("a1", 2, capacity={"tenant_count": CapacityFigure(value=1.0, limit=2.0)})
+    )
     assert not await world.rows(table)
 
 
@@ -224,7 +226,7 @@ async def test_pending_ends_though_the_clock_was_set_back(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.placed()
     await world.change(schema.load_balancer, load_balancer.id, pending_deadline=db_now() + 365 * 86_400.0)
-    assert await world.store.mark_overdue(limit=10) == 1
+    assert await world.store.scheduling.mark_overdue(limit=10) == 1
 
 
 # -- cost

@@ -23,18 +23,18 @@ async def says(world: World, agent_id: str, *, a: bool, b: bool) -> None:
     """The agent reports what it reaches, and has for a while."""
     devices = DeviceState(name="a", reachable=a), DeviceState(name="b", reachable=b)
     state = ReportState(agent_id=agent_id, session_id=f"session-of-{agent_id}", devices=devices)
-    await world.store.record_state(state)
+    await world.store.ownership.record_state(state)
     await world.change(schema.agent, agent_id, sight_since=db_now() - 60.0)
 
 
 async def news(world: World) -> tuple[tuple[str, int], ...]:
-    stock = await world.store.take_stock(settle_seconds=0.0, breaker_window_seconds=30.0, homes=False)
+    stock = await world.store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=30.0, homes=False)
     return stock.reach
 
 
 async def note(world: World) -> Any:
     assert await news(world) == (("east", 1),)
-    return await world.store.note_reach("east", 1)
+    return await world.store.scheduling.note_reach("east", 1)
 
 
 async def online(world: World) -> tuple[str, dict[str, str]]:
@@ -45,7 +45,7 @@ async def online(world: World) -> tuple[str, dict[str, str]]:
     common = await world.shard_of("")
     ids = {"loadbalancer": load_balancer.id, **below}
     statuses = tuple(ObservedStatus(kind=kind, id=id_, status=ONLINE) for kind, id_ in ids.items())
-    await world.store.record_observed(
+    await world.store.reports.record_observed(
         ReportStatus(agent_id="a1", session_id="session-of-a1", shard_id=common.id, epoch=1, statuses=statuses)
     )
     return load_balancer.id, below
@@ -74,8 +74,8 @@ async def test_a_group_that_nobody_reaches_is_offline_with_all_that_is_in_it_unt
     assert await shown(world, id_) == ("OFFLINE", NONE)
     assert await statuses_below(world, below) == {"OFFLINE"}
     assert await news(world) == ()
-    assert await world.store.note_reach("east", 1) is None
-    assert [row.reach.away for row in await world.store.out_of_reach()] == [("a", "b")]
+    assert await world.store.scheduling.note_reach("east", 1) is None
+    assert [row.reach.away for row in await world.store.operators.out_of_reach()] == [("a", "b")]
 
     await says(world, "a2", a=False, b=True)
     observer = await note(world)
@@ -83,7 +83,7 @@ async def test_a_group_that_nobody_reaches_is_offline_with_all_that_is_in_it_unt
     assert (await shown(world, id_))[1] == ""
     await says(world, "a2", a=True, b=True)
     await note(world)
-    assert await world.store.out_of_reach() == ()
+    assert await world.store.operators.out_of_reach() == ()
     events = await world.events()
     assert [row.kind for row in events if row.kind.startswith("device_")] == [
         "device_unreachable",
@@ -118,7 +118,7 @@ async def test_a_group_whose_agents_are_gone_is_degraded_and_online_again_with_t
     assert await shown(world, id_) == ("DEGRADED", UNWATCHED)
     assert await shown(world, waiting.id) == ("OFFLINE", "")
     assert await statuses_below(world, below) == {"ONLINE"}
-    (row,) = await world.store.out_of_reach()
+    (row,) = await world.store.operators.out_of_reach()
     assert (row.reach.kind, row.reach.away, row.tenants) == ("unwatched", (), 1)
 
     await world.agent("a2")
@@ -132,7 +132,7 @@ async def test_a_group_that_was_out_of_reach_when_its_last_agent_went_stays_so(w
     id_, _ = await online(world)
     await says(world, "a1", a=False, b=False)
     await note(world)
-    await world.store.end_session("a1", "session-of-a1")
+    await world.store.ownership.end_session("a1", "session-of-a1")
     await world.change(schema.agent, "a1", session_expires_at=db_now() - UNWATCHED_SECONDS - 1)
     assert await news(world) == ()
     assert await shown(world, id_) == ("OFFLINE", NONE)
@@ -146,8 +146,8 @@ async def test_each_answer_to_the_observer_tells_whether_the_group_was_out_of_re
     asked = replace(nothing, expected_after="")
 
     async def told() -> int | None:
-        receipt = await world.store.record_observed(nothing)
-        assert (await world.store.expected(asked, limit=9)).reached_count == receipt.reached_count
+        receipt = await world.store.reports.record_observed(nothing)
+        assert (await world.store.reports.expected(asked, limit=9)).reached_count == receipt.reached_count
         return receipt.reached_count
 
     assert await told() == 0
@@ -169,12 +169,12 @@ async def test_the_number_of_statements_does_not_depend_on_the_number_of_load_ba
         for _ in range(count):
             await online(world)
         with statements() as sent:
-            await world.store.note_reach("east", 1)
+            await world.store.scheduling.note_reach("east", 1)
         assert len(sent.sent) <= 3
         await says(world, "a1", a=False, b=False)
         with statements() as sent:
-            await world.store.note_reach("east", 1)
+            await world.store.scheduling.note_reach("east", 1)
         counts.append(len(sent.sent))
         await says(world, "a1", a=True, b=True)
-        await world.store.note_reach("east", 1)
+        await world.store.scheduling.note_reach("east", 1)
     assert counts[0] == counts[1] <= 10

@@ -83,7 +83,7 @@ def test_sql_finds_every_shard_for_which_the_rule_has_a_step(rule_world: RuleWor
     rare = returning | {shard.id for shard in group.shards if names_deleted(shard, by_id(group))}
     assert steps(group) - rare <= found(rule_world, group, homes=False)
     stock = rule_world.run(
-        rule_world.store.take_stock(settle_seconds=SETTLE_SECONDS, breaker_window_seconds=30.0, homes=True)
+        rule_world.store.scheduling.take_stock(settle_seconds=SETTLE_SECONDS, breaker_window_seconds=30.0, homes=True)
     )
     assert not steps(group) or not some.agents or stock.groups == (("prod", 1),)
 
@@ -91,7 +91,7 @@ def test_sql_finds_every_shard_for_which_the_rule_has_a_step(rule_world: RuleWor
 @given(rows)
 def test_the_snapshot_holds_every_shard_for_which_the_rule_has_a_step(rule_world: RuleWorld, some: Rows) -> None:
     rule_world.fill(some)
-    snapshot = rule_world.run(rule_world.store.group_snapshot("prod", 1, settle_seconds=SETTLE_SECONDS))
+    snapshot = rule_world.run(rule_world.store.scheduling.group_snapshot("prod", 1, settle_seconds=SETTLE_SECONDS))
     everything = rule_world.everything()
     assert not ended_handovers(everything)
     assert steps(snapshot) == steps(everything)
@@ -120,7 +120,7 @@ def test_operators_are_told_why_nothing_moves_if_and_only_if_the_rule_has_no_ste
     rule_world.fill(some)
     group = in_time(rule_world.everything())
     views, moving = by_id(group), steps(group)
-    for agent in rule_world.run(rule_world.store.agents()):
+    for agent in rule_world.run(rule_world.store.operators.agents()):
         told = why_waiting(agent)
         waiting = [
             shard
@@ -149,7 +149,7 @@ def test_operators_are_told_why_shards_are_away_if_and_only_if_the_rule_does_not
     views = by_id(group)
     released = replace(group, shards=tuple(replace(each, handover_to=None, overdue=False) for each in group.shards))
     going = takers(released)
-    for agent in rule_world.run(rule_world.store.agents()):
+    for agent in rule_world.run(rule_world.store.operators.agents()):
         away = [shard for shard in group.shards if shard.home == agent.id and shard.acting not in (None, agent.id)]
         assert agent.away_shards == len(away)
         coming = {shard.id for shard in away if under_way(shard, views) and shard.handover_to == agent.id}
@@ -192,7 +192,7 @@ def test_a_shard_is_assigned_if_and_only_if_the_guard_lets_it(
     step = Assign(shard_id=shard.id, seen_epoch=epoch, agent_id=taker, to_home=to_home)
     acting = views.get(shard.acting or "")
     allowed = may_assign(step, shard, taker=views.get(taker), acting=acting, halted=group.halted)
-    taken = rule_world.run(rule_world.store.assign([step]))
+    taken = rule_world.run(rule_world.store.scheduling.assign([step]))
     assert bool(taken) == allowed
     (after,) = rule_world.everything().shards
     assert (after.acting, after.epoch) == ((taker, 5) if allowed else (shard.acting, 4))
@@ -208,7 +208,7 @@ def test_a_handover_is_started_if_and_only_if_the_guard_lets_it(
     step = Handover(shard_id=shard.id, seen_epoch=epoch, agent_id=receiver)
     acting = views.get(shard.acting or "")
     allowed = may_start_handover(step, shard, receiver=views.get(receiver), acting=acting)
-    asked = rule_world.run(rule_world.store.start_handover(shard.id, epoch, receiver))
+    asked = rule_world.run(rule_world.store.scheduling.start_handover(shard.id, epoch, receiver))
     assert (asked is not None) == allowed
     (after,) = rule_world.everything().shards
     assert after.handover_to == (receiver if allowed else shard.handover_to)

@@ -38,12 +38,12 @@ WINDOW = 300.0
 
 
 async def due(world: World) -> tuple[tuple[str, int], ...]:
-    stock = await world.store.take_stock(settle_seconds=SETTLE, breaker_window_seconds=WINDOW, homes=True)
+    stock = await world.store.scheduling.take_stock(settle_seconds=SETTLE, breaker_window_seconds=WINDOW, homes=True)
     return stock.groups
 
 
 async def snapshot(world: World) -> GroupSnapshot:
-    return await world.store.group_snapshot("east", 1, settle_seconds=SETTLE)
+    return await world.store.scheduling.group_snapshot("east", 1, settle_seconds=SETTLE)
 
 
 # -- placing
@@ -55,8 +55,8 @@ async def test_unplaced_are_listed_oldest_first(world: World) -> None:
     early = await world.load_balancer(created_at=1.0, project_id="p2")
     await world.placed()
     await world.load_balancer(deleted=True)
-    assert await world.store.unplaced(limit=10) == ((early.id, "east", "p2"), (late.id, "east", "p1"))
-    assert await world.store.unplaced(limit=1) == ((early.id, "east", "p2"),)
+    assert await world.store.scheduling.unplaced(limit=10) == ((early.id, "east", "p2"), (late.id, "east", "p1"))
+    assert await world.store.scheduling.unplaced(limit=1) == ((early.id, "east", "p2"),)
 
 
 async def test_those_waiting_for_a_dead_environment_do_not_hide_others(world: World) -> None:
@@ -64,21 +64,21 @@ async def test_those_waiting_for_a_dead_environment_do_not_hide_others(world: Wo
     await world.agent("a1")
     await world.load_balancer(provider="west", created_at=1.0)
     can_go = await world.load_balancer(created_at=2.0)
-    assert (await world.store.unplaced(limit=1))[0][0] == can_go.id
+    assert (await world.store.scheduling.unplaced(limit=1))[0][0] == can_go.id
 
 
 async def test_every_waiting_one_gets_its_reason(world: World) -> None:
     first = await world.load_balancer(created_at=1.0)
     second = await world.load_balancer(created_at=2.0)
-    await world.store.explain_unplaced([first.id], "waiting")
-    assert (await world.store.unplaced(limit=1))[0][0] == second.id
+    await world.store.scheduling.explain_unplaced([first.id], "waiting")
+    assert (await world.store.scheduling.unplaced(limit=1))[0][0] == second.id
 
 
 async def test_reason_is_written_on_unplaced_ones_only(world: World) -> None:
     await world.agent("a1")
     waiting, placed = await world.load_balancer(), await world.placed()
     with watched() as seen:
-        await world.store.explain_unplaced([waiting.id, placed.id, "gone"], "no agent is up")
+        await world.store.scheduling.explain_unplaced([waiting.id, placed.id, "gone"], "no agent is up")
     assert len(seen.sent) == 1
     assert (await world.load_balancer_row(waiting.id)).status_reason == "no agent is up"
     assert (await world.load_balancer_row(placed.id)).status_reason == ""
@@ -88,7 +88,7 @@ async def test_placing_makes_the_tenants_shard(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.load_balancer(status_reason="waiting")
     before = await world.assignments_revision("a1")
-    owner = await world.store.place(load_balancer.id, "east", "p1", 1, "a1")
+    owner = await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a1")
     shard = await world.shard_of("p1")
     assert owner == ShardOwner(shard_id=shard.id, environment="east", group_number=1, host="host-of-a1")
     assert (shard.home_agent_id, shard.acting_agent_id, shard.epoch) == ("a1", "a1", 1)
@@ -103,7 +103,7 @@ async def test_next_one_of_the_tenant_joins_its_shard_and_owner(world: World) ->
     first = await world.tenant()
     before = await world.assignments_revision("a2")
     load_balancer = await world.load_balancer()
-    assert await world.store.place(load_balancer.id, "east", "p1", 1, "a2") == first
+    assert await world.store.scheduling.place(load_balancer.id, "east", "p1", 1, "a2") == first
     assert (await world.shard_of("p1")).home_agent_id == "a1"
     assert await world.assignments_revision("a2") == before
 
@@ -112,14 +112,14 @@ async def test_placed_removed_or_foreign_ones_are_not_placed(world: World) -> No
     await world.agent("a1")
     placed, deleted = await world.placed(), await world.load_balancer(deleted=True, project_id="p2")
     for id_, project_id in ((placed.id, "p1"), (deleted.id, "p2"), ("gone", "p3"), (placed.id, "p4")):
-        assert await world.store.place(id_, "east", project_id, 1, "a1") is None
+        assert await world.store.scheduling.place(id_, "east", project_id, 1, "a1") is None
     assert {row.project_id for row in await world.rows(schema.shard)} == {"", "p1"}
 
 
 async def test_nothing_is_placed_on_an_agent_that_is_not_of_the_group(world: World) -> None:
     await world.agent("a1")
     load_balancer = await world.load_balancer()
-    assert await world.store.place(load_balancer.id, "east", "p1", 2, "a1") is None
+    assert await world.store.scheduling.place(load_balancer.id, "east", "p1", 2, "a1") is None
     assert (await world.load_balancer_row(load_balancer.id)).shard_id is None
 
 
@@ -130,7 +130,7 @@ async def test_controllers_that_place_at_once_make_one_shard_and_bind_once(world
     balancers = [await world.load_balancer() for _ in range(5)]
     owners = await asyncio.gather(
         *(
-            store.place(each.id, "east", "p1", 1, home)
+            store.scheduling.place(each.id, "east", "p1", 1, home)
             for each in balancers
             for store, home in ((world.store, "a1"), (other, "a2"))
         )
@@ -148,7 +148,7 @@ def timeless(agent: AgentView) -> AgentView:
 
 
 async def groups_for(world: World, project_id: str) -> tuple[GroupView, ...]:
-    return await world.store.groups("east", project_id, settle_seconds=SETTLE)
+    return await world.store.scheduling.groups("east", project_id, settle_seconds=SETTLE)
 
 
 async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> None:
@@ -157,7 +157,7 @@ async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> N
     await world.agent("a3", group_number=2)
     await world.settle("a1")
     await world.tenant()
-    await world.store.record_state(ReportState(agent_id="a3", session_id="session-of-a3", capacity_score=0.5))
+    await world.store.ownership.record_state(ReportState(agent_id="a3", session_id="session-of-a3", capacity_score=0.5))
     await world.change(schema.agent, "a2", admin_state_up=False)
     loads = {agent.id: (agent.shards, agent.homed) for group in await groups_for(world, "p2") for agent in group.agents}
     assert loads == {"a1": (2, 2), "a2": (0, 0), "a3": (1, 1)}
@@ -177,7 +177,7 @@ async def test_groups_cost_two_statements(world: World) -> None:
     for number in range(6):
         await world.agent(f"a{number}", group_number=number)
     with watched() as seen:
-        await world.store.groups("east", "p1", settle_seconds=SETTLE)
+        await world.store.scheduling.groups("east", "p1", settle_seconds=SETTLE)
     assert len(seen.sent) == 2
 
 
@@ -199,7 +199,7 @@ async def test_unserved_shard_is_due(world: World, fault: str) -> None:
     elif fault == "drained":
         await world.change(schema.agent, "a1", admin_state_up=False)
     else:
-        await world.store.release("a1", "session-of-a1", owner.shard_id, 1)
+        await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1)
     assert await due(world) == (("east", 1),)
     group = await snapshot(world)
     assert owner.shard_id in {each.id for each in group.shards}
@@ -237,7 +237,7 @@ async def test_shard_away_from_home_is_due_once_its_home_has_settled(world: Worl
 async def test_handover_under_way_is_not_due_but_shown(world: World) -> None:
     shard_id = await away_from_home(world)
     await world.settle("a1")
-    await world.store.start_handover(shard_id, 2, "a1")
+    await world.store.scheduling.start_handover(shard_id, 2, "a1")
     assert await due(world) == ()
     group = await snapshot(world)
     assert [(each.id, each.handover_to) for each in group.shards] == [(shard_id, "a1")]
@@ -246,7 +246,7 @@ async def test_handover_under_way_is_not_due_but_shown(world: World) -> None:
 
 async def test_handover_to_an_agent_that_died_is_ended(world: World) -> None:
     shard_id = await away_from_home(world)
-    await world.store.start_handover(shard_id, 2, "a1")
+    await world.store.scheduling.start_handover(shard_id, 2, "a1")
     await world.expire("a1")
     assert await due(world) == (("east", 1),)
     before = await world.assignments_revision("a2")
@@ -289,7 +289,7 @@ async def test_takeover_from_a_dead_agent(world: World) -> None:
 async def test_shard_that_returns_is_assigned_not_taken_over(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
-    await world.store.release("a1", "session-of-a1", owner.shard_id, 1)
+    await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1)
     assert await assign_one(world.store, owner.shard_id, 1, "a1") is not None
     assert len(await world.events("shard_assigned")) == 1
     assert await world.events("shard_taken_over") == []
@@ -334,7 +334,7 @@ async def test_home_takes_its_shards_back_while_the_environment_is_halted(world:
     await world.agent("a1")
     await world.agent("a2")
     owner = await world.tenant()
-    await world.store.release("a1", "session-of-a1", owner.shard_id, 1)
+    await world.store.ownership.release("a1", "session-of-a1", owner.shard_id, 1)
     await halt(world)
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
     assert await assign_one(world.store, owner.shard_id, 1, "a1") is not None
@@ -365,7 +365,7 @@ async def test_what_is_rebuilt_elsewhere_has_its_home_there(world: World) -> Non
     owner = await world.tenant()
     await world.change(schema.agent, "a1", forced_down=True)
     step = Assign(shard_id=owner.shard_id, seen_epoch=1, agent_id="a2", rebind=True)
-    assert len(await world.store.assign([step])) == 1
+    assert len(await world.store.scheduling.assign([step])) == 1
     row = await world.shard(owner.shard_id)
     assert (row.home_agent_id, row.acting_agent_id) == ("a2", "a2")
 
@@ -373,7 +373,7 @@ async def test_what_is_rebuilt_elsewhere_has_its_home_there(world: World) -> Non
 async def test_a_shard_that_is_not_released_is_taken_in_the_end(world: World) -> None:
     shard_id = await away_from_home(world)
     await world.settle("a1")
-    await world.store.start_handover(shard_id, 2, "a1")
+    await world.store.scheduling.start_handover(shard_id, 2, "a1")
     assert await assign_one(world.store, shard_id, 2, "a1") is None
     long_ago = schema.shard.update().where(schema.shard.c.id == shard_id).values(handover_at=1.0)
     await world.db.write(lambda connection: connection.execute(long_ago))
@@ -391,7 +391,7 @@ async def test_a_mass_takeover_costs_as_many_statements_as_a_single_one(world: W
     counts = []
     for some in (steps[:1], steps[1:]):
         with watched() as seen:
-            assert len(await world.store.assign(some)) == len(some)
+            assert len(await world.store.scheduling.assign(some)) == len(some)
         counts.append(len(seen.sent))
     assert counts[0] == counts[1]
 
@@ -450,10 +450,10 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
         if not await due(world):
             break
         for move in plan_handback(await snapshot(world), at_once=2):
-            assert await world.store.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
+            assert await world.store.scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id)
             row = await world.shard(move.shard_id)
             session = (await world.row(schema.agent, row.acting_agent_id)).session_id
-            assert await world.store.release(row.acting_agent_id, session, row.id, row.epoch)
+            assert await world.store.ownership.release(row.acting_agent_id, session, row.id, row.epoch)
     assert {row.acting_agent_id for row in await world.rows(schema.shard)} == {"a1"}
     assert {row.epoch for row in await world.rows(schema.shard)} == {3}
 
@@ -464,10 +464,10 @@ async def test_dead_agents_shards_spread_and_come_home(world: World) -> None:
 async def test_handover_is_asked_of_the_acting_agent_once(world: World) -> None:
     shard_id = await away_from_home(world)
     before = await world.assignments_revision("a2")
-    asked = await world.store.start_handover(shard_id, 2, "a1")
+    asked = await world.store.scheduling.start_handover(shard_id, 2, "a1")
     assert asked == ShardOwner(shard_id=shard_id, environment="east", group_number=1, host="host-of-a2")
     assert await world.assignments_revision("a2") == before + 1
-    assert await world.store.start_handover(shard_id, 2, "a1") is None
+    assert await world.store.scheduling.start_handover(shard_id, 2, "a1") is None
     assert len(await world.events("handover_started")) == 1
 
 
@@ -477,13 +477,13 @@ async def test_handover_is_not_asked_for_in_vain(world: World, obstacle: str) ->
     if obstacle == "receiver is dead":
         await world.expire("a1")
     receiver = "a2" if obstacle == "receiver has it" else "a1"
-    assert await world.store.start_handover(shard_id, 1 if obstacle == "old epoch" else 2, receiver) is None
+    assert await world.store.scheduling.start_handover(shard_id, 1 if obstacle == "old epoch" else 2, receiver) is None
     assert (await world.shard(shard_id)).handover_to is None
 
 
 async def test_takeover_ends_a_handover(world: World) -> None:
     shard_id = await away_from_home(world)
-    await world.store.start_handover(shard_id, 2, "a1")
+    await world.store.scheduling.start_handover(shard_id, 2, "a1")
     await world.expire("a2")
     assert await assign_one(world.store, shard_id, 2, "a1") is not None
     row = await world.shard(shard_id)

@@ -21,7 +21,7 @@ async def test_overdue_one_becomes_error_with_all_below_and_heals(world: World) 
     load_balancer = await world.placed()
     below = await world.tree(load_balancer)
     await world.change(schema.load_balancer, load_balancer.id, pending_deadline=db_now() - 1.0)
-    assert await world.store.mark_overdue(limit=10) == 1
+    assert await world.store.scheduling.mark_overdue(limit=10) == 1
     row = await world.load_balancer_row(load_balancer.id)
     assert (row.provisioning_status, row.pending_deadline) == ("ERROR", None)
     assert row.status_reason == "not confirmed by its device within 100 s; still being retried"
@@ -38,7 +38,7 @@ async def test_overdue_one_keeps_the_reason_why_it_waited(world: World) -> None:
     load_balancer = await world.placed()
     why = {"status_reason": "device b: no connection", "pending_deadline": db_now() - 1.0}
     await world.change(schema.load_balancer, load_balancer.id, **why)
-    await world.store.mark_overdue(limit=10)
+    await world.store.scheduling.mark_overdue(limit=10)
     row = await world.load_balancer_row(load_balancer.id)
     assert row.status_reason == "not confirmed by its device within 100 s; still being retried: device b: no connection"
 
@@ -51,7 +51,7 @@ async def test_those_in_time_active_or_unplaced_are_left(world: World) -> None:
     waiting = await world.load_balancer()
     await world.change(schema.load_balancer, waiting.id, pending_deadline=db_now() - 1.0)
     with statements() as seen:
-        assert await world.store.mark_overdue(limit=10) == 0
+        assert await world.store.scheduling.mark_overdue(limit=10) == 0
     assert len(seen.sent) == 1
 
 
@@ -59,8 +59,8 @@ async def test_no_more_than_the_limit_at_a_time(world: World) -> None:
     await world.agent("a1")
     for _ in range(3):
         await overdue(world)
-    assert await world.store.mark_overdue(limit=2) == 2
-    assert await world.store.mark_overdue(limit=2) == 1
+    assert await world.store.scheduling.mark_overdue(limit=2) == 2
+    assert await world.store.scheduling.mark_overdue(limit=2) == 1
 
 
 async def test_sweepers_at_once_mark_each_once(world: World) -> None:
@@ -68,13 +68,13 @@ async def test_sweepers_at_once_mark_each_once(world: World) -> None:
     for _ in range(6):
         await overdue(world)
     other = world.another_controller()
-    marked = await asyncio.gather(*(store.mark_overdue(limit=10) for store in (world.store, other) * 3))
+    marked = await asyncio.gather(*(store.scheduling.mark_overdue(limit=10) for store in (world.store, other) * 3))
     assert sum(marked) == 6
     assert len(await world.events("load_balancer_overdue")) == 6
 
 
 async def test_event_is_stored_at_the_databases_time(world: World) -> None:
-    await world.store.add_event(Event(kind="k", text="t" * 5_000, agent_id="a1", at=1.0))
+    await world.store.scheduling.add_event(Event(kind="k", text="t" * 5_000, agent_id="a1", at=1.0))
     (event,) = await world.events()
     assert (event.kind, event.agent_id) == ("k", "a1")
     assert event.at > 1_000_000.0 and len(event.text) == 2_000
@@ -82,7 +82,7 @@ async def test_event_is_stored_at_the_databases_time(world: World) -> None:
 
 async def test_oldest_events_are_trimmed(world: World) -> None:
     for number in range(5):
-        await world.store.add_event(Event(kind="k", text=str(number)))
-    assert await world.store.trim_events(keep=2) == 3
+        await world.store.scheduling.add_event(Event(kind="k", text=str(number)))
+    assert await world.store.scheduling.trim_events(keep=2) == 3
     assert [event.text for event in await world.events()] == ["3", "4"]
-    assert await world.store.trim_events(keep=2) == 0
+    assert await world.store.scheduling.trim_events(keep=2) == 0

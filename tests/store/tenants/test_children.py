@@ -29,12 +29,12 @@ async def stored(store: SqlStore) -> LoadBalancerTree:
     await placed(store)
     made = await create(store)
     await confirm(store, made.load_balancer.id)
-    return await store.tree(made.load_balancer.id, project_id=None)
+    return await store.tenants.tree(made.load_balancer.id, project_id=None)
 
 
 async def statuses(store: SqlStore, stored: LoadBalancerTree) -> dict[str, tuple[str, int]]:
     """Status and revision of the root, the listener and the pool."""
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     rows = {"root": now.load_balancer, "listener": now.listeners[0], "pool": now.pools[0]}
     return {name: (row.provisioning_status.value, row.revision) for name, row in rows.items()}
 
@@ -42,9 +42,9 @@ async def statuses(store: SqlStore, stored: LoadBalancerTree) -> dict[str, tuple
 async def test_a_listener_is_added(store: SqlStore, stored: LoadBalancerTree) -> None:
     row = listener(load_balancer_id=stored.load_balancer.id, protocol_port=443, project_id="ignored")
 
-    change = await store.add_listener(row, project_id=PROJECT)
+    change = await store.tenants.add_listener(row, project_id=PROJECT)
 
-    now = await store.get(Listener, row.id, project_id=PROJECT)
+    now = await store.tenants.get(Listener, row.id, project_id=PROJECT)
     assert change.resources == (now,)
     assert (now.revision, now.provisioning_status) == (2, ProvisioningStatus.PENDING_CREATE)
     assert (await statuses(store, stored))["root"] == ("PENDING_UPDATE", 2)
@@ -54,9 +54,9 @@ async def test_a_listener_is_added(store: SqlStore, stored: LoadBalancerTree) ->
 async def test_a_listener_takes_a_pool_of_its_load_balancer(store: SqlStore, stored: LoadBalancerTree) -> None:
     row = listener(load_balancer_id=stored.load_balancer.id, protocol_port=443, default_pool_id=stored.pools[0].id)
 
-    await store.add_listener(row, project_id=PROJECT)
+    await store.tenants.add_listener(row, project_id=PROJECT)
 
-    now = await store.get(Pool, stored.pools[0].id, project_id=None)
+    now = await store.tenants.get(Pool, stored.pools[0].id, project_id=None)
     assert set(now.listener_ids) == {stored.listeners[0].id, row.id}
 
 
@@ -67,7 +67,7 @@ async def test_a_listener_does_not_take_a_pool_of_another_load_balancer(
     row = listener(load_balancer_id=stored.load_balancer.id, protocol_port=443, default_pool_id=other.pools[0].id)
 
     with pytest.raises(NotFound, match=f"Pool {other.pools[0].id} not found"):
-        await store.add_listener(row, project_id=None)
+        await store.tenants.add_listener(row, project_id=None)
 
 
 async def test_a_listener_does_not_take_a_pool_of_the_wrong_protocol(store: SqlStore, stored: LoadBalancerTree) -> None:
@@ -79,24 +79,26 @@ async def test_a_listener_does_not_take_a_pool_of_the_wrong_protocol(store: SqlS
     )
 
     with pytest.raises(Invalid, match="The pool protocol 'HTTP' is invalid while the listener protocol is 'HTTPS'"):
-        await store.add_listener(row, project_id=None)
+        await store.tenants.add_listener(row, project_id=None)
 
 
 async def test_a_port_in_use_is_a_conflict_and_nothing_changes(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="already using protocol TCP and protocol_port 80"):
-        await store.add_listener(listener(load_balancer_id=stored.load_balancer.id, protocol="TCP"), project_id=None)
+        await store.tenants.add_listener(
+            listener(load_balancer_id=stored.load_balancer.id, protocol="TCP"), project_id=None
+        )
     assert (await statuses(store, stored))["root"] == ("ACTIVE", 1)
 
 
 async def test_the_port_of_a_listener_being_deleted_is_free(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.delete_child(Listener, stored.listeners[0].id, project_id=None)
+    await store.tenants.delete_child(Listener, stored.listeners[0].id, project_id=None)
 
-    assert await store.add_listener(listener(load_balancer_id=stored.load_balancer.id), project_id=None)
+    assert await store.tenants.add_listener(listener(load_balancer_id=stored.load_balancer.id), project_id=None)
 
 
 async def test_an_id_that_exists_is_a_conflict(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="Already an entity with that specified id"):
-        await store.add_listener(
+        await store.tenants.add_listener(
             listener(id=stored.listeners[0].id, load_balancer_id=stored.load_balancer.id, protocol_port=9),
             project_id=None,
         )
@@ -104,11 +106,11 @@ async def test_an_id_that_exists_is_a_conflict(store: SqlStore, stored: LoadBala
 
 async def test_a_child_of_an_unknown_parent_is_not_found(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(NotFound, match="Load Balancer nope not found"):
-        await store.add_listener(listener(load_balancer_id="nope"), project_id=None)
+        await store.tenants.add_listener(listener(load_balancer_id="nope"), project_id=None)
     with pytest.raises(NotFound, match="Pool nope not found"):
-        await store.add_member(member(pool_id="nope"), project_id=None)
+        await store.tenants.add_member(member(pool_id="nope"), project_id=None)
     with pytest.raises(NotFound, match=f"Pool {stored.pools[0].id} not found"):
-        await store.add_member(member(pool_id=stored.pools[0].id), project_id="other")
+        await store.tenants.add_member(member(pool_id=stored.pools[0].id), project_id="other")
 
 
 # -- pools
@@ -118,9 +120,9 @@ async def test_a_pool_is_added_with_all_that_is_in_it(store: SqlStore, stored: L
     row = pool(load_balancer_id=stored.load_balancer.id)
     inside = [member(1), member(2)]
 
-    change = await store.add_pool(row, inside, monitor(), listener_id=None, project_id=PROJECT)
+    change = await store.tenants.add_pool(row, inside, monitor(), listener_id=None, project_id=PROJECT)
 
-    now = await store.get(Pool, row.id, project_id=PROJECT)
+    now = await store.tenants.get(Pool, row.id, project_id=PROJECT)
     assert (set(now.member_ids), now.listener_ids) == (set(ids(inside)), ())
     group, first, second, check = change.resources
     assert isinstance(group, Pool)
@@ -137,18 +139,18 @@ async def test_a_pool_for_a_listener_becomes_its_default_pool(store: SqlStore) -
     await confirm(store, stored.load_balancer.id)
     group = pool()
 
-    change = await store.add_pool(group, [], None, listener_id=row.id, project_id=PROJECT)
+    change = await store.tenants.add_pool(group, [], None, listener_id=row.id, project_id=PROJECT)
 
-    now = await store.get(Listener, row.id, project_id=None)
+    now = await store.tenants.get(Listener, row.id, project_id=None)
     assert change.load_balancer_id == stored.load_balancer.id
     assert now.default_pool_id == group.id
     assert (now.revision, now.provisioning_status) == (2, ProvisioningStatus.PENDING_UPDATE)
-    assert (await store.get(Pool, group.id, project_id=None)).listener_ids == (row.id,)
+    assert (await store.tenants.get(Pool, group.id, project_id=None)).listener_ids == (row.id,)
 
 
 async def test_a_second_default_pool_is_a_conflict(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="This listener already has a default pool"):
-        await store.add_pool(pool(), [], None, listener_id=stored.listeners[0].id, project_id=None)
+        await store.tenants.add_pool(pool(), [], None, listener_id=stored.listeners[0].id, project_id=None)
 
 
 async def test_a_pool_of_the_wrong_protocol_for_its_listener_is_refused(store: SqlStore) -> None:
@@ -156,15 +158,15 @@ async def test_a_pool_of_the_wrong_protocol_for_its_listener_is_refused(store: S
     await create(store, LoadBalancerTree(load_balancer=load_balancer(), listeners=(row,)))
 
     with pytest.raises(Invalid, match="The pool protocol 'TCP'"):
-        await store.add_pool(pool(protocol="TCP"), [], None, listener_id=row.id, project_id=None)
-    assert (await store.get(Listener, row.id, project_id=None)).default_pool_id is None
+        await store.tenants.add_pool(pool(protocol="TCP"), [], None, listener_id=row.id, project_id=None)
+    assert (await store.tenants.get(Listener, row.id, project_id=None)).default_pool_id is None
 
 
 async def test_a_listener_of_another_load_balancer_is_not_found(store: SqlStore, stored: LoadBalancerTree) -> None:
     other = await create(store, LoadBalancerTree(load_balancer=load_balancer(), listeners=(listener(),)))
 
     with pytest.raises(NotFound, match="Listener"):
-        await store.add_pool(
+        await store.tenants.add_pool(
             pool(load_balancer_id=stored.load_balancer.id),
             [],
             None,
@@ -179,9 +181,9 @@ async def test_a_listener_of_another_load_balancer_is_not_found(store: SqlStore,
 async def test_a_member_is_added_and_its_parents_change_with_it(store: SqlStore, stored: LoadBalancerTree) -> None:
     row = member(9, pool_id=stored.pools[0].id)
 
-    change = await store.add_member(row, project_id=PROJECT)
+    change = await store.tenants.add_member(row, project_id=PROJECT)
 
-    now = await store.get(Member, row.id, parent_id=stored.pools[0].id, project_id=PROJECT)
+    now = await store.tenants.get(Member, row.id, parent_id=stored.pools[0].id, project_id=PROJECT)
     assert change.resources == (now,)
     assert now.load_balancer_id == stored.load_balancer.id
     assert now.revision == 2
@@ -192,7 +194,7 @@ async def test_a_member_is_added_and_its_parents_change_with_it(store: SqlStore,
 async def test_parents_never_confirmed_stay_pending_create(store: SqlStore) -> None:
     stored = await create(store)
 
-    await store.add_member(member(9, pool_id=stored.pools[0].id), project_id=None)
+    await store.tenants.add_member(member(9, pool_id=stored.pools[0].id), project_id=None)
 
     pending = ("PENDING_CREATE", 2)
     assert await statuses(store, stored) == {"root": pending, "listener": pending, "pool": pending}
@@ -202,40 +204,42 @@ async def test_the_same_member_again_is_a_conflict(store: SqlStore, stored: Load
     taken = stored.members[0]
 
     with pytest.raises(Conflict, match=f"already using ip {taken.address} on protocol_port 8080"):
-        await store.add_member(member(pool_id=taken.pool_id, address=taken.address), project_id=None)
+        await store.tenants.add_member(member(pool_id=taken.pool_id, address=taken.address), project_id=None)
 
 
 async def test_a_second_monitor_is_a_conflict(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="This pool already has a health monitor"):
-        await store.add_health_monitor(monitor(pool_id=stored.pools[0].id), project_id=None)
+        await store.tenants.add_health_monitor(monitor(pool_id=stored.pools[0].id), project_id=None)
 
 
 async def test_a_monitor_may_succeed_one_being_deleted(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.delete_child(HealthMonitor, stored.health_monitors[0].id, project_id=None)
+    await store.tenants.delete_child(HealthMonitor, stored.health_monitors[0].id, project_id=None)
     successor = monitor(pool_id=stored.pools[0].id)
 
-    await store.add_health_monitor(successor, project_id=PROJECT)
+    await store.tenants.add_health_monitor(successor, project_id=PROJECT)
 
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     assert len(now.health_monitors) == 2
     assert now.pools[0].health_monitor_id == successor.id
-    assert (await store.get(Pool, stored.pools[0].id, project_id=None)).health_monitor_id == successor.id
+    assert (await store.tenants.get(Pool, stored.pools[0].id, project_id=None)).health_monitor_id == successor.id
 
 
 async def test_nothing_is_added_to_a_pool_being_deleted(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.delete_child(Pool, stored.pools[0].id, project_id=None)
+    await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=None)
 
     with pytest.raises(Conflict, match=rf"^Pool {stored.pools[0].id} is immutable and cannot be updated\.$"):
-        await store.add_member(member(9, pool_id=stored.pools[0].id), project_id=None)
+        await store.tenants.add_member(member(9, pool_id=stored.pools[0].id), project_id=None)
 
 
 async def test_load_balancers_do_not_disturb_each_other(store: SqlStore, stored: LoadBalancerTree) -> None:
     other = await create(store, bare())
 
-    await store.add_pool(pool(load_balancer_id=other.load_balancer.id), [], None, listener_id=None, project_id=None)
+    await store.tenants.add_pool(
+        pool(load_balancer_id=other.load_balancer.id), [], None, listener_id=None, project_id=None
+    )
 
-    assert await store.tree(stored.load_balancer.id, project_id=None) == stored
-    assert (await store.get(LoadBalancer, other.load_balancer.id, project_id=None)).revision == 2
+    assert await store.tenants.tree(stored.load_balancer.id, project_id=None) == stored
+    assert (await store.tenants.get(LoadBalancer, other.load_balancer.id, project_id=None)).revision == 2
 
 
 async def test_a_tree_of_several_pools_keeps_them_apart(store: SqlStore) -> None:
@@ -251,7 +255,7 @@ async def test_a_tree_of_several_pools_keeps_them_apart(store: SqlStore) -> None
 
     stored = await create(store, more)
 
-    by_id = {row.id: row for row in (await store.tree(stored.load_balancer.id, project_id=None)).pools}
+    by_id = {row.id: row for row in (await store.tenants.tree(stored.load_balancer.id, project_id=None)).pools}
     assert len(by_id[whole.pools[0].id].member_ids) == 2
     assert by_id[second.id].member_ids == (more.members[-1].id,)
     assert by_id[second.id].health_monitor_id is None
@@ -262,14 +266,14 @@ async def test_each_transport_has_ports_of_its_own(store: SqlStore, stored: Load
     root = stored.load_balancer.id
     taken = stored.listeners[0].protocol_port
     row = listener(load_balancer_id=root, protocol=protocol, protocol_port=taken)
-    await store.add_listener(row, project_id=PROJECT)
+    await store.tenants.add_listener(row, project_id=PROJECT)
     for again in (protocol, "TERMINATED_HTTPS"):
         with pytest.raises(Conflict, match=f"{again} and protocol_port {taken}"):
-            await store.add_listener(
+            await store.tenants.add_listener(
                 listener(load_balancer_id=root, protocol=again, protocol_port=taken), project_id=PROJECT
             )
-    await store.delete_child(Listener, row.id, project_id=PROJECT)
-    await store.add_listener(
+    await store.tenants.delete_child(Listener, row.id, project_id=PROJECT)
+    await store.tenants.add_listener(
         listener(load_balancer_id=root, protocol=protocol, protocol_port=taken), project_id=PROJECT
     )
     with pytest.raises(Conflict, match="protocol_port 7"):
@@ -288,29 +292,29 @@ async def test_a_listener_comes_with_its_pools(store: SqlStore, stored: LoadBala
     new = NewPool(pool=pool(), members=(member(1), member(2)), monitor=monitor())
     row = listener(load_balancer_id=stored.load_balancer.id, protocol_port=9, default_pool_id=new.pool.id)
 
-    change = await store.add_listener(row, new_pools=[new], project_id=PROJECT)
+    change = await store.tenants.add_listener(row, new_pools=[new], project_id=PROJECT)
 
-    now = await store.get(Pool, new.pool.id, project_id=PROJECT)
+    now = await store.tenants.get(Pool, new.pool.id, project_id=PROJECT)
     (told,) = (each for each in change.resources if isinstance(each, Pool))
     assert told.listener_ids == now.listener_ids == (row.id,)
     assert list(told.member_ids) == ids(new.members) and told.health_monitor_id == now.health_monitor_id
     assert sorted(now.member_ids) == sorted(ids(new.members)) and now.health_monitor_id is not None
-    assert (await store.get(Listener, row.id, project_id=PROJECT)).default_pool_id == now.id
+    assert (await store.tenants.get(Listener, row.id, project_id=PROJECT)).default_pool_id == now.id
 
 
 async def test_nothing_is_made_of_a_pool_that_does_not_fit(store: SqlStore, stored: LoadBalancerTree) -> None:
     new = NewPool(pool=pool(protocol="TCP"), members=(member(1),))
     row = listener(load_balancer_id=stored.load_balancer.id, protocol_port=9, default_pool_id=new.pool.id)
     with pytest.raises(Invalid):
-        await store.add_listener(row, new_pools=[new], project_id=PROJECT)
+        await store.tenants.add_listener(row, new_pools=[new], project_id=PROJECT)
     policy = l7policy(listener_id=stored.listeners[0].id, action="REDIRECT_TO_POOL", redirect_pool_id=new.pool.id)
     with pytest.raises(Invalid):
-        await store.add_l7policy(policy, (), new_pool=new, project_id=PROJECT)
-    assert await store.tree(stored.load_balancer.id, project_id=None) == stored
+        await store.tenants.add_l7policy(policy, (), new_pool=new, project_id=PROJECT)
+    assert await store.tenants.tree(stored.load_balancer.id, project_id=None) == stored
 
 
 async def test_a_listener_without_children_gets_none(store: SqlStore, stored: LoadBalancerTree) -> None:
     row = listener(load_balancer_id=stored.load_balancer.id, protocol="PROMETHEUS", protocol_port=9)
-    await store.add_listener(row, project_id=PROJECT)
+    await store.tenants.add_listener(row, project_id=PROJECT)
     with pytest.raises(Invalid, match="cannot have child objects"):
-        await store.update_child(Listener, row.id, {"default_pool_id": stored.pools[0].id}, project_id=PROJECT)
+        await store.tenants.update_child(Listener, row.id, {"default_pool_id": stored.pools[0].id}, project_id=PROJECT)

@@ -27,9 +27,9 @@ from tests.store.builders import (
 
 
 async def test_a_tree_is_stored_and_read_back_whole(store: SqlStore) -> None:
-    change = await store.create_load_balancer(tree(listeners=2, members=3), vip(address="10.0.0.9"))
+    change = await store.tenants.create_load_balancer(tree(listeners=2, members=3), vip(address="10.0.0.9"))
 
-    stored = await store.tree(change.load_balancer_id, project_id=PROJECT)
+    stored = await store.tenants.tree(change.load_balancer_id, project_id=PROJECT)
     assert change.tree is not None
     assert change.resources == (change.tree.load_balancer,)
     assert sorted(stored.listeners, key=str) == sorted(change.tree.listeners, key=str)
@@ -51,7 +51,7 @@ async def test_everything_new_is_pending_create_at_revision_one(store: SqlStore)
 
 
 async def test_without_a_shard_it_waits_for_a_place_without_a_deadline(store: SqlStore) -> None:
-    change = await store.create_load_balancer(bare(), vip())
+    change = await store.tenants.create_load_balancer(bare(), vip())
 
     assert (change.placed, change.owner) == (False, None)
     assert await column(store, schema.load_balancer, change.load_balancer_id, "pending_deadline") is None
@@ -60,11 +60,11 @@ async def test_without_a_shard_it_waits_for_a_place_without_a_deadline(store: Sq
 async def test_a_tenant_with_a_shard_is_placed_there_at_once(store: SqlStore) -> None:
     await placed(store)
 
-    change = await store.create_load_balancer(bare(), vip())
+    change = await store.tenants.create_load_balancer(bare(), vip())
 
     assert change.placed
     assert change.owner == ShardOwner(shard_id=SHARD, environment="prod", group_number=1, host="host-of-agent-1")
-    root = await store.get(LoadBalancer, change.load_balancer_id, project_id=None)
+    root = await store.tenants.get(LoadBalancer, change.load_balancer_id, project_id=None)
     deadline = await column(store, schema.load_balancer, change.load_balancer_id, "pending_deadline")
     assert root.shard_id == SHARD
     assert deadline == pytest.approx(root.created_at + 300.0)
@@ -74,7 +74,7 @@ async def test_a_shard_without_an_acting_agent_takes_it_all_the_same(store: SqlS
     await add_agent(store)
     await add_shard(store, acting_agent_id=None)
 
-    change = await store.create_load_balancer(bare(), vip())
+    change = await store.tenants.create_load_balancer(bare(), vip())
 
     assert (change.placed, change.owner) == (True, None)
 
@@ -85,7 +85,7 @@ async def test_a_full_group_takes_no_more(store: SqlStore) -> None:
         lambda connection: connection.execute(schema.device_group.update().values(capacity_score=1.0))
     )
 
-    assert not (await store.create_load_balancer(bare(), vip())).placed
+    assert not (await store.tenants.create_load_balancer(bare(), vip())).placed
 
 
 async def test_a_group_with_a_capacity_policy_is_left_to_the_scheduler_which_reserves(store: SqlStore) -> None:
@@ -95,7 +95,7 @@ async def test_a_group_with_a_capacity_policy_is_left_to_the_scheduler_which_res
         lambda connection: connection.execute(schema.device_group.update().values(capacity=policy))
     )
 
-    assert not (await store.create_load_balancer(bare(), vip())).placed
+    assert not (await store.tenants.create_load_balancer(bare(), vip())).placed
 
 
 async def test_of_several_shards_the_emptiest_group_is_taken(store: SqlStore) -> None:
@@ -107,7 +107,7 @@ async def test_of_several_shards_the_emptiest_group_is_taken(store: SqlStore) ->
         lambda connection: connection.execute(groups.update().where(groups.c.number == 1).values(capacity_score=0.5))
     )
 
-    change = await store.create_load_balancer(bare(), vip())
+    change = await store.tenants.create_load_balancer(bare(), vip())
 
     assert change.owner is not None
     assert change.owner.shard_id == "shard-2"
@@ -116,17 +116,17 @@ async def test_of_several_shards_the_emptiest_group_is_taken(store: SqlStore) ->
 async def test_another_tenants_shard_is_not_taken(store: SqlStore) -> None:
     await placed(store)
 
-    assert not (await store.create_load_balancer(bare(project_id="other"), vip())).placed
+    assert not (await store.tenants.create_load_balancer(bare(project_id="other"), vip())).placed
 
 
 async def test_an_unknown_provider_is_refused(store: SqlStore) -> None:
     with pytest.raises(Invalid, match=r"^Provider 'amphora' is not enabled\.$"):
-        await store.create_load_balancer(bare(provider="amphora"), vip())
+        await store.tenants.create_load_balancer(bare(provider="amphora"), vip())
 
 
 async def test_a_load_balancer_without_project_is_refused(store: SqlStore) -> None:
     with pytest.raises(Invalid, match="project_id"):
-        await store.create_load_balancer(bare(project_id=""), vip())
+        await store.tenants.create_load_balancer(bare(project_id=""), vip())
 
 
 # -- the address
@@ -136,14 +136,14 @@ async def test_an_address_in_use_is_refused(store: SqlStore) -> None:
     await create(store, address="10.0.0.9")
 
     with pytest.raises(Conflict, match=r"^VIP address 10\.0\.0\.9 is in use"):
-        await store.create_load_balancer(bare(), vip(address="10.0.0.9"))
+        await store.tenants.create_load_balancer(bare(), vip(address="10.0.0.9"))
 
 
 async def test_two_spellings_of_an_address_are_one_address(store: SqlStore) -> None:
     await create(store, address="2001:DB8:0::1")
 
     with pytest.raises(Conflict, match="2001:db8::1 is in use"):
-        await store.create_load_balancer(bare(), vip(address="2001:db8::1"))
+        await store.tenants.create_load_balancer(bare(), vip(address="2001:db8::1"))
 
 
 async def test_the_same_address_on_another_network_is_free(store: SqlStore) -> None:
@@ -159,16 +159,16 @@ async def test_automatic_addresses_fill_the_range_and_then_the_subnet_is_named(s
 
     assert sorted(taken) == [f"10.0.0.{last}" for last in range(10, 30)]
     with pytest.raises(Conflict, match=r"^Subnet subnet-1 has no free VIP address\.$"):
-        await store.create_load_balancer(bare(), vip(**narrow))
+        await store.tenants.create_load_balancer(bare(), vip(**narrow))
 
 
 async def test_the_address_of_one_being_deleted_stays_taken(store: SqlStore) -> None:
     await placed(store)
     stored = await create(store, address="10.0.0.9")
-    await store.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
+    await store.tenants.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
 
     with pytest.raises(Conflict, match="in use"):
-        await store.create_load_balancer(bare(), vip(address="10.0.0.9"))
+        await store.tenants.create_load_balancer(bare(), vip(address="10.0.0.9"))
 
 
 # -- ids, and trees that contradict themselves
@@ -178,7 +178,7 @@ async def test_an_id_that_exists_is_refused(store: SqlStore) -> None:
     stored = await create(store)
 
     with pytest.raises(Conflict, match="Already an entity with that specified id"):
-        await store.create_load_balancer(bare(id=stored.load_balancer.id), vip())
+        await store.tenants.create_load_balancer(bare(id=stored.load_balancer.id), vip())
 
 
 async def test_a_childs_id_that_exists_is_refused_and_nothing_is_left(store: SqlStore) -> None:
@@ -186,26 +186,26 @@ async def test_a_childs_id_that_exists_is_refused_and_nothing_is_left(store: Sql
     root = load_balancer()
 
     with pytest.raises(Conflict, match="Already an entity"):
-        await store.create_load_balancer(
+        await store.tenants.create_load_balancer(
             LoadBalancerTree(load_balancer=root, pools=(pool(id=stored.pools[0].id),)), vip()
         )
 
     with pytest.raises(NotFound):
-        await store.get(LoadBalancer, root.id, project_id=None)
+        await store.tenants.get(LoadBalancer, root.id, project_id=None)
 
 
 async def test_two_listeners_on_one_port_are_refused(store: SqlStore) -> None:
     both = LoadBalancerTree(load_balancer=load_balancer(), listeners=(listener(), listener(protocol="TCP")))
 
     with pytest.raises(Conflict, match="already using protocol TCP and protocol_port 80"):
-        await store.create_load_balancer(both, vip())
+        await store.tenants.create_load_balancer(both, vip())
 
 
 async def test_a_second_monitor_is_refused(store: SqlStore) -> None:
     whole = tree()
 
     with pytest.raises(Conflict, match="This pool already has a health monitor"):
-        await store.create_load_balancer(
+        await store.tenants.create_load_balancer(
             replace(whole, health_monitors=(*whole.health_monitors, monitor(pool_id=whole.pools[0].id))), vip()
         )
 
@@ -215,7 +215,7 @@ async def test_the_same_member_twice_is_refused(store: SqlStore) -> None:
     twice = LoadBalancerTree(load_balancer=load_balancer(), pools=(group,), members=(member(1, pool_id=group.id),) * 2)
 
     with pytest.raises(Conflict, match=r"Another member on this pool is already using ip 10\.1\.0\.2"):
-        await store.create_load_balancer(twice, vip())
+        await store.tenants.create_load_balancer(twice, vip())
 
 
 async def test_a_default_pool_of_the_wrong_protocol_is_refused(store: SqlStore) -> None:
@@ -225,7 +225,7 @@ async def test_a_default_pool_of_the_wrong_protocol_is_refused(store: SqlStore) 
     )
 
     with pytest.raises(Invalid, match="The pool protocol 'TCP' is invalid while the listener protocol is 'HTTP'"):
-        await store.create_load_balancer(wrong, vip())
+        await store.tenants.create_load_balancer(wrong, vip())
 
 
 async def test_a_default_pool_outside_the_tree_is_not_found(store: SqlStore) -> None:
@@ -233,7 +233,7 @@ async def test_a_default_pool_outside_the_tree_is_not_found(store: SqlStore) -> 
     wrong = LoadBalancerTree(load_balancer=load_balancer(), listeners=(listener(default_pool_id=stranger.id),))
 
     with pytest.raises(NotFound):
-        await store.create_load_balancer(wrong, vip())
+        await store.tenants.create_load_balancer(wrong, vip())
 
 
 async def test_values_of_all_kinds_come_back_as_given(store: SqlStore) -> None:
@@ -253,6 +253,6 @@ async def test_values_of_all_kinds_come_back_as_given(store: SqlStore) -> None:
 
     stored = await create(store, rich)
 
-    assert await store.tree(whole.load_balancer.id, project_id=None) == stored
+    assert await store.tenants.tree(whole.load_balancer.id, project_id=None) == stored
     assert (stored.listeners[0].insert_headers, stored.listeners[0].allowed_cidrs) == (headers, cidrs)
-    assert (await store.get(Pool, whole.pools[0].id, project_id=None)).session_persistence == cookie
+    assert (await store.tenants.get(Pool, whole.pools[0].id, project_id=None)).session_persistence == cookie

@@ -77,9 +77,11 @@ def test_a_new_load_balancer_is_placed_where_the_rule_places_it(
     rule_world: RuleWorld, some: list[GroupRow], zone: int | None
 ) -> None:
     rule_world.write(lambda connection: fill(connection, some))
-    change = rule_world.run(rule_world.store.create_load_balancer(bare(zone_group_number=zone), vip()))
+    change = rule_world.run(rule_world.store.tenants.create_load_balancer(bare(zone_group_number=zone), vip()))
     views = rule_world.run(
-        rule_world.store.groups("prod", PROJECT, settle_seconds=0.0, load_balancer_id=change.load_balancer_id)
+        rule_world.store.scheduling.groups(
+            "prod", PROJECT, settle_seconds=0.0, load_balancer_id=change.load_balancer_id
+        )
     )
     allowed: set[int] = set()
     choose_group(views, lambda equals: allowed.update(view.number for view in equals) or equals[0])

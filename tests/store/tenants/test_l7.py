@@ -47,37 +47,37 @@ async def stored(store: SqlStore) -> LoadBalancerTree:
     await placed(store)
     made = await create(store, with_policies(tree()))
     await confirm(store, made.load_balancer.id)
-    return await store.tree(made.load_balancer.id, project_id=None)
+    return await store.tenants.tree(made.load_balancer.id, project_id=None)
 
 
 async def places(store: SqlStore, listener_id: str) -> dict[str, int]:
     """Position by name of the live policies, in order."""
     query = ListQuery(filters={"listener_id": (listener_id,)}, sort=(("position", False),))
-    rows = (await store.list(L7Policy, query)).items
+    rows = (await store.tenants.list(L7Policy, query)).items
     return {row.name: row.position for row in rows if not row.deleted}
 
 
 async def add(store: SqlStore, listener_id: str, name: str, position: int = L7_POSITION_MAX) -> L7Policy:
     row = l7policy(listener_id=listener_id, name=name, position=position)
-    change = await store.add_l7policy(row, [], project_id=None)
+    change = await store.tenants.add_l7policy(row, [], project_id=None)
     added: Any = change.resources[0]
     return added
 
 
 async def report(store: SqlStore, load_balancer_id: str, revision: int, error: str = "") -> None:
     outcome = Applied(load_balancer_id=load_balancer_id, revision=revision, error=error)
-    await store.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(outcome,)))
+    await store.reports.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(outcome,)))
 
 
 async def test_a_tree_comes_back_as_it_was_stored(store: SqlStore, stored: LoadBalancerTree) -> None:
     assert [row.position for row in stored.l7policies] == [1, 2]
     assert stored.listeners[0].l7policy_ids == tuple(ids(stored.l7policies))
     for row in stored.l7policies:
-        assert row == await store.get(L7Policy, row.id, project_id=PROJECT)
+        assert row == await store.tenants.get(L7Policy, row.id, project_id=PROJECT)
         assert row.rule_ids == tuple(ids([rule for rule in stored.l7rules if rule.l7policy_id == row.id]))
-        rules = await store.list(L7Rule, ListQuery(), parent_id=row.id)
+        rules = await store.tenants.list(L7Rule, ListQuery(), parent_id=row.id)
         assert ids(rules.items) == list(row.rule_ids)
-    assert await store.get(Listener, stored.listeners[0].id, project_id=None) == stored.listeners[0]
+    assert await store.tenants.get(Listener, stored.listeners[0].id, project_id=None) == stored.listeners[0]
     found = definition_of(stored).listeners[0].l7policies
     assert [each.id for each in found] == ids(stored.l7policies)
     assert [len(each.rules) for each in found] == [2, 2]
@@ -96,7 +96,7 @@ async def test_a_policy_that_goes_leaves_no_gap(store: SqlStore) -> None:
     await placed(store)
     at = (await create(store)).listeners[0].id
     made = [await add(store, at, name) for name in "abc"]
-    await store.delete_child(L7Policy, made[1].id, project_id=PROJECT)
+    await store.tenants.delete_child(L7Policy, made[1].id, project_id=PROJECT)
     assert await places(store, at) == {"a": 1, "c": 2}
     assert (await add(store, at, "d")).position == 3
 
@@ -110,9 +110,9 @@ async def test_a_policy_that_moves_makes_the_others_move_up(
 ) -> None:
     at = (await create(store)).listeners[0].id
     made = {name: await add(store, at, name) for name in "abcd"}
-    change = await store.update_child(L7Policy, made[moved].id, {"position": wanted}, project_id=None)
+    change = await store.tenants.update_child(L7Policy, made[moved].id, {"position": wanted}, project_id=None)
     assert await places(store, at) == {name: place for place, name in enumerate(order, start=1)}
-    assert change.resources == (await store.get(L7Policy, made[moved].id, project_id=None),)
+    assert change.resources == (await store.tenants.get(L7Policy, made[moved].id, project_id=None),)
 
 
 async def test_other_listeners_keep_their_places(store: SqlStore) -> None:
@@ -131,7 +131,7 @@ async def test_what_a_policy_cannot_become_is_refused(
     store: SqlStore, stored: LoadBalancerTree, changes: dict[str, Any], words: str
 ) -> None:
     with pytest.raises((NotFound, Invalid), match=words):
-        await store.update_child(L7Policy, stored.l7policies[0].id, changes, project_id=None)
+        await store.tenants.update_child(L7Policy, stored.l7policies[0].id, changes, project_id=None)
 
 
 async def test_a_policy_sends_only_to_fitting_pools_of_its_load_balancer(store: SqlStore) -> None:
@@ -141,10 +141,10 @@ async def test_a_policy_sends_only_to_fitting_pools_of_its_load_balancer(store: 
     for pool_id, error in ((wrong.id, Invalid), (stranger, NotFound)):
         policy = l7policy(listener_id=row.id, action="REDIRECT_TO_POOL", redirect_pool_id=pool_id)
         with pytest.raises(error, match=r"protocol 'HTTPS'|Pool"):
-            await store.add_l7policy(policy, [], project_id=None)
-        more = listener(load_balancer_id=(await store.get(Listener, row.id, project_id=None)).load_balancer_id)
+            await store.tenants.add_l7policy(policy, [], project_id=None)
+        more = listener(load_balancer_id=(await store.tenants.get(Listener, row.id, project_id=None)).load_balancer_id)
         with pytest.raises(error):
-            await store.add_listener(more, [policy], project_id=None)
+            await store.tenants.add_listener(more, [policy], project_id=None)
 
 
 async def test_a_listener_comes_with_its_policies(store: SqlStore) -> None:
@@ -152,32 +152,32 @@ async def test_a_listener_comes_with_its_policies(store: SqlStore) -> None:
     row = listener(load_balancer_id=root.load_balancer.id, protocol_port=81)
     policies = [l7policy(listener_id=row.id, position=place) for place in (1, 2)]
     rules = [l7rule(l7policy_id=policies[1].id)]
-    change = await store.add_listener(row, policies, rules, project_id=PROJECT)
-    assert change.resources == (await store.get(Listener, row.id, project_id=None),)
-    now = await store.tree(root.load_balancer.id, project_id=None)
+    change = await store.tenants.add_listener(row, policies, rules, project_id=PROJECT)
+    assert change.resources == (await store.tenants.get(Listener, row.id, project_id=None),)
+    now = await store.tenants.tree(root.load_balancer.id, project_id=None)
     assert ids(now.l7policies) == ids(policies) and ids(now.l7rules) == ids(rules)
     assert {each.project_id for each in (*now.l7policies, *now.l7rules)} == {PROJECT}
 
 
 async def test_a_pool_that_a_policy_sends_to_stays(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match=rf"^Pool {stored.pools[0].id} is in use by L7 policy"):
-        await store.delete_child(Pool, stored.pools[0].id, project_id=None)
+        await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=None)
     for row in stored.l7policies:
-        await store.delete_child(L7Policy, row.id, project_id=None)
-    await store.delete_child(Pool, stored.pools[0].id, project_id=None)
+        await store.tenants.delete_child(L7Policy, row.id, project_id=None)
+    await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=None)
 
 
 async def test_there_are_at_most_fifty_rules(store: SqlStore) -> None:
     at = (await create(store)).listeners[0].id
     rules = [l7rule(number) for number in range(L7_RULES_MAX)]
     full = l7policy(listener_id=at)
-    await store.add_l7policy(full, rules, project_id=None)
+    await store.tenants.add_l7policy(full, rules, project_id=None)
     with pytest.raises(Conflict, match="Too many rules on L7 policy"):
-        await store.add_l7rule(l7rule(l7policy_id=full.id), project_id=None)
+        await store.tenants.add_l7rule(l7rule(l7policy_id=full.id), project_id=None)
     with pytest.raises(Conflict, match="Too many rules"):
-        await store.add_l7policy(l7policy(listener_id=at), [*rules, l7rule()], project_id=None)
-    await store.delete_child(L7Rule, rules[0].id, parent_id=full.id, project_id=None)
-    await store.add_l7rule(l7rule(l7policy_id=full.id), project_id=None)
+        await store.tenants.add_l7policy(l7policy(listener_id=at), [*rules, l7rule()], project_id=None)
+    await store.tenants.delete_child(L7Rule, rules[0].id, parent_id=full.id, project_id=None)
+    await store.tenants.add_l7rule(l7rule(l7policy_id=full.id), project_id=None)
 
 
 # -- statuses
@@ -192,20 +192,20 @@ async def test_changes_touch_what_is_above_them(store: SqlStore, stored: LoadBal
     root, policy, rule = stored.load_balancer.id, stored.l7policies[1], stored.l7rules[0]
 
     async def settled(*, pending_are: set[str]) -> None:
-        now = await store.tree(root, project_id=None)
+        now = await store.tenants.tree(root, project_id=None)
         assert pending(now) == pending_are
         await report(store, root, now.load_balancer.revision)
-        assert pending(await store.tree(root, project_id=None)) == set()
+        assert pending(await store.tenants.tree(root, project_id=None)) == set()
 
-    await store.update_child(L7Policy, policy.id, {"name": "x", "position": 1}, project_id=None)
+    await store.tenants.update_child(L7Policy, policy.id, {"name": "x", "position": 1}, project_id=None)
     await settled(pending_are={"L7Policy", "Listener"})
-    await store.update_child(L7Rule, rule.id, {"value": "/x"}, parent_id=rule.l7policy_id, project_id=None)
+    await store.tenants.update_child(L7Rule, rule.id, {"value": "/x"}, parent_id=rule.l7policy_id, project_id=None)
     await settled(pending_are={"L7Rule", "L7Policy", "Listener"})
-    await store.add_l7rule(l7rule(l7policy_id=policy.id, admin_state_up=False), project_id=None)
+    await store.tenants.add_l7rule(l7rule(l7policy_id=policy.id, admin_state_up=False), project_id=None)
     await settled(pending_are={"L7Rule", "L7Policy", "Listener"})
-    await store.delete_child(L7Rule, rule.id, project_id=None)
+    await store.tenants.delete_child(L7Rule, rule.id, project_id=None)
     await settled(pending_are={"L7Rule", "L7Policy", "Listener"})
-    now = await store.tree(root, project_id=None)
+    now = await store.tenants.tree(root, project_id=None)
     assert rule.id not in ids(now.l7rules)
     (down,) = (row for row in now.l7rules if not row.admin_state_up)
     assert down.operating_status is OperatingStatus.OFFLINE
@@ -219,47 +219,47 @@ async def test_a_member_touches_the_listeners_whose_policies_send_to_its_pool(st
     made = LoadBalancerTree(load_balancer=made.load_balancer, listeners=(second,), pools=made.pools)
     root = await create(store, made)
     policy = l7policy(listener_id=second.id, action="REDIRECT_TO_POOL", redirect_pool_id=made.pools[0].id)
-    await store.add_l7policy(policy, [], project_id=None)
+    await store.tenants.add_l7policy(policy, [], project_id=None)
     await confirm(store, root.load_balancer.id)
-    await store.add_member(member(pool_id=made.pools[0].id), project_id=None)
-    assert pending(await store.tree(root.load_balancer.id, project_id=None)) == {"Member", "Pool", "Listener"}
+    await store.tenants.add_member(member(pool_id=made.pools[0].id), project_id=None)
+    assert pending(await store.tenants.tree(root.load_balancer.id, project_id=None)) == {"Member", "Pool", "Listener"}
 
 
 async def test_what_the_device_refuses_is_error_and_heals(store: SqlStore, stored: LoadBalancerTree) -> None:
     root, rule = stored.load_balancer.id, stored.l7rules[0]
-    change = await store.update_child(L7Rule, rule.id, {"value": "/x"}, project_id=None)
+    change = await store.tenants.update_child(L7Rule, rule.id, {"value": "/x"}, project_id=None)
     await report(store, root, change.revision, "no")
-    assert (await store.get(L7Rule, rule.id, project_id=None)).provisioning_status is ProvisioningStatus.ERROR
+    assert (await store.tenants.get(L7Rule, rule.id, project_id=None)).provisioning_status is ProvisioningStatus.ERROR
     await report(store, root, change.revision)
-    assert pending(await store.tree(root, project_id=None)) == set()
+    assert pending(await store.tenants.tree(root, project_id=None)) == set()
 
 
 @pytest.mark.parametrize("kind", [Listener, L7Policy])
 async def test_what_is_below_goes_with_it(store: SqlStore, stored: LoadBalancerTree, kind: Any) -> None:
     row: Any = stored.listeners[0] if kind is Listener else stored.l7policies[0]
-    change = await store.delete_child(kind, row.id, project_id=None)
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    change = await store.tenants.delete_child(kind, row.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     gone = [each for each in (*now.l7policies, *now.l7rules) if each.deleted]
     assert len(gone) == (6 if kind is Listener else 3)
     assert {each.revision for each in gone} == {change.revision}
     await report(store, stored.load_balancer.id, change.revision)
-    left = await store.tree(stored.load_balancer.id, project_id=None)
+    left = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     assert len(left.l7policies) == (0 if kind is Listener else 1)
     again = await create(store, with_policies(tree()))
-    await store.delete_load_balancer(again.load_balancer.id, cascade=True, project_id=None)
-    marked = await store.tree(again.load_balancer.id, project_id=None)
+    await store.tenants.delete_load_balancer(again.load_balancer.id, cascade=True, project_id=None)
+    marked = await store.tenants.tree(again.load_balancer.id, project_id=None)
     assert all(each.deleted for each in (*marked.l7policies, *marked.l7rules))
 
 
 async def test_below_one_that_was_never_placed_rows_go_at_once(store: SqlStore) -> None:
     made = await create(store, with_policies(tree()))
-    await store.delete_child(L7Rule, made.l7rules[0].id, project_id=None)
-    await store.delete_child(L7Policy, made.l7policies[0].id, project_id=None)
-    now = await store.tree(made.load_balancer.id, project_id=None)
+    await store.tenants.delete_child(L7Rule, made.l7rules[0].id, project_id=None)
+    await store.tenants.delete_child(L7Policy, made.l7policies[0].id, project_id=None)
+    now = await store.tenants.tree(made.load_balancer.id, project_id=None)
     assert [row.position for row in now.l7policies] == [1]
     assert set(ids(now.l7rules)) == set(ids(made.l7rules[2:]))
-    await store.delete_child(Listener, made.listeners[0].id, project_id=None)
-    now = await store.tree(made.load_balancer.id, project_id=None)
+    await store.tenants.delete_child(Listener, made.listeners[0].id, project_id=None)
+    now = await store.tenants.tree(made.load_balancer.id, project_id=None)
     assert now.l7policies == now.l7rules == ()
 
 
@@ -267,24 +267,24 @@ async def test_a_rule_of_another_policy_or_project_is_not_found(store: SqlStore,
     rule, other = stored.l7rules[0], stored.l7policies[1]
     assert rule.l7policy_id != other.id
     with pytest.raises(NotFound, match=f"L7Rule {rule.id}"):
-        await store.get(L7Rule, rule.id, parent_id=other.id, project_id=None)
+        await store.tenants.get(L7Rule, rule.id, parent_id=other.id, project_id=None)
     with pytest.raises(NotFound):
-        await store.update_child(L7Rule, rule.id, {"value": "/"}, parent_id=other.id, project_id=None)
+        await store.tenants.update_child(L7Rule, rule.id, {"value": "/"}, parent_id=other.id, project_id=None)
     with pytest.raises(NotFound, match="L7Policy"):
-        await store.list(L7Rule, ListQuery(project_id="another"), parent_id=other.id)
+        await store.tenants.list(L7Rule, ListQuery(project_id="another"), parent_id=other.id)
     with pytest.raises(NotFound, match="L7Policy"):
-        await store.get(L7Policy, other.id, project_id="another")
+        await store.tenants.get(L7Policy, other.id, project_id="another")
     with pytest.raises(NotFound, match="Listener"):
-        await store.add_l7policy(l7policy(listener_id=stored.listeners[0].id), [], project_id="another")
+        await store.tenants.add_l7policy(l7policy(listener_id=stored.listeners[0].id), [], project_id="another")
 
 
 async def test_nothing_is_added_to_what_is_going(store: SqlStore, stored: LoadBalancerTree) -> None:
     policy = stored.l7policies[0]
-    await store.delete_child(L7Policy, policy.id, project_id=None)
+    await store.tenants.delete_child(L7Policy, policy.id, project_id=None)
     with pytest.raises(Conflict, match=f"L7Policy {policy.id} is immutable"):
-        await store.add_l7rule(l7rule(l7policy_id=policy.id), project_id=None)
+        await store.tenants.add_l7rule(l7rule(l7policy_id=policy.id), project_id=None)
     with pytest.raises(Conflict, match="immutable"):
-        await store.update_child(L7Policy, policy.id, {"position": 1}, project_id=None)
+        await store.tenants.update_child(L7Policy, policy.id, {"position": 1}, project_id=None)
 
 
 steps = st.lists(
@@ -311,7 +311,7 @@ async def test_places_are_those_of_a_list(store: SqlStore, steps: list[tuple[str
         name = model.pop(which % len(model))
         if what == "move":
             model.insert(place - 1, name)
-            await store.update_child(L7Policy, known[name].id, {"position": place}, project_id=None)
+            await store.tenants.update_child(L7Policy, known[name].id, {"position": place}, project_id=None)
         else:
-            await store.delete_child(L7Policy, known[name].id, project_id=None)
+            await store.tenants.delete_child(L7Policy, known[name].id, project_id=None)
     assert await places(store, at) == {name: place for place, name in enumerate(model, start=1)}

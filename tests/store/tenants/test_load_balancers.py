@@ -14,9 +14,9 @@ async def test_an_update_raises_the_revision_and_answers_what_is_there_now(store
     root = stored.load_balancer
     await confirm(store, root.id)
 
-    change = await store.update_load_balancer(root.id, {"name": "new", "tags": ("x",)}, project_id=PROJECT)
+    change = await store.tenants.update_load_balancer(root.id, {"name": "new", "tags": ("x",)}, project_id=PROJECT)
 
-    now = await store.get(LoadBalancer, root.id, project_id=PROJECT)
+    now = await store.tenants.get(LoadBalancer, root.id, project_id=PROJECT)
     assert change.resources == (now,)
     assert (change.revision, now.revision, now.applied_revision) == (2, 2, 1)
     assert (now.name, now.tags) == ("new", ("x",))
@@ -31,7 +31,7 @@ async def test_what_was_never_applied_stays_pending_create(store: SqlStore) -> N
     await placed(store)
     root = (await create(store, bare())).load_balancer
 
-    change = await store.update_load_balancer(root.id, {"name": "new"}, project_id=None)
+    change = await store.tenants.update_load_balancer(root.id, {"name": "new"}, project_id=None)
 
     assert change.resources[0].provisioning_status is ProvisioningStatus.PENDING_CREATE
 
@@ -50,7 +50,7 @@ async def test_a_write_on_an_error_load_balancer_is_accepted_and_clears_the_reas
         )
     )
 
-    change = await store.update_load_balancer(root.id, {"name": "new"}, project_id=None)
+    change = await store.tenants.update_load_balancer(root.id, {"name": "new"}, project_id=None)
 
     (now,) = change.resources
     assert isinstance(now, LoadBalancer)
@@ -59,9 +59,9 @@ async def test_a_write_on_an_error_load_balancer_is_accepted_and_clears_the_reas
 
 async def test_why_it_waits_for_a_place_survives_an_update(store: SqlStore) -> None:
     root = (await create(store, bare())).load_balancer
-    await store.explain_unplaced([root.id], "no agent")
+    await store.scheduling.explain_unplaced([root.id], "no agent")
 
-    change = await store.update_load_balancer(root.id, {"name": "new"}, project_id=None)
+    change = await store.tenants.update_load_balancer(root.id, {"name": "new"}, project_id=None)
 
     (now,) = change.resources
     assert isinstance(now, LoadBalancer)
@@ -73,17 +73,17 @@ async def test_what_is_fixed_cannot_be_updated(store: SqlStore) -> None:
     root = (await create(store, bare())).load_balancer
 
     with pytest.raises(Invalid, match="provider"):
-        await store.update_load_balancer(root.id, {"provider": "other"}, project_id=None)
+        await store.tenants.update_load_balancer(root.id, {"provider": "other"}, project_id=None)
 
 
 async def test_another_project_sees_nothing(store: SqlStore) -> None:
     root = (await create(store, bare())).load_balancer
 
     with pytest.raises(NotFound, match=rf"^Load Balancer {root.id} not found\.$"):
-        await store.update_load_balancer(root.id, {"name": "new"}, project_id="other")
+        await store.tenants.update_load_balancer(root.id, {"name": "new"}, project_id="other")
     with pytest.raises(NotFound):
-        await store.delete_load_balancer(root.id, cascade=True, project_id="other")
-    assert (await store.get(LoadBalancer, root.id, project_id=PROJECT)).revision == 1
+        await store.tenants.delete_load_balancer(root.id, cascade=True, project_id="other")
+    assert (await store.tenants.get(LoadBalancer, root.id, project_id=PROJECT)).revision == 1
 
 
 # -- delete
@@ -94,9 +94,9 @@ async def test_a_placed_one_is_marked_with_all_below_it(store: SqlStore) -> None
     stored = await create(store)
     await confirm(store, stored.load_balancer.id)
 
-    change = await store.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=PROJECT)
+    change = await store.tenants.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=PROJECT)
 
-    after = await store.tree(stored.load_balancer.id, project_id=None)
+    after = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     rows = [after.load_balancer, *after.listeners, *after.pools, *after.members, *after.health_monitors]
     assert len(rows) == 6
     assert all(row.deleted and row.revision == 2 for row in rows)
@@ -110,27 +110,27 @@ async def test_a_placed_one_is_marked_with_all_below_it(store: SqlStore) -> None
 async def test_deleting_again_is_harmless(store: SqlStore) -> None:
     await placed(store)
     root = (await create(store)).load_balancer
-    first = await store.delete_load_balancer(root.id, cascade=True, project_id=None)
+    first = await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)
 
-    assert await store.delete_load_balancer(root.id, cascade=True, project_id=None) == first
-    assert await store.delete_load_balancer(root.id, cascade=False, project_id=None) == first
+    assert await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None) == first
+    assert await store.tenants.delete_load_balancer(root.id, cascade=False, project_id=None) == first
 
 
 async def test_writes_on_a_deleted_one_are_conflicts(store: SqlStore) -> None:
     await placed(store)
     stored = await create(store)
     root = stored.load_balancer
-    await store.delete_load_balancer(root.id, cascade=True, project_id=None)
+    await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)
     text = rf"^Load Balancer {root.id} is immutable and cannot be updated\.$"
 
     with pytest.raises(Conflict, match=text):
-        await store.update_load_balancer(root.id, {"name": "new"}, project_id=None)
+        await store.tenants.update_load_balancer(root.id, {"name": "new"}, project_id=None)
     with pytest.raises(Conflict, match=text):
-        await store.add_listener(listener(load_balancer_id=root.id, protocol_port=99), project_id=None)
+        await store.tenants.add_listener(listener(load_balancer_id=root.id, protocol_port=99), project_id=None)
     with pytest.raises(Conflict, match=text):
-        await store.update_child(Pool, stored.pools[0].id, {"name": "new"}, project_id=None)
+        await store.tenants.update_child(Pool, stored.pools[0].id, {"name": "new"}, project_id=None)
     with pytest.raises(Conflict, match=text):
-        await store.replace_members(stored.pools[0].id, [], additive_only=False, project_id=None)
+        await store.tenants.replace_members(stored.pools[0].id, [], additive_only=False, project_id=None)
 
 
 async def test_without_cascade_one_with_children_is_refused_and_unchanged(store: SqlStore) -> None:
@@ -139,19 +139,19 @@ async def test_without_cascade_one_with_children_is_refused_and_unchanged(store:
     root = stored.load_balancer
 
     with pytest.raises(Invalid, match=rf"^Cannot delete Load Balancer {root.id} - it has children$"):
-        await store.delete_load_balancer(root.id, cascade=False, project_id=None)
+        await store.tenants.delete_load_balancer(root.id, cascade=False, project_id=None)
 
-    after = await store.get(LoadBalancer, root.id, project_id=None)
+    after = await store.tenants.get(LoadBalancer, root.id, project_id=None)
     assert (after.revision, after.deleted) == (1, False)
 
 
 async def test_children_marked_deleted_do_not_stand_in_the_way(store: SqlStore) -> None:
     await placed(store)
     stored = await create(store)
-    await store.delete_child(Listener, stored.listeners[0].id, project_id=None)
-    await store.delete_child(Pool, stored.pools[0].id, project_id=None)
+    await store.tenants.delete_child(Listener, stored.listeners[0].id, project_id=None)
+    await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=None)
 
-    change = await store.delete_load_balancer(stored.load_balancer.id, cascade=False, project_id=None)
+    change = await store.tenants.delete_load_balancer(stored.load_balancer.id, cascade=False, project_id=None)
 
     assert change.resources[0].deleted
 
@@ -160,7 +160,7 @@ async def test_one_that_was_never_placed_goes_at_once_and_frees_its_address(stor
     stored = await create(store, address="10.0.0.9")
     root = stored.load_balancer
 
-    change = await store.delete_load_balancer(root.id, cascade=True, project_id=None)
+    change = await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)
 
     assert not change.placed
     gone = change.resources[0]
@@ -168,6 +168,6 @@ async def test_one_that_was_never_placed_goes_at_once_and_frees_its_address(stor
     assert (gone.deleted, gone.vip) == (True, root.vip)
     for kind, object_id in ((LoadBalancer, root.id), (Pool, stored.pools[0].id)):
         with pytest.raises(NotFound):
-            await store.get(kind, object_id, project_id=None)
-    assert [event.kind for event in await store.events()][-1] == "load_balancer_deleted"
+            await store.tenants.get(kind, object_id, project_id=None)
+    assert [event.kind for event in await store.operators.events()][-1] == "load_balancer_deleted"
     assert await create(store, address="10.0.0.9")

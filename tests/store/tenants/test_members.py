@@ -45,11 +45,11 @@ async def stored(store: SqlStore) -> LoadBalancerTree:
     await placed(store)
     made = await create(store, tree(members=3))
     await confirm(store, made.load_balancer.id)
-    return await store.tree(made.load_balancer.id, project_id=None)
+    return await store.tenants.tree(made.load_balancer.id, project_id=None)
 
 
 async def members_of(store: SqlStore, stored: LoadBalancerTree) -> dict[str, Member]:
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     return {f"{row.address}{' gone' if row.deleted else ''}": row for row in now.members}
 
 
@@ -57,7 +57,7 @@ async def test_members_are_made_exactly_those(store: SqlStore, stored: LoadBalan
     before = await members_of(store, stored)
     wanted = [member(0), member(1, weight=5), member(8), member(9)]
 
-    change = await store.replace_members(stored.pools[0].id, wanted, additive_only=False, project_id=PROJECT)
+    change = await store.tenants.replace_members(stored.pools[0].id, wanted, additive_only=False, project_id=PROJECT)
 
     now = await members_of(store, stored)
     assert set(now) == {"10.1.0.1", "10.1.0.2", "10.1.0.3 gone", "10.1.0.9", "10.1.0.10"}
@@ -71,15 +71,15 @@ async def test_members_are_made_exactly_those(store: SqlStore, stored: LoadBalan
 
 
 async def test_additive_only_leaves_the_others(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.replace_members(stored.pools[0].id, [member(9)], additive_only=True, project_id=PROJECT)
+    await store.tenants.replace_members(stored.pools[0].id, [member(9)], additive_only=True, project_id=PROJECT)
 
     assert set(await members_of(store, stored)) == {"10.1.0.1", "10.1.0.2", "10.1.0.3", "10.1.0.10"}
 
 
 async def test_a_pool_can_be_emptied_and_filled_again(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.replace_members(stored.pools[0].id, [], additive_only=False, project_id=None)
+    await store.tenants.replace_members(stored.pools[0].id, [], additive_only=False, project_id=None)
 
-    await store.replace_members(stored.pools[0].id, [member(0)], additive_only=False, project_id=None)
+    await store.tenants.replace_members(stored.pools[0].id, [member(0)], additive_only=False, project_id=None)
 
     live = [row for row in (await members_of(store, stored)).values() if not row.deleted]
     assert [row.address for row in live] == ["10.1.0.1"]
@@ -88,16 +88,18 @@ async def test_a_pool_can_be_emptied_and_filled_again(store: SqlStore, stored: L
 async def test_in_one_never_placed_removed_members_go_at_once(store: SqlStore) -> None:
     made = await create(store, tree(members=3))
 
-    await store.replace_members(made.pools[0].id, [member(0)], additive_only=False, project_id=None)
+    await store.tenants.replace_members(made.pools[0].id, [member(0)], additive_only=False, project_id=None)
 
     assert set(await members_of(store, made)) == {"10.1.0.1"}
 
 
 async def test_the_same_member_twice_is_a_conflict(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="Another member on this pool"):
-        await store.replace_members(stored.pools[0].id, [member(4), member(4)], additive_only=False, project_id=None)
+        await store.tenants.replace_members(
+            stored.pools[0].id, [member(4), member(4)], additive_only=False, project_id=None
+        )
 
 
 async def test_an_unknown_pool_is_not_found(store: SqlStore) -> None:
     with pytest.raises(NotFound, match="Pool nope not found"):
-        await store.replace_members("nope", [], additive_only=False, project_id=None)
+        await store.tenants.replace_members("nope", [], additive_only=False, project_id=None)

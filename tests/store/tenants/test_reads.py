@@ -21,37 +21,37 @@ from tests.store.conftest import statements_of
 )
 async def test_what_is_not_there_is_named(store: SqlStore, kind: type[object], title: str) -> None:
     with pytest.raises(NotFound, match=rf"^{title} nope not found\.$"):
-        await store.get(kind, "nope", project_id=None)
+        await store.tenants.get(kind, "nope", project_id=None)
 
 
 @pytest.mark.parametrize("nonsense", ["", "\x00", "a\x00b", "x" * 1000, "'; --", "ü"])
 async def test_nonsense_as_id_is_not_found(store: SqlStore, nonsense: str) -> None:
     with pytest.raises(NotFound):
-        await store.get(LoadBalancer, nonsense, project_id=None)
+        await store.tenants.get(LoadBalancer, nonsense, project_id=None)
     with pytest.raises(NotFound):
-        await store.get(Member, nonsense, parent_id=nonsense, project_id=nonsense)
+        await store.tenants.get(Member, nonsense, parent_id=nonsense, project_id=nonsense)
     with pytest.raises(NotFound):
-        await store.tree(nonsense, project_id=None)
+        await store.tenants.tree(nonsense, project_id=None)
     with pytest.raises(NotFound):
-        await store.update_load_balancer(nonsense, {"name": "x"}, project_id=None)
+        await store.tenants.update_load_balancer(nonsense, {"name": "x"}, project_id=None)
     with pytest.raises(NotFound):
-        await store.delete_child(Pool, nonsense, project_id=None)
+        await store.tenants.delete_child(Pool, nonsense, project_id=None)
     with pytest.raises(NotFound):
-        await store.list(Member, ListQuery(), parent_id=nonsense)
+        await store.tenants.list(Member, ListQuery(), parent_id=nonsense)
 
 
 async def test_another_project_sees_nothing(store: SqlStore) -> None:
     stored = await create(store)
 
     with pytest.raises(NotFound):
-        await store.get(LoadBalancer, stored.load_balancer.id, project_id="other")
+        await store.tenants.get(LoadBalancer, stored.load_balancer.id, project_id="other")
     with pytest.raises(NotFound):
-        await store.get(Member, stored.members[0].id, project_id="other")
+        await store.tenants.get(Member, stored.members[0].id, project_id="other")
     with pytest.raises(NotFound, match="Load Balancer"):
-        await store.tree(stored.load_balancer.id, project_id="other")
+        await store.tenants.tree(stored.load_balancer.id, project_id="other")
     with pytest.raises(NotFound, match="Load Balancer nope"):
-        await store.tree("nope", project_id=None)
-    assert await store.get(Member, stored.members[0].id, project_id=PROJECT)
+        await store.tenants.tree("nope", project_id=None)
+    assert await store.tenants.get(Member, stored.members[0].id, project_id=PROJECT)
 
 
 @pytest.mark.parametrize("kind", [LoadBalancer, Listener, Pool, Member, HealthMonitor])
@@ -62,15 +62,15 @@ async def test_what_serves_an_object_is_one_query_away(store: SqlStore, kind: ty
     object_id = next(row.id for row in rows if isinstance(row, kind))
 
     with statements_of(store.database) as seen:
-        found = await store.served_by(kind, object_id, project_id=PROJECT)
+        found = await store.tenants.served_by(kind, object_id, project_id=PROJECT)
     assert len(seen) == 1
     assert (found.load_balancer_id, found.project_id) == (it.load_balancer.id, PROJECT)
     assert (found.provider, found.device_driver) == ("prod", "noop")
     assert found.vip_address == it.load_balancer.vip.address
-    assert await store.served_by(kind, object_id, project_id=None) == found
+    assert await store.tenants.served_by(kind, object_id, project_id=None) == found
     for wanted, project in ((object_id, "other"), ("nope", None), ("a\x00b", None)):
         with pytest.raises(NotFound):
-            await store.served_by(kind, wanted, project_id=project)
+            await store.tenants.served_by(kind, wanted, project_id=project)
 
 
 async def test_statistics_are_summed(store: SqlStore) -> None:
@@ -90,8 +90,8 @@ async def test_statistics_are_summed(store: SqlStore) -> None:
     ]
     await store.database.write(lambda connection: connection.execute(schema.listener_statistics.insert(), rows))
 
-    total = await store.statistics(stored.load_balancer.id)
-    one = await store.statistics(stored.load_balancer.id, listener_id=stored.listeners[1].id)
+    total = await store.tenants.statistics(stored.load_balancer.id)
+    one = await store.tenants.statistics(stored.load_balancer.id, listener_id=stored.listeners[1].id)
 
     assert total == ListenerStatistics(
         bytes_in=big + 1, bytes_out=4, active_connections=6, total_connections=8, request_errors=10
@@ -103,4 +103,4 @@ async def test_statistics_are_summed(store: SqlStore) -> None:
 async def test_what_was_never_counted_is_zero(store: SqlStore) -> None:
     stored = await create(store)
 
-    assert await store.statistics(stored.load_balancer.id) == ListenerStatistics()
+    assert await store.tenants.statistics(stored.load_balancer.id) == ListenerStatistics()

@@ -16,31 +16,31 @@ async def stored(store: SqlStore) -> LoadBalancerTree:
     await placed(store)
     made = await create(store, with_policies(tree()))
     await confirm(store, made.load_balancer.id)
-    return await store.tree(made.load_balancer.id, project_id=None)
+    return await store.tenants.tree(made.load_balancer.id, project_id=None)
 
 
 async def test_a_pool_with_a_monitor_stays(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="is in use by Health Monitor") as caught:
-        await store.delete_child(Pool, stored.pools[0].id, restrict=True, project_id=PROJECT)
+        await store.tenants.delete_child(Pool, stored.pools[0].id, restrict=True, project_id=PROJECT)
     assert caught.value.code == "in_use"
-    assert await store.tree(stored.load_balancer.id, project_id=None) == stored
+    assert await store.tenants.tree(stored.load_balancer.id, project_id=None) == stored
 
 
 async def test_a_listener_with_policies_stays(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Conflict, match="is in use by L7Policy"):
-        await store.delete_child(Listener, stored.listeners[0].id, restrict=True, project_id=PROJECT)
+        await store.tenants.delete_child(Listener, stored.listeners[0].id, restrict=True, project_id=PROJECT)
     for row in stored.l7policies:
-        await store.delete_child(L7Policy, row.id, restrict=True, project_id=PROJECT)
-    await store.delete_child(Listener, stored.listeners[0].id, restrict=True, project_id=PROJECT)
+        await store.tenants.delete_child(L7Policy, row.id, restrict=True, project_id=PROJECT)
+    await store.tenants.delete_child(Listener, stored.listeners[0].id, restrict=True, project_id=PROJECT)
 
 
 async def test_policies_of_a_pool_that_goes_reject(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.delete_child(HealthMonitor, stored.health_monitors[0].id, restrict=True, project_id=PROJECT)
+    await store.tenants.delete_child(HealthMonitor, stored.health_monitors[0].id, restrict=True, project_id=PROJECT)
     await confirm(store, stored.load_balancer.id)
 
-    change = await store.delete_child(Pool, stored.pools[0].id, restrict=True, project_id=PROJECT)
+    change = await store.tenants.delete_child(Pool, stored.pools[0].id, restrict=True, project_id=PROJECT)
 
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     assert {(row.action, row.redirect_pool_id) for row in now.l7policies} == {("REJECT", None)}
     touched = [*now.l7policies, *now.listeners]
     assert {(row.provisioning_status, row.revision) for row in touched} == {
@@ -52,20 +52,20 @@ async def test_policies_of_a_pool_that_goes_reject(store: SqlStore, stored: Load
 
 async def test_members_come_together_or_not_at_all(store: SqlStore, stored: LoadBalancerTree) -> None:
     at = stored.pools[0].id
-    change = await store.add_members([member(number, pool_id=at) for number in (7, 8)], project_id=PROJECT)
+    change = await store.tenants.add_members([member(number, pool_id=at) for number in (7, 8)], project_id=PROJECT)
     assert [type(row) for row in change.resources] == [Member, Member]
     assert {row.load_balancer_id for row in change.resources} == {stored.load_balancer.id}
-    before = await store.tree(stored.load_balancer.id, project_id=None)
+    before = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     for again in ((9, 8), (9, 9)):
         with pytest.raises(Conflict) as caught:
-            await store.add_members([member(number, pool_id=at) for number in again], project_id=PROJECT)
+            await store.tenants.add_members([member(number, pool_id=at) for number in again], project_id=PROJECT)
         assert caught.value.code == "member_exists"
-    assert await store.tree(stored.load_balancer.id, project_id=None) == before
+    assert await store.tenants.tree(stored.load_balancer.id, project_id=None) == before
 
 
 async def test_members_that_come_together_count_together(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.set_quotas(PROJECT, {"member": 3})
+    await store.quotas.set_quotas(PROJECT, {"member": 3})
     at = stored.pools[0].id
     with pytest.raises(QuotaMet):
-        await store.add_members([member(number, pool_id=at) for number in (7, 8)], project_id=PROJECT)
-    await store.add_members([member(7, pool_id=at)], project_id=PROJECT)
+        await store.tenants.add_members([member(number, pool_id=at) for number in (7, 8)], project_id=PROJECT)
+    await store.tenants.add_members([member(7, pool_id=at)], project_id=PROJECT)

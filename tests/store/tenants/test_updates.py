@@ -23,7 +23,7 @@ async def stored(store: SqlStore) -> LoadBalancerTree:
     await placed(store)
     made = await create(store)
     await confirm(store, made.load_balancer.id)
-    return await store.tree(made.load_balancer.id, project_id=None)
+    return await store.tenants.tree(made.load_balancer.id, project_id=None)
 
 
 def changed(tree: LoadBalancerTree) -> set[str]:
@@ -56,41 +56,43 @@ async def test_an_update_changes_the_object_and_touches_its_parents(
     }
     object_id = rows[kind].id
 
-    change = await store.update_child(kind, object_id, changes, project_id=PROJECT)
+    change = await store.tenants.update_child(kind, object_id, changes, project_id=PROJECT)
 
-    now = await store.get(kind, object_id, project_id=None)
+    now = await store.tenants.get(kind, object_id, project_id=None)
     assert change.resources == (now,)
     assert {name: getattr(now, name) for name in changes} == changes
     assert (now.revision, now.provisioning_status) == (2, ProvisioningStatus.PENDING_UPDATE)
     assert now.updated_at is not None
-    assert changed(await store.tree(stored.load_balancer.id, project_id=None)) == pending | {"LoadBalancer"}
+    assert changed(await store.tenants.tree(stored.load_balancer.id, project_id=None)) == pending | {"LoadBalancer"}
 
 
 async def test_what_is_fixed_cannot_be_updated(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(Invalid, match="protocol_port"):
-        await store.update_child(Listener, stored.listeners[0].id, {"protocol_port": 1}, project_id=None)
+        await store.tenants.update_child(Listener, stored.listeners[0].id, {"protocol_port": 1}, project_id=None)
 
 
 async def test_a_member_of_another_pool_is_not_found(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(NotFound, match=f"Member {stored.members[0].id} not found"):
-        await store.update_child(Member, stored.members[0].id, {"weight": 2}, parent_id="other", project_id=None)
+        await store.tenants.update_child(
+            Member, stored.members[0].id, {"weight": 2}, parent_id="other", project_id=None
+        )
     with pytest.raises(NotFound):
-        await store.delete_child(Member, stored.members[0].id, parent_id="other", project_id=None)
+        await store.tenants.delete_child(Member, stored.members[0].id, parent_id="other", project_id=None)
     with pytest.raises(NotFound):
-        await store.get(Member, stored.members[0].id, parent_id="other", project_id=None)
+        await store.tenants.get(Member, stored.members[0].id, parent_id="other", project_id=None)
 
 
 async def test_another_project_sees_no_children(store: SqlStore, stored: LoadBalancerTree) -> None:
     with pytest.raises(NotFound, match="Health Monitor"):
-        await store.update_child(HealthMonitor, stored.health_monitors[0].id, {"delay": 1}, project_id="other")
+        await store.tenants.update_child(HealthMonitor, stored.health_monitors[0].id, {"delay": 1}, project_id="other")
 
 
 async def test_a_deleted_child_is_immutable(store: SqlStore, stored: LoadBalancerTree) -> None:
     victim = stored.members[0].id
-    await store.delete_child(Member, victim, project_id=None)
+    await store.tenants.delete_child(Member, victim, project_id=None)
 
     with pytest.raises(Conflict, match=rf"^Member {victim} is immutable and cannot be updated\.$"):
-        await store.update_child(Member, victim, {"weight": 2}, project_id=None)
+        await store.tenants.update_child(Member, victim, {"weight": 2}, project_id=None)
 
 
 # -- the default pool of a listener
@@ -98,11 +100,11 @@ async def test_a_deleted_child_is_immutable(store: SqlStore, stored: LoadBalance
 
 async def test_a_pool_may_serve_several_listeners(store: SqlStore, stored: LoadBalancerTree) -> None:
     second = listener(load_balancer_id=stored.load_balancer.id, protocol_port=81)
-    await store.add_listener(second, project_id=None)
+    await store.tenants.add_listener(second, project_id=None)
 
-    await store.update_child(Listener, second.id, {"default_pool_id": stored.pools[0].id}, project_id=None)
+    await store.tenants.update_child(Listener, second.id, {"default_pool_id": stored.pools[0].id}, project_id=None)
 
-    now = await store.get(Pool, stored.pools[0].id, project_id=None)
+    now = await store.tenants.get(Pool, stored.pools[0].id, project_id=None)
     assert set(now.listener_ids) == {second.id, stored.listeners[0].id}
 
 
@@ -110,7 +112,7 @@ async def test_a_default_pool_must_be_of_the_same_load_balancer(store: SqlStore,
     other = await create(store)
 
     with pytest.raises(NotFound, match="Pool"):
-        await store.update_child(
+        await store.tenants.update_child(
             Listener, stored.listeners[0].id, {"default_pool_id": other.pools[0].id}, project_id=None
         )
 
@@ -120,14 +122,14 @@ async def test_a_default_pool_must_fit_the_protocol(store: SqlStore) -> None:
     await create(store, LoadBalancerTree(load_balancer=load_balancer(), listeners=(row,), pools=(group,)))
 
     with pytest.raises(Invalid, match="The pool protocol 'HTTPS' is invalid while the listener protocol is 'HTTP'"):
-        await store.update_child(Listener, row.id, {"default_pool_id": group.id}, project_id=None)
+        await store.tenants.update_child(Listener, row.id, {"default_pool_id": group.id}, project_id=None)
 
 
 async def test_a_pool_being_deleted_is_no_default_pool(store: SqlStore, stored: LoadBalancerTree) -> None:
-    await store.delete_child(Pool, stored.pools[0].id, project_id=None)
+    await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=None)
 
     with pytest.raises(NotFound, match="Pool"):
-        await store.update_child(
+        await store.tenants.update_child(
             Listener, stored.listeners[0].id, {"default_pool_id": stored.pools[0].id}, project_id=None
         )
 
@@ -136,9 +138,9 @@ async def test_a_pool_being_deleted_is_no_default_pool(store: SqlStore, stored: 
 
 
 async def test_a_deleted_listener_leaves_its_pool_behind(store: SqlStore, stored: LoadBalancerTree) -> None:
-    change = await store.delete_child(Listener, stored.listeners[0].id, project_id=PROJECT)
+    change = await store.tenants.delete_child(Listener, stored.listeners[0].id, project_id=PROJECT)
 
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     assert change.resources == now.listeners
     assert now.listeners[0].deleted
     assert now.listeners[0].provisioning_status is ProvisioningStatus.PENDING_DELETE
@@ -149,9 +151,9 @@ async def test_a_deleted_listener_leaves_its_pool_behind(store: SqlStore, stored
 async def test_a_deleted_pool_takes_what_is_in_it_and_leaves_its_listeners(
     store: SqlStore, stored: LoadBalancerTree
 ) -> None:
-    await store.delete_child(Pool, stored.pools[0].id, project_id=PROJECT)
+    await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=PROJECT)
 
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     assert all(row.deleted for row in (*now.pools, *now.members, *now.health_monitors))
     assert {row.revision for row in (*now.pools, *now.members, *now.health_monitors, *now.listeners)} == {2}
     assert not now.listeners[0].deleted
@@ -165,28 +167,28 @@ async def test_deleting_what_is_in_a_pool_touches_its_parents(
 ) -> None:
     victim = stored.members[0] if kind is Member else stored.health_monitors[0]
 
-    await store.delete_child(kind, victim.id, parent_id=None, project_id=PROJECT)
+    await store.tenants.delete_child(kind, victim.id, parent_id=None, project_id=PROJECT)
 
-    now = await store.tree(stored.load_balancer.id, project_id=None)
+    now = await store.tenants.tree(stored.load_balancer.id, project_id=None)
     assert changed(now) == {"LoadBalancer", "Listener", "Pool", kind.__name__}
-    assert (await store.get(kind, victim.id, project_id=None)).deleted
+    assert (await store.tenants.get(kind, victim.id, project_id=None)).deleted
 
 
 async def test_deleting_a_child_again_changes_nothing(store: SqlStore, stored: LoadBalancerTree) -> None:
-    first = await store.delete_child(Pool, stored.pools[0].id, project_id=None)
+    first = await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=None)
 
-    again = await store.delete_child(Pool, stored.pools[0].id, project_id=None)
+    again = await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=None)
 
     assert again == first
-    assert (await store.get(LoadBalancer, stored.load_balancer.id, project_id=None)).revision == 2
+    assert (await store.tenants.get(LoadBalancer, stored.load_balancer.id, project_id=None)).revision == 2
 
 
 async def test_deleting_a_child_of_a_deleted_load_balancer_is_harmless(
     store: SqlStore, stored: LoadBalancerTree
 ) -> None:
-    gone = await store.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
+    gone = await store.tenants.delete_load_balancer(stored.load_balancer.id, cascade=True, project_id=None)
 
-    change = await store.delete_child(Member, stored.members[0].id, project_id=None)
+    change = await store.tenants.delete_child(Member, stored.members[0].id, project_id=None)
 
     assert change.revision == gone.revision
 
@@ -201,12 +203,12 @@ async def test_below_one_that_was_never_placed_rows_go_at_once(store: SqlStore, 
         HealthMonitor: made.health_monitors[0],
     }
 
-    change = await store.delete_child(kind, rows[kind].id, project_id=PROJECT)
+    change = await store.tenants.delete_child(kind, rows[kind].id, project_id=PROJECT)
 
     assert change.resources[0].deleted
     with pytest.raises(NotFound):
-        await store.get(kind, rows[kind].id, project_id=None)
-    now = await store.tree(made.load_balancer.id, project_id=None)
+        await store.tenants.get(kind, rows[kind].id, project_id=None)
+    now = await store.tenants.tree(made.load_balancer.id, project_id=None)
     assert not any(row.deleted for row in (*now.listeners, *now.pools, *now.members, *now.health_monitors))
     if kind is Pool:
         assert now.members == now.health_monitors == ()

@@ -34,7 +34,7 @@ async def test_additional_vips_are_on_the_port_of_the_vip_and_part_of_the_defini
     assert chosen.address.startswith("10.2.0.") and (given.subnet_id, given.address) == ("subnet-3", "fd00::7")
     assert {each.port_id for each in root.additional_vips} == {root.vip.port_id}
     assert {each.network_id for each in root.additional_vips} == {"network-1"}
-    stored = await store.tree(root.id, project_id=PROJECT)
+    stored = await store.tenants.tree(root.id, project_id=PROJECT)
     assert stored.load_balancer.additional_vips == root.additional_vips
     assert definition_of(stored).additional_vips == root.additional_vips
     assert await taken(store) == {"10.1.0.9", chosen.address, "fd00::7"}
@@ -52,7 +52,7 @@ async def test_an_address_that_is_taken_in_either_way_is_refused_by_name(
 
     with pytest.raises(Conflict, match=r"10\.2\.0\.2 is in use on network network-1"):
         await create(store, **plan(second))
-    assert len((await store.list(LoadBalancer, ListQuery())).items) == 1
+    assert len((await store.tenants.list(LoadBalancer, ListQuery())).items) == 1
 
 
 async def test_free_addresses_go_to_the_last_one_and_then_it_says_which_subnet_is_full(store: SqlStore) -> None:
@@ -67,7 +67,7 @@ async def test_addresses_are_free_again_when_the_row_is_gone_and_not_before(stor
     await placed(store)
     made = await create(store, address="10.1.0.9", additional=(also(address="10.2.0.2"),))
     root = made.load_balancer
-    await store.delete_load_balancer(root.id, cascade=True, project_id=None)
+    await store.tenants.delete_load_balancer(root.id, cascade=True, project_id=None)
     with pytest.raises(Conflict, match=r"10\.2\.0\.2"):
         await create(store, address="10.2.0.2")
 
@@ -85,11 +85,11 @@ async def test_a_subnet_of_an_additional_vip_is_in_use(store: SqlStore) -> None:
         allocation_start="10.2.0.1",
         allocation_end="10.2.0.4",
     )
-    await store.add_subnet(subnet)
+    await store.operators.add_subnet(subnet)
     await create(store, additional=(also(),))
 
     with pytest.raises(Conflict, match="in use"):
-        await store.delete_subnet("subnet-2")
+        await store.operators.delete_subnet("subnet-2")
 
 
 async def test_the_number_of_statements_does_not_depend_on_how_many_vips_there_are(store: SqlStore) -> None:
@@ -100,7 +100,7 @@ async def test_the_number_of_statements_does_not_depend_on_how_many_vips_there_a
             made = await create(store, bare(), address=f"10.99.0.{number}", additional=more)
         counts.append(len(seen))
         with statements_of(store.database) as seen:
-            await store.tree(made.load_balancer.id, project_id=None)
+            await store.tenants.tree(made.load_balancer.id, project_id=None)
         counts.append(len(seen))
     assert counts[:2] == counts[2:]
     count = select(func.count()).select_from(schema.vip_address)

@@ -14,10 +14,8 @@ from evenkeel.core.model import LoadBalancer
 from evenkeel.core.provisioning import LoadBalancerState, apply_report
 from evenkeel.core.service import definition_of
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
-from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
-from evenkeel.store.tenants.load_balancers import TenantRoots
 from evenkeel.store.writing.changes import marked
 from tests.store.ownership_world import World, world_fixture
 
@@ -146,9 +144,8 @@ def test_a_cut_entry_is_none() -> None:
 async def test_every_change_leaves_its_mark_in_the_statement_that_raises_the_revision(world: World) -> None:
     await world.agent("a1")
     lb = await world.placed(change_id=change(1))
-    tenants = TenantRoots(world.db, StoreOptions())
     for name in ("one", "two"):
-        await tenants.update_load_balancer(lb.id, {"name": name}, project_id=None)
+        await world.store.tenants.update_load_balancer(lb.id, {"name": name}, project_id=None)
     row = await world.load_balancer_row(lb.id)
     first, second = row.earlier_changes.split()
     assert second == "1:00000001" and first.startswith("2:") and len(first) == 10

@@ -106,7 +106,7 @@ def _agent_type(call: Call) -> str | None:
 async def listing(services: Services, call: Call) -> Answer:
     """All agents, filtered."""
     agent_type = _agent_type(call)
-    rows = () if agent_type is None else await services.store.agents()
+    rows = () if agent_type is None else await services.operators.agents()
     views = [agent_view(row, agent_type or V2_TYPE) for row in rows]
     for name in _FILTERS:
         if asked := call.values(name):
@@ -128,7 +128,7 @@ def _flag(name: str, value: str) -> bool:
 
 async def show(services: Services, call: Call) -> Answer:
     """One agent."""
-    view = agent_view(await services.store.agent(AgentId(object_id(call, "Agent"))))
+    view = agent_view(await services.operators.agent(AgentId(object_id(call, "Agent"))))
     return json_answer({"agent": shown(view, call.values("fields"))})
 
 
@@ -136,13 +136,13 @@ async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -
     """Drain, or undrain."""
     agent_id, up = object_id(call, "Agent"), body.agent.admin_state_up
     if isinstance(up, UnsetType):
-        return json_answer({"agent": agent_view(await services.store.agent(AgentId(agent_id)))})
-    return json_answer({"agent": agent_view(await services.store.set_agent_admin_state(AgentId(agent_id), up))})
+        return json_answer({"agent": agent_view(await services.operators.agent(AgentId(agent_id)))})
+    return json_answer({"agent": agent_view(await services.operators.set_agent_admin_state(AgentId(agent_id), up))})
 
 
 async def delete(services: Services, call: Call) -> Answer:
     """204 for an agent that is gone and that nothing depends on; else 409."""
-    await services.store.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=None)
+    await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=None)
     return NO_CONTENT
 
 
@@ -150,7 +150,7 @@ async def load_balancers(services: Services, call: Call) -> Answer:
     """Load balancers that the agent serves or is home to; none of an agent that is not there, as in Neutron."""
     wanted = parse_list(call, Filters(parsers={}), services.limits)
     try:
-        page = await services.store.load_balancers_on_agent(AgentId(object_id(call, "Agent")), wanted.query)
+        page = await services.operators.load_balancers_on_agent(AgentId(object_id(call, "Agent")), wanted.query)
     except NotFound:
         page = Page(items=())
     views = [LOAD_BALANCERS.view(row) for row in page.items]
@@ -166,7 +166,7 @@ async def hosting(services: Services, call: Call) -> Answer:
 async def acting_agent(services: Services, load_balancer_id: LoadBalancerId) -> Agent | None:
     """Who serves it now, else its home; None if it has no place yet, or is not there."""
     try:
-        shard = await services.store.hosting(load_balancer_id)
-        return None if shard is None else await services.store.agent(shard.acting_agent_id or shard.home_agent_id)
+        shard = await services.operators.hosting(load_balancer_id)
+        return None if shard is None else await services.operators.agent(shard.acting_agent_id or shard.home_agent_id)
     except NotFound:
         return None

@@ -155,7 +155,7 @@ async def service_providers(services: Services, call: Call) -> Answer:
     fields, asked = call.values("fields"), call.values("name")
     known = (
         ServiceProviderView(service_type=SERVICE_TYPE, name=row.name, default=row.name == services.default_provider)
-        for row in await services.store.environments()
+        for row in await services.operators.environments()
     )
     return json_answer(
         {"service_providers": [shown(each, fields) for each in known if not asked or each.name in asked]}
@@ -177,11 +177,11 @@ def flavor_view(row: Flavor) -> NeutronFlavorView:
 async def flavors(services: Services, call: Call) -> Answer:
     """All flavors."""
     wanted = of_no_project(parse_list(call, FLAVOR_FILTERS, services.limits))
-    page = await page_of(wanted, lambda query: services.store.list_catalogue(Flavor, query))
+    page = await page_of(wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
     return json_answer(listed(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
 
 
 async def flavor(services: Services, call: Call) -> Answer:
     """One flavor."""
-    row: Any = await services.store.catalogue_entry(Flavor, key_of(FLAVORS, call))
+    row: Any = await services.catalogue.catalogue_entry(Flavor, key_of(FLAVORS, call))
     return json_answer({"flavor": shown(flavor_view(row), call.values("fields"))})

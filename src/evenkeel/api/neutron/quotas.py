@@ -88,21 +88,21 @@ def quota_view(quotas: Quotas) -> NeutronQuotaView:
 async def listing(services: Services, call: Call) -> Answer:
     """Of projects that have limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
-    page = await page_of(wanted, services.store.list_quotas)
+    page = await page_of(wanted, services.quotas.list_quotas)
     views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_named(row.quotas)) for row in page.items]
     return json_answer(listed(call, "quotas", views, wanted, page))
 
 
 async def show(services: Services, call: Call) -> Answer:
     """Of one project, whether it has limits of its own or not."""
-    row: ProjectQuotas = await services.store.quotas_of(project_of(call))
+    row: ProjectQuotas = await services.quotas.quotas_of(project_of(call))
     return json_answer({"quota": shown(quota_view(row.quotas), call.values("fields"))})
 
 
 async def defaults(services: Services, call: Call) -> Answer:
     """What projects have that have none of their own."""
     project_of(call)
-    return json_answer({"quota": quota_view(services.store.default_quotas())})
+    return json_answer({"quota": quota_view(services.quotas.default_quotas())})
 
 
 async def tenant(services: Services, call: Call) -> Answer:
@@ -112,7 +112,7 @@ async def tenant(services: Services, call: Call) -> Answer:
 
 async def change(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
     """200 with all of them."""
-    row = await services.store.set_quotas(project_of(call), _limits(body.quota))
+    row = await services.quotas.set_quotas(project_of(call), _limits(body.quota))
     return json_answer({"quota": quota_view(row.quotas)})
 
 
@@ -129,5 +129,5 @@ def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
 
 async def reset(services: Services, call: Call) -> Answer:
     """204: back to the defaults. Repeating it is harmless."""
-    await services.store.set_quotas(project_of(call), dict.fromkeys(TITLES))
+    await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
     return NO_CONTENT

@@ -105,7 +105,7 @@ def listing(entry: Entry) -> Handler:
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = of_no_project(parse_list(call, entry.filters, services.limits))
-        page = await page_of(wanted, lambda query: services.store.list_catalogue(entry.kind, query))
+        page = await page_of(wanted, lambda query: services.catalogue.list_catalogue(entry.kind, query))
         rows = [chosen(shown(entry, row), wanted.fields) for row in page.items]
         return json_answer({entry.plural: rows, entry.links: links(call, page, wanted.query.limit)})
 
@@ -117,7 +117,7 @@ def show(entry: Entry) -> Handler:
 
     async def handle(services: Services, call: Call) -> Answer:
         fields = call.values("fields")
-        row = await services.store.catalogue_entry(entry.kind, key_of(entry, call))
+        row = await services.catalogue.catalogue_entry(entry.kind, key_of(entry, call))
         return json_answer({entry.name: chosen(shown(entry, row), fields)})
 
     return handle
@@ -127,7 +127,7 @@ def delete(entry: Entry) -> Handler:
     """The handler that deletes one."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        await services.store.delete_catalogue_entry(entry.kind, key_of(entry, call))
+        await services.catalogue.delete_catalogue_entry(entry.kind, key_of(entry, call))
         return NO_CONTENT
 
     return handle
@@ -139,7 +139,7 @@ def create(entry: Entry, new: Callable[[Services, Any], Any]) -> Handler:
     async def handle(services: Services, call: Call, body: Any) -> Answer:
         row = new(services, getattr(body, entry.name))
         await check_profile(services, row)
-        return json_answer({entry.name: shown(entry, await services.store.add_catalogue_entry(row))}, 201)
+        return json_answer({entry.name: shown(entry, await services.catalogue.add_catalogue_entry(row))}, 201)
 
     return handle
 
@@ -154,9 +154,9 @@ def change(entry: Entry) -> Handler:
             name: _DEFAULTS[name] if value is None else value for name, value in given.items() if value is not UNSET
         }
         if changes.keys() - {"name", *_DEFAULTS}:
-            current = await services.store.catalogue_entry(entry.kind, key)
+            current = await services.catalogue.catalogue_entry(entry.kind, key)
             await check_profile(services, replace(current, **changes))
-        row = await services.store.update_catalogue_entry(entry.kind, key, changes)
+        row = await services.catalogue.update_catalogue_entry(entry.kind, key, changes)
         return json_answer({entry.name: shown(entry, row)})
 
     return handle

@@ -23,12 +23,12 @@ async def create(services: Services, call: Call, body: l7_requests.L7PolicyNewBo
 async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7PolicyNew) -> L7Policy:
     """Make an L7 policy with its rules; the policy as it is then."""
     scope = call.caller.scope
-    listener: Listener = await services.store.get(Listener, wanted.listener_id, project_id=scope)
+    listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
     served = await services.serving.of(LoadBalancer, listener.load_balancer_id, scope)
     place = Place(listener.load_balancer_id, listener.project_id, services.addresses)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
-    accepted = await services.store.add_l7policy(rows.policy, rows.rules, new_pool=new_pool, project_id=scope)
+    accepted = await services.tenants.add_l7policy(rows.policy, rows.rules, new_pool=new_pool, project_id=scope)
     await services.accepted(accepted)
     made: L7Policy = await written(services, call, L7POLICIES, accepted, rows.policy.id)
     return made
@@ -41,7 +41,7 @@ async def change(services: Services, call: Call, body: l7_requests.L7PolicyChang
 
 async def change_l7policy(services: Services, call: Call, policy_id: str, body: l7_requests.L7PolicyChange) -> L7Policy:
     """Change an L7 policy; the policy as it is then. The result is checked as a whole, so it is read first."""
-    current: L7Policy = await services.store.get(L7Policy, policy_id, project_id=call.caller.scope)
+    current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     changes = policy_changes(body, current)
     if "action" in changes:
         await _check_possible(services, call, current, changes)
@@ -52,13 +52,13 @@ async def change_l7policy(services: Services, call: Call, policy_id: str, body: 
 async def _check_possible(services: Services, call: Call, current: L7Policy, changes: Changes) -> None:
     scope = call.caller.scope
     served = await services.serving.of(LoadBalancer, current.load_balancer_id, scope)
-    listener: Listener = await services.store.get(Listener, current.listener_id, project_id=scope)
+    listener: Listener = await services.tenants.get(Listener, current.listener_id, project_id=scope)
     await check_policy_possible(services, served, PolicyRows(replace(current, **changes), ()), listener.protocol)
 
 
 async def _policy(services: Services, call: Call) -> L7Policy:
     policy_id = object_id(call, L7POLICIES.title, "l7policy_id")
-    policy: L7Policy = await services.store.get(L7Policy, policy_id, project_id=call.caller.scope)
+    policy: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     return policy
 
 
@@ -74,7 +74,7 @@ async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: 
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)
     served = await services.serving.of(LoadBalancer, policy.load_balancer_id, scope)
     served.refuse(l7rule_problems(served.table, asdict(row)))
-    accepted = await services.store.add_l7rule(row, project_id=scope)
+    accepted = await services.tenants.add_l7rule(row, project_id=scope)
     await services.accepted(accepted)
     made: L7Rule = await written(services, call, L7RULES, accepted, row.id, policy.id)
     return made
@@ -91,7 +91,7 @@ async def change_l7rule(
 ) -> L7Rule:
     """Change a rule of the policy; the rule as it is then. The result is checked as a whole, so it is read first."""
     scope = call.caller.scope
-    current: L7Rule = await services.store.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)
+    current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)
     changes = rule_changes(body, current)
     if "type" in changes:
         served = await services.serving.of(LoadBalancer, current.load_balancer_id, scope)

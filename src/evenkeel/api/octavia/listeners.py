@@ -50,7 +50,7 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
     )
     served.refuse(listener_problems(served.table, asdict(row)))
     policies = await _policies(services, served, wanted, row.id, place, new_pools)
-    accepted = await services.store.add_listener(
+    accepted = await services.tenants.add_listener(
         row,
         [policy for policy, _ in policies],
         [rule for _, rules in policies for rule in rules],
@@ -145,7 +145,7 @@ async def check_target_pools(services: Services, served: Served, pool_ids: Colle
     if not pool_ids:
         return
     wanted = {"id": tuple(pool_ids), "load_balancer_id": (served.by.load_balancer_id,)}
-    page = await services.store.list(Pool, ListQuery(filters=wanted))
+    page = await services.tenants.list(Pool, ListQuery(filters=wanted))
     found = {pool.id: pool for pool in page.items}
     for pool_id in pool_ids:
         if (pool := found.get(pool_id)) is None:
@@ -180,7 +180,7 @@ async def _check_changes(
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
     if about_tls or changes.get("insert_headers") or changes.get("default_pool_id"):
-        current: Listener = await services.store.get(Listener, listener_id, project_id=call.caller.scope)
+        current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
         after = settled_tls(replace(current, **changes))
         refuse_empty_lists(body, after)
         check_listener(after, changes.get("insert_headers", {}))
@@ -194,6 +194,6 @@ async def _check_changes(
 async def statistics(services: Services, call: Call) -> Answer:
     """Totals of one listener."""
     listener_id = object_id(call, LISTENERS.title)
-    row: Listener = await services.store.get(Listener, listener_id, project_id=call.caller.scope)
-    totals = await services.store.statistics(row.load_balancer_id, listener_id=listener_id)
+    row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
+    totals = await services.tenants.statistics(row.load_balancer_id, listener_id=listener_id)
     return json_answer({"stats": statistics_view(totals)})

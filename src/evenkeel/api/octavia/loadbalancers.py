@@ -52,13 +52,13 @@ async def make_load_balancer(
     try:
         tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
         refuse(provider, tree_problems(services.serving.table_of(device_driver), tree))
-        change = await services.store.create_load_balancer(tree, vip)
+        change = await services.tenants.create_load_balancer(tree, vip)
     except Exception:
         await services.network.abandon_vip(vip)
         raise
     await services.accepted(change)
     if change.tree is None:
-        stored = await services.store.tree(place.load_balancer_id, project_id=None)
+        stored = await services.tenants.tree(place.load_balancer_id, project_id=None)
     else:
         stored = change.tree
     services.serving.remember(stored.load_balancer, device_driver)
@@ -80,10 +80,10 @@ async def change_load_balancer(
     changes = load_balancer_changes(body)
     scope = call.caller.scope
     if not changes:
-        current: LoadBalancer = await services.store.get(LoadBalancer, load_balancer_id, project_id=scope)
+        current: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
         return current
     tell_network = await check_options(services, load_balancer_id, scope, changes)
-    accepted = await services.store.update_load_balancer(
+    accepted = await services.tenants.update_load_balancer(
         load_balancer_id, changes, project_id=scope, tell_network=tell_network
     )
     await services.accepted(accepted)
@@ -102,7 +102,7 @@ async def remove_load_balancer(
     services: Services, call: Call, load_balancer_id: LoadBalancerId, *, cascade: bool
 ) -> None:
     """Delete a load balancer; with children only if ``cascade``."""
-    accepted = await services.store.delete_load_balancer(
+    accepted = await services.tenants.delete_load_balancer(
         load_balancer_id, cascade=cascade, project_id=call.caller.scope
     )
     await services.accepted(accepted)
@@ -111,7 +111,7 @@ async def remove_load_balancer(
 async def failover(services: Services, call: Call) -> Answer:
     """202; another agent is to serve it, or its device is brought up to date again."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    accepted = await services.store.fail_over_load_balancer(
+    accepted = await services.tenants.fail_over_load_balancer(
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope
     )
     await services.failed_over(accepted)
@@ -121,13 +121,15 @@ async def failover(services: Services, call: Call) -> Answer:
 async def status(services: Services, call: Call) -> Answer:
     """The status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    tree = await services.store.tree(LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True)
+    tree = await services.tenants.tree(
+        LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True
+    )
     return StreamedAnswer(status_pieces(tree))
 
 
 async def statistics(services: Services, call: Call) -> Answer:
     """Totals over its listeners."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    await services.store.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
-    totals = await services.store.statistics(LoadBalancerId(load_balancer_id))
+    await services.tenants.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
+    totals = await services.tenants.statistics(LoadBalancerId(load_balancer_id))
     return json_answer({"stats": statistics_view(totals)})

@@ -14,7 +14,7 @@ from evenkeel.core.model import LoadBalancer, Member, Pool
 
 
 async def _pool(services: Services, call: Call) -> Pool:
-    pool: Pool = await services.store.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=call.caller.scope)
+    pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=call.caller.scope)
     return pool
 
 
@@ -34,7 +34,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     )
     served = await services.serving.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(member_problems(served.table, asdict(row)))
-    accepted = await services.store.add_member(row, project_id=call.caller.scope)
+    accepted = await services.tenants.add_member(row, project_id=call.caller.scope)
     await services.accepted(accepted)
     made: Member = await written(services, call, MEMBERS, accepted, row.id, pool.id)
     return made
@@ -73,7 +73,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     served = await services.serving.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
-    accepted = await services.store.replace_members(
+    accepted = await services.tenants.replace_members(
         pool.id, rows, additive_only=additive_only, project_id=call.caller.scope
     )
     await services.accepted(accepted)

@@ -37,7 +37,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) ->
     place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses)
     rows = pool_rows(wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id)
     check_new_pool(served, rows, None if listener is None else listener.protocol)
-    accepted = await services.store.add_pool(
+    accepted = await services.tenants.add_pool(
         rows.pool, rows.members, rows.monitor, listener_id=wanted.listener_id, project_id=call.caller.scope
     )
     await services.accepted(accepted)
@@ -49,7 +49,7 @@ async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) ->
     """What serves the new pool, and the listener that it is for."""
     scope = call.caller.scope
     if wanted.listener_id is not None:
-        listener: Listener = await services.store.get(Listener, wanted.listener_id, project_id=scope)
+        listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
         if wanted.loadbalancer_id not in (None, listener.load_balancer_id):
             raise unknown_input(
                 "listener_id",
@@ -110,7 +110,7 @@ async def _check_changes(
     about_tls = changes.keys() & POOL_TLS.keys()
     if not about_tls and not changes.get("session_persistence"):
         return
-    pool: Pool = await services.store.get(Pool, pool_id, project_id=call.caller.scope)
+    pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     after = settled_tls(structs.replace(pool, **changes))
     refuse_empty_lists(body, after)
     check_pool(after)
@@ -125,7 +125,7 @@ async def _check_persistence(services: Services, served: Served, pool: Pool, per
     behind = served.table.session_persistence.get(persistence.type, ())
     if not pool.listener_ids or set(behind) >= served.table.protocol_pairs.keys():
         return
-    page = await services.store.list(Listener, ListQuery(filters={"default_pool_id": (pool.id,)}))
+    page = await services.tenants.list(Listener, ListQuery(filters={"default_pool_id": (pool.id,)}))
     for listener in page.items:
         served.refuse(pair_problems(served.table, listener.protocol, pool.protocol, persistence))
 
@@ -138,13 +138,13 @@ async def create_monitor(services: Services, call: Call, body: requests.HealthMo
 async def make_health_monitor(services: Services, call: Call, wanted: requests.HealthMonitorNew) -> HealthMonitor:
     """Make a pool's health monitor; the monitor as it is then."""
     scope = call.caller.scope
-    pool: Pool = await services.store.get(Pool, wanted.pool_id, project_id=scope)
+    pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=scope)
     place = Place(pool.load_balancer_id, pool.project_id, services.addresses)
     check_monitored(pool.protocol, wanted.type)
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
     served = await services.serving.of(LoadBalancer, pool.load_balancer_id, scope)
     served.refuse(monitor_problems(served.table, asdict(row)))
-    accepted = await services.store.add_health_monitor(row, project_id=scope)
+    accepted = await services.tenants.add_health_monitor(row, project_id=scope)
     await services.accepted(accepted)
     made: HealthMonitor = await written(services, call, HEALTH_MONITORS, accepted, row.id)
     return made
@@ -160,7 +160,7 @@ async def change_health_monitor(
     services: Services, call: Call, monitor_id: str, body: change_requests.HealthMonitorChange
 ) -> HealthMonitor:
     """Change a health monitor; the monitor as it is then. The result is checked as a whole, so it is read first."""
-    current: HealthMonitor = await services.store.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
+    current: HealthMonitor = await services.tenants.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
     changes = monitor_changes(body, current)
     if needs_check(changes):
         served = await services.serving.of(LoadBalancer, current.load_balancer_id, call.caller.scope)

@@ -41,7 +41,7 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderC
     """
     flavor = zone = None
     if wanted.flavor_id is not None:
-        flavor = _enabled("flavor", wanted.flavor_id, await services.store.offer(Flavor, wanted.flavor_id))
+        flavor = _enabled("flavor", wanted.flavor_id, await services.catalogue.offer(Flavor, wanted.flavor_id))
     provider = wanted.provider or (flavor.provider_name if flavor is not None else services.default_provider)
     if not provider:
         raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
@@ -50,7 +50,7 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderC
     if wanted.availability_zone is None:
         return ProviderChoice(provider=provider, flavor_id=wanted.flavor_id, vnic_type=_vnic_type(flavor))
     name = wanted.availability_zone
-    zone = _enabled("availability_zone", name, await services.store.offer(AvailabilityZone, name))
+    zone = _enabled("availability_zone", name, await services.catalogue.offer(AvailabilityZone, name))
     if zone.provider_name != provider:
         raise Invalid(f"Availability zone '{name}' is not compatible with provider '{provider}'")
     return ProviderChoice(

@@ -38,7 +38,7 @@ class CapabilityView(Value):
 async def listing(services: Services, call: Call) -> Answer:
     """All of them, by name."""
     fields = call.values("fields")
-    rows = await services.store.environments()
+    rows = await services.operators.environments()
     shown = [
         chosen(ProviderView(name=row.name, description=row.description or f"{row.device_driver} devices"), fields)
         for row in rows

@@ -31,7 +31,7 @@ def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
 async def listing(services: Services, call: Call) -> Answer:
     """Of projects that have limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
-    page = await page_of(wanted, services.store.list_quotas)
+    page = await page_of(wanted, services.quotas.list_quotas)
     shown = [chosen(quota_view(row), wanted.fields) for row in page.items]
     return json_answer({"quotas": shown, "quotas_links": links(call, page, wanted.query.limit)})
 
@@ -39,7 +39,7 @@ async def listing(services: Services, call: Call) -> Answer:
 async def show(services: Services, call: Call) -> Answer:
     """Of one project, whether it has limits of its own or not."""
     fields = call.values("fields")
-    row = await services.store.quotas_of(project_of(call))
+    row = await services.quotas.quotas_of(project_of(call))
     return json_answer({"quota": chosen(quota_view(row), fields)})
 
 
@@ -47,18 +47,18 @@ async def defaults(services: Services, call: Call) -> Answer:
     """What projects have that have none of their own. They are the same for every project."""
     if "id" in call.params:
         project_of(call)
-    return json_answer({"quota": QuotaView(**_both(services.store.default_quotas()))})
+    return json_answer({"quota": QuotaView(**_both(services.quotas.default_quotas()))})
 
 
 async def change(services: Services, call: Call, body: QuotaSetBody) -> Answer:
     """202 with all of them."""
-    row = await services.store.set_quotas(project_of(call), limits_of(body.quota))
+    row = await services.quotas.set_quotas(project_of(call), limits_of(body.quota))
     return json_answer({"quota": quota_view(row)}, 202)
 
 
 async def reset(services: Services, call: Call) -> Answer:
     """202: back to the defaults. Repeating it is harmless."""
-    await services.store.set_quotas(project_of(call), dict.fromkeys(TITLES))
+    await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
     return Answer(202)
 
 

@@ -248,7 +248,7 @@ def show(resource: Resource, parent: str = "") -> Handler:
 
     async def handle(services: Services, call: Call) -> Answer:
         fields = call.values("fields")
-        row = await services.store.get(
+        row = await services.tenants.get(
             resource.kind,
             object_id(call, resource.title),
             parent_id=parent_of(call, parent),
@@ -265,7 +265,7 @@ def listing(resource: Resource, parent: str = "") -> Handler:
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
         parent_id = parent_of(call, parent)
-        page = await page_of(wanted, lambda query: services.store.list(resource.kind, query, parent_id=parent_id))
+        page = await page_of(wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id))
         shown = [chosen(resource.view(row), wanted.fields) for row in page.items]
         return json_answer({resource.plural: shown, f"{resource.plural}_links": links(call, page, wanted.query.limit)})
 
@@ -284,7 +284,7 @@ def delete(resource: Resource, parent: str = "") -> Handler:
 
 async def remove(services: Services, call: Call, resource: Resource, object_id: str, parent_id: str | None) -> None:
     """Delete a child."""
-    change = await services.store.delete_child(
+    change = await services.tenants.delete_child(
         resource.kind, object_id, parent_id=parent_id, project_id=call.caller.scope
     )
     await services.accepted(change)
@@ -296,8 +296,10 @@ async def changed(
     """Write changes to a child; the child as it is then. Nothing to change writes nothing."""
     scope = call.caller.scope
     if not changes:
-        return await services.store.get(resource.kind, object_id, parent_id=parent_id, project_id=scope)
-    change = await services.store.update_child(resource.kind, object_id, changes, parent_id=parent_id, project_id=scope)
+        return await services.tenants.get(resource.kind, object_id, parent_id=parent_id, project_id=scope)
+    change = await services.tenants.update_child(
+        resource.kind, object_id, changes, parent_id=parent_id, project_id=scope
+    )
     await services.accepted(change)
     return await written(services, call, resource, change, object_id, parent_id)
 
@@ -309,10 +311,10 @@ async def written(
     for row in change.resources:
         if isinstance(row, resource.kind) and row.id == object_id:
             return row
-    return await services.store.get(resource.kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
+    return await services.tenants.get(resource.kind, object_id, parent_id=parent_id, project_id=call.caller.scope)
 
 
 async def everything(services: Services, resource: Resource, parent_id: str) -> tuple[Any, ...]:
     """All objects of a parent."""
-    page = await services.store.list(resource.kind, ListQuery(), parent_id=parent_id)
+    page = await services.tenants.list(resource.kind, ListQuery(), parent_id=parent_id)
     return page.items

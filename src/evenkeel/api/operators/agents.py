@@ -21,7 +21,7 @@ FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive"
 async def agents(services: Services, call: Call) -> Answer:
     """All agents, filtered."""
     options = options_of(call, FILTERS)
-    rows = await services.store.agents(environment=options.get("environment"))
+    rows = await services.operators.agents(environment=options.get("environment"))
     wanted: dict[str, object] = {name: value for name, value in options.items() if name != "environment"}
     for name in ("alive", "admin_state_up"):
         if name in options:
@@ -49,13 +49,13 @@ def _one(row: Agent) -> Answer:
 
 async def agent(services: Services, call: Call) -> Answer:
     """One agent."""
-    return _one(await services.store.agent(AgentId(object_id(call, "Agent"))))
+    return _one(await services.operators.agent(AgentId(object_id(call, "Agent"))))
 
 
 async def change_agent(services: Services, call: Call, body: AgentChangeBody) -> Answer:
     """Drain, or undrain."""
     return _one(
-        await services.store.set_agent_admin_state(AgentId(object_id(call, "Agent")), body.agent.admin_state_up)
+        await services.operators.set_agent_admin_state(AgentId(object_id(call, "Agent")), body.agent.admin_state_up)
     )
 
 
@@ -64,7 +64,7 @@ def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
 
     async def handle(services: Services, call: Call) -> Answer:
         options_of(call, ())
-        return _one(await services.store.set_agent_admin_state(AgentId(object_id(call, "Agent")), up))
+        return _one(await services.operators.set_agent_admin_state(AgentId(object_id(call, "Agent")), up))
 
     return handle
 
@@ -72,27 +72,27 @@ def set_admin_state(up: bool) -> Callable[[Services, Call], Awaitable[Answer]]:
 async def failback(services: Services, call: Call) -> Answer:
     """Have its shards handed back."""
     options_of(call, ())
-    return _one(await services.store.ask_failback(AgentId(object_id(call, "Agent"))))
+    return _one(await services.operators.ask_failback(AgentId(object_id(call, "Agent"))))
 
 
 async def force_down(services: Services, call: Call, body: ForceDownBody) -> Answer:
     """Declare its host dead, or not."""
     options_of(call, ())
-    return _one(await services.store.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
+    return _one(await services.operators.force_agent_down(AgentId(object_id(call, "Agent")), body.down))
 
 
 async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:
     """Make another agent the home of its shards."""
     options_of(call, ())
     agent_id = object_id(call, "Agent")
-    count = await services.store.rebind_agent(AgentId(agent_id), body.to)
+    count = await services.operators.rebind_agent(AgentId(agent_id), body.to)
     return json_answer({"rebound": views.ReboundView(agent_id=AgentId(agent_id), to=body.to, shards=count)})
 
 
 async def delete_agent(services: Services, call: Call) -> Answer:
     """Forget an agent that is gone."""
     options = options_of(call, ("rebind_to",))
-    await services.store.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=options.get("rebind_to"))
+    await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=options.get("rebind_to"))
     return NO_CONTENT
 
 
@@ -100,6 +100,6 @@ async def agent_load_balancers(services: Services, call: Call) -> Answer:
     """Load balancers the agent acts for or is home to."""
     wanted = parse_list(call, LOAD_BALANCERS.filters, services.limits)
     agent_id = object_id(call, "Agent")
-    page = await page_of(wanted, lambda query: services.store.load_balancers_on_agent(AgentId(agent_id), query))
+    page = await page_of(wanted, lambda query: services.operators.load_balancers_on_agent(AgentId(agent_id), query))
     shown = [LOAD_BALANCERS.view(row) for row in page.items]
     return json_answer({"loadbalancers": shown, "loadbalancers_links": links(call, page, wanted.query.limit)})

@@ -9,10 +9,10 @@ from evenkeel.api.operators.query import options_of
 async def database(services: Services, call: Call) -> Answer:
     """Which history it is."""
     options_of(call, ())
-    return json_answer({"database": views.database_view(await services.store.history())})
+    return json_answer({"database": views.database_view(await services.operators.history())})
 
 
 async def new_history(services: Services, call: Call) -> Answer:
     """Another one begins: all agents look at everything."""
     options_of(call, ())
-    return json_answer({"database": views.database_view(await services.store.new_history())})
+    return json_answer({"database": views.database_view(await services.operators.new_history())})

@@ -29,14 +29,16 @@ def _one(row: Environment, status: int = 200) -> Answer:
 async def environments(services: Services, call: Call) -> Answer:
     """All environments."""
     options_of(call, ())
-    return json_answer({"environments": [views.environment_view(row) for row in await services.store.environments()]})
+    return json_answer(
+        {"environments": [views.environment_view(row) for row in await services.operators.environments()]}
+    )
 
 
 async def environment(services: Services, call: Call) -> Answer:
     """One environment."""
     options_of(call, ())
     name = _name(call)
-    for row in await services.store.environments():
+    for row in await services.operators.environments():
         if row.name == name:
             return _one(row)
     raise NotFound("Environment", name)
@@ -44,7 +46,7 @@ async def environment(services: Services, call: Call) -> Answer:
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
     """201; the same again is harmless."""
-    return _one(await services.store.add_environment(body.environment.made()), 201)
+    return _one(await services.operators.add_environment(body.environment.made()), 201)
 
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
@@ -52,18 +54,18 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
     changes = {name: value for name, value in structs.asdict(body.environment).items() if value is not UNSET}
     if "failback" in changes:
         changes["failback"] = FailbackMode(changes["failback"])
-    return _one(await services.store.update_environment(_name(call), changes))
+    return _one(await services.operators.update_environment(_name(call), changes))
 
 
 async def resume_environment(services: Services, call: Call) -> Answer:
     """Close its circuit breaker."""
     options_of(call, ())
-    return _one(await services.store.resume_environment(_name(call)))
+    return _one(await services.operators.resume_environment(_name(call)))
 
 
 async def delete_environment(services: Services, call: Call) -> Answer:
     """204; it is no provider any more."""
     options_of(call, ())
-    await services.store.delete_environment(_name(call))
+    await services.operators.delete_environment(_name(call))
     services.serving.forget_providers()
     return NO_CONTENT

@@ -18,49 +18,49 @@ INT63_MAX = (1 << 63) - 1
 async def hosting(services: Services, call: Call) -> Answer:
     """Who serves a load balancer."""
     load_balancer_id = object_id(call, "Load Balancer")
-    root: LoadBalancer = await services.store.get(LoadBalancer, load_balancer_id, project_id=None)
-    shard = await services.store.hosting(LoadBalancerId(load_balancer_id))
-    rows = await services.store.agents(environment=root.provider) if shard else ()
-    halted = views.halted_reasons(await services.store.environments())
+    root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
+    shard = await services.operators.hosting(LoadBalancerId(load_balancer_id))
+    rows = await services.operators.agents(environment=root.provider) if shard else ()
+    halted = views.halted_reasons(await services.operators.environments())
     return json_answer({"hosting": views.hosting_view(root, shard, {row.id: row for row in rows}, halted)})
 
 
 async def subnets(services: Services, call: Call) -> Answer:
     """All address pools."""
     options_of(call, ())
-    return json_answer({"subnets": [views.subnet_view(row) for row in await services.store.subnets()]})
+    return json_answer({"subnets": [views.subnet_view(row) for row in await services.operators.subnets()]})
 
 
 async def create_subnet(services: Services, call: Call, body: SubnetNewBody) -> Answer:
     """201."""
-    row = await services.store.add_subnet(subnet_of(body.subnet, new_id=services.new_id))
+    row = await services.operators.add_subnet(subnet_of(body.subnet, new_id=services.new_id))
     return json_answer({"subnet": views.subnet_view(row)}, 201)
 
 
 async def delete_subnet(services: Services, call: Call) -> Answer:
     """204."""
-    await services.store.delete_subnet(object_id(call, "Subnet"))
+    await services.operators.delete_subnet(object_id(call, "Subnet"))
     return NO_CONTENT
 
 
 async def _alive(services: Services) -> frozenset[str]:
-    return frozenset(row.id for row in await services.store.agents() if row.alive)
+    return frozenset(row.id for row in await services.operators.agents() if row.alive)
 
 
 async def shards(services: Services, call: Call) -> Answer:
     """Shards, by environment or agent."""
     options = options_of(call, ("environment", "agent_id"))
     agent_id = AgentId(options["agent_id"]) if "agent_id" in options else None
-    rows = await services.store.shards(environment=options.get("environment"), agent_id=agent_id)
+    rows = await services.operators.shards(environment=options.get("environment"), agent_id=agent_id)
     alive = await _alive(services)
-    halted = views.halted_reasons(await services.store.environments())
+    halted = views.halted_reasons(await services.operators.environments())
     return json_answer({"shards": [views.shard_view(row, alive, halted) for row in rows]})
 
 
 async def events(services: Services, call: Call) -> Answer:
     """Events, oldest first."""
     options = options_of(call, ("after", "limit", "newest"))
-    rows = await services.store.events(
+    rows = await services.operators.events(
         after=number_of("after", options.get("after", "0"), 0, INT63_MAX),
         limit=number_of("limit", options.get("limit", str(DEFAULT_EVENTS)), 1, MAX_EVENTS),
         newest=as_bool("newest", options.get("newest", "false")),
@@ -71,13 +71,13 @@ async def events(services: Services, call: Call) -> Answer:
 async def status(services: Services, call: Call) -> Answer:
     """The whole system in a few numbers."""
     options_of(call, ())
-    agents = await services.store.agents()
+    agents = await services.operators.agents()
     alive = frozenset(row.id for row in agents if row.alive)
-    rows = await services.store.shards()
-    environments = await services.store.environments()
-    groups = await services.store.out_of_reach()
+    rows = await services.operators.shards()
+    environments = await services.operators.environments()
+    groups = await services.operators.out_of_reach()
     unserved = sum(row.acting_agent_id not in alive for row in rows)
-    load_balancers = dict(await services.store.summary())
+    load_balancers = dict(await services.operators.summary())
     shown = views.StatusView(
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
         load_balancers=load_balancers,

@@ -11,9 +11,8 @@ from evenkeel.core.ids import AgentId
 from evenkeel.core.model import HealthMonitor, ListenerStatistics, Pool
 from evenkeel.core.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
 from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list, storable
-from evenkeel.store.lbaas_v1.shared_monitors import SharedMonitors
-from evenkeel.store.lbaas_v1.vips import PoolVips
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns
 from evenkeel.store.records.listing import filter_conditions, list_page
@@ -28,88 +27,85 @@ VIP_FILTERS = ("vip_address", "vip_subnet_id", "vip_port_id")
 """What vips have from their load balancer."""
 
 
-class PoolRootedPart(PoolVips, SharedMonitors):
-    """Implements :class:`evenkeel.core.pool_rooted.PoolRootedStore`."""
+def list_vips(query: ListQuery) -> Op[Page]:
+    """A page of vips, with their load balancers and pools."""
+    own, of_root = _divided(query, VIP_FILTERS)
+    conditions = [_listener.c.default_pool_id.is_not(None)]
+    if of_root.filters:
+        roots = select(_root.c.id).where(*filter_conditions(LOAD_BALANCER, of_root))
+        conditions.append(_listener.c.load_balancer_id.in_(roots))
 
-    async def vips(self, query: ListQuery) -> Page:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.vips`."""
-        own, of_root = _divided(query, VIP_FILTERS)
-        conditions = [_listener.c.default_pool_id.is_not(None)]
-        if of_root.filters:
-            roots = select(_root.c.id).where(*filter_conditions(LOAD_BALANCER, of_root))
-            conditions.append(_listener.c.load_balancer_id.in_(roots))
-
-        def op(connection: Connection) -> Page:
-            page = list_page(connection, LISTENER, own, conditions)
-            roots = _by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
-            pools = _by_id(connection, POOL, [row.default_pool_id for row in page.items])
-            items = tuple(
-                PoolVip(listener=row, load_balancer=roots[row.load_balancer_id], pool=pools[row.default_pool_id])
-                for row in page.items
-                if row.load_balancer_id in roots and row.default_pool_id in pools
-            )
-            return replace(page, items=items)
-
-        return await self._db.read(op)
-
-    async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.rooted_pools`."""
-        own, of_vip = _divided(query, ("vip_id",))
-        conditions: list[ColumnElement[bool]] = []
-        if vip_ids := of_vip.filters.get("vip_id"):
-            sent_to = select(_listener.c.default_pool_id).where(in_list(_listener.c.id, vip_ids))
-            conditions.append(schema.pool.c.id.in_(sent_to))
-        if agent_id is not None:
-            wanted = storable(agent_id)
-            shard = schema.shard
-            shards = select(shard.c.id).where(or_(shard.c.acting_agent_id == wanted, shard.c.home_agent_id == wanted))
-            served = select(_root.c.id).where(_root.c.shard_id.in_(shards))
-            conditions.append(schema.pool.c.load_balancer_id.in_(served))
-
-        def op(connection: Connection) -> Page:
-            page = list_page(connection, POOL, own, conditions)
-            roots = _by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
-            monitors = _monitors_of(connection, page.items)
-            items = tuple(
-                RootedPool(pool=row, load_balancer=roots[row.load_balancer_id], monitor=monitors.get(row.id))
-                for row in page.items
-                if row.load_balancer_id in roots
-            )
-            return replace(page, items=items)
-
-        return await self._db.read(op)
-
-    async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.pool_statistics`."""
-        names = ListenerStatistics.__struct_fields__
-        senders = select(_listener.c.id).where(_listener.c.default_pool_id == storable(pool_id))
-        counts = schema.listener_statistics
-        statement = select(*(func.sum(counts.c[name]) for name in names)).where(counts.c.listener_id.in_(senders))
-        row = await self._db.query(lambda connection: connection.execute(statement).one())
-        # PostgreSQL sums big integers to decimals
-        return ListenerStatistics(**{name: int(total or 0) for name, total in zip(names, row, strict=True)})
-
-    async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.providers_of_monitor`."""
-        statement = (
-            select(_root.c.provider)
-            .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
-            .where(_monitor.c.shared_monitor_id == storable(monitor_id), _monitor.c.deleted == false())
-            .distinct()
-            .order_by(_root.c.provider)
+    def op(connection: Connection) -> Page:
+        page = list_page(connection, LISTENER, own, conditions)
+        roots = _by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
+        pools = _by_id(connection, POOL, [row.default_pool_id for row in page.items])
+        items = tuple(
+            PoolVip(listener=row, load_balancer=roots[row.load_balancer_id], pool=pools[row.default_pool_id])
+            for row in page.items
+            if row.load_balancer_id in roots and row.default_pool_id in pools
         )
-        return await self._db.query(lambda connection: tuple(connection.scalars(statement)))
+        return replace(page, items=items)
 
-    async def shared_monitors(self, query: ListQuery) -> Page:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.shared_monitors`."""
+    return op
 
-        def op(connection: Connection) -> Page:
-            page = list_page(connection, _MONITORS, query)
-            uses = _uses(connection, [row.id for row in page.items if not row.in_pool])
-            items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)
-            return replace(page, items=items)
 
-        return await self._db.read(op)
+def list_rooted_pools(query: ListQuery, agent_id: AgentId | None) -> Op[Page]:
+    """A page of pools, with their load balancers and monitors; of one agent, if it is given."""
+    own, of_vip = _divided(query, ("vip_id",))
+    conditions: list[ColumnElement[bool]] = []
+    if vip_ids := of_vip.filters.get("vip_id"):
+        sent_to = select(_listener.c.default_pool_id).where(in_list(_listener.c.id, vip_ids))
+        conditions.append(schema.pool.c.id.in_(sent_to))
+    if agent_id is not None:
+        wanted = storable(agent_id)
+        shard = schema.shard
+        shards = select(shard.c.id).where(or_(shard.c.acting_agent_id == wanted, shard.c.home_agent_id == wanted))
+        served = select(_root.c.id).where(_root.c.shard_id.in_(shards))
+        conditions.append(schema.pool.c.load_balancer_id.in_(served))
+
+    def op(connection: Connection) -> Page:
+        page = list_page(connection, POOL, own, conditions)
+        roots = _by_id(connection, LOAD_BALANCER, [row.load_balancer_id for row in page.items])
+        monitors = _monitors_of(connection, page.items)
+        items = tuple(
+            RootedPool(pool=row, load_balancer=roots[row.load_balancer_id], monitor=monitors.get(row.id))
+            for row in page.items
+            if row.load_balancer_id in roots
+        )
+        return replace(page, items=items)
+
+    return op
+
+
+def read_pool_statistics(connection: Connection, pool_id: str) -> ListenerStatistics:
+    """Totals of the listeners that send to the pool. One query."""
+    names = ListenerStatistics.__struct_fields__
+    senders = select(_listener.c.id).where(_listener.c.default_pool_id == storable(pool_id))
+    counts = schema.listener_statistics
+    statement = select(*(func.sum(counts.c[name]) for name in names)).where(counts.c.listener_id.in_(senders))
+    row = connection.execute(statement).one()
+    # PostgreSQL sums big integers to decimals
+    return ListenerStatistics(**{name: int(total or 0) for name, total in zip(names, row, strict=True)})
+
+
+def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[str, ...]:
+    """The environments of the pools that have the shared monitor. One query."""
+    statement = (
+        select(_root.c.provider)
+        .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
+        .where(_monitor.c.shared_monitor_id == storable(monitor_id), _monitor.c.deleted == false())
+        .distinct()
+        .order_by(_root.c.provider)
+    )
+    return tuple(connection.scalars(statement))
+
+
+def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
+    """A page of health monitors, both those that stand alone and those made in a pool."""
+    page = list_page(connection, _MONITORS, query)
+    uses = _uses(connection, [row.id for row in page.items if not row.in_pool])
+    items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)
+    return replace(page, items=items)
 
 
 def _divided(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, ListQuery]:

@@ -10,21 +10,19 @@ from typing import Any
 
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Row, Update, bindparam, delete, false, or_, select, update
-from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import HealthMonitor, Pool
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
+from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
 from evenkeel.store.tenants.updates import update_row
-from evenkeel.store.writing.base import TenantWrites
 from evenkeel.store.writing.changes import new_change
-from evenkeel.store.writing.conflicts import child_conflict, duplicate_monitor
 from evenkeel.store.writing.quota_check import check_quota, has_quota
 from evenkeel.store.writing.revision_lock import (
     Locked,
@@ -41,6 +39,7 @@ from evenkeel.store.writing.shared_monitor_lock import (
     lock_shared_monitor,
 )
 from evenkeel.store.writing.steps import as_new, check_changes, insert_all, mark_deleted
+from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _shared = schema.shared_monitor
 _monitor = schema.health_monitor
@@ -52,89 +51,82 @@ SHARED_MONITOR_CHANGES = frozenset(
 """What an update may set: what is fixed is its type."""
 
 
-class SharedMonitors(TenantWrites):
-    """The part of :class:`evenkeel.core.pool_rooted.PoolRootedStore` that writes monitors."""
+def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMonitor]:
+    defaults = writes.options.default_quotas
 
-    async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.add_shared_monitor`."""
-        defaults = self._options.default_quotas
+    def op(connection: Connection) -> SharedMonitor:
+        now, limited = connection.execute(_LOOK, {"its_project_id": row.project_id}).one()
+        check_quota(connection, row.project_id, {"healthmonitor": 1}, defaults=defaults, has_quota=bool(limited))
+        stored = replace(row, created_at=now)
+        insert_all(connection, _shared, [{**{name: getattr(stored, name) for name in _NAMES}, "revision": 1}])
+        return stored
 
-        def op(connection: Connection) -> SharedMonitor:
-            now, limited = connection.execute(_LOOK, {"its_project_id": row.project_id}).one()
-            check_quota(connection, row.project_id, {"healthmonitor": 1}, defaults=defaults, has_quota=bool(limited))
-            stored = replace(row, created_at=now)
-            insert_all(connection, _shared, [{**{name: getattr(stored, name) for name in _NAMES}, "revision": 1}])
-            return stored
+    return op
 
-        return await self._db.write(op)
 
-    async def update_shared_monitor(
-        self, monitor_id: str, changes: Mapping[str, Any], *, project_id: str | None
-    ) -> tuple[Change, ...]:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.update_shared_monitor`."""
-        check_changes(changes, SHARED_MONITOR_CHANGES)
-        deadline = self._options.pending_deadline_seconds
+def update_shared_monitor(
+    writes: TenantWrites, monitor_id: str, changes: Mapping[str, Any], *, project_id: str | None
+) -> Op[tuple[Change, ...]]:
+    check_changes(changes, SHARED_MONITOR_CHANGES)
+    deadline = writes.options.pending_deadline_seconds
 
-        def op(connection: Connection) -> tuple[Change, ...]:
-            lock_shared_monitor(connection, monitor_id, project_id, dict(changes))
-            return _change_all(connection, monitor_id, dict(changes), deadline)
+    def op(connection: Connection) -> tuple[Change, ...]:
+        lock_shared_monitor(connection, monitor_id, project_id, dict(changes))
+        return _change_all(connection, monitor_id, dict(changes), deadline)
 
-        return await self._db.write(op)
+    return op
 
-    async def delete_shared_monitor(self, monitor_id: str, *, project_id: str | None) -> None:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.delete_shared_monitor`."""
 
-        def op(connection: Connection) -> None:
-            lock_shared_monitor(connection, monitor_id, project_id)
-            used = connection.scalar(select(_monitor.c.pool_id).where(*is_association_of(monitor_id)).limit(1))
-            if used is not None:
-                raise Conflict(f"Health Monitor {monitor_id} is still in use by pool {used}.", code="monitor_in_use")
-            connection.execute(delete(_shared).where(_shared.c.id == monitor_id))
+def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: str | None) -> None:
+    """Raises :class:`Conflict` while a pool has it."""
+    lock_shared_monitor(connection, monitor_id, project_id)
+    used = connection.scalar(select(_monitor.c.pool_id).where(*is_association_of(monitor_id)).limit(1))
+    if used is not None:
+        raise Conflict(f"Health Monitor {monitor_id} is still in use by pool {used}.", code="monitor_in_use")
+    connection.execute(delete(_shared).where(_shared.c.id == monitor_id))
 
-        await self._db.write(op)
 
-    async def associate_monitor(self, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None) -> Change:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.associate_monitor`."""
+def associate_monitor(
+    writes: TenantWrites, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None
+) -> Op[Change]:
 
-        def op(connection: Connection) -> Change:
-            held = lock_shared_monitor(connection, monitor_id, project_id)
-            locked = self._pool_locked(connection, pool_id, project_id)
-            _check_room(connection, pool_id, monitor_id)
-            row = _put_in(connection, held, new_id, pool_id, locked)
-            return change_of(connection, locked.row, (row,))
+    def op(connection: Connection) -> Change:
+        held = lock_shared_monitor(connection, monitor_id, project_id)
+        locked = _pool_locked(writes, connection, pool_id, project_id)
+        _check_room(connection, pool_id, monitor_id)
+        row = _put_in(connection, held, new_id, pool_id, locked)
+        return change_of(connection, locked.row, (row,))
 
-        try:
-            return await self._db.write(op)
-        except IntegrityError as error:
-            raise child_conflict(error, duplicate_monitor()) from error
+    return op
 
-    async def set_pool_monitor(
-        self,
-        pool_id: str,
-        monitor_id: str | None,
-        changes: Mapping[str, Any],
-        *,
-        new_id: str,
-        project_id: str | None,
-    ) -> Change:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.set_pool_monitor`."""
-        check_changes(changes, CHANGEABLE[Pool])
 
-        def op(connection: Connection) -> Change:
-            held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)
-            locked = self._pool_locked(connection, pool_id, project_id)
-            _take_out(connection, pool_id, locked)
-            if held is not None:
-                _put_in(connection, held, new_id, pool_id, locked)
-            row = update_row(connection, POOL, pool_id, columns_of(changes), locked)
-            return change_of(connection, locked.row, (build_one(connection, POOL, row),))
+def set_pool_monitor(
+    writes: TenantWrites,
+    pool_id: str,
+    monitor_id: str | None,
+    changes: Mapping[str, Any],
+    *,
+    new_id: str,
+    project_id: str | None,
+) -> Op[Change]:
+    check_changes(changes, CHANGEABLE[Pool])
 
-        return await self._db.write(op)
+    def op(connection: Connection) -> Change:
+        held = None if monitor_id is None else lock_shared_monitor(connection, monitor_id, project_id)
+        locked = _pool_locked(writes, connection, pool_id, project_id)
+        _take_out(connection, pool_id, locked)
+        if held is not None:
+            _put_in(connection, held, new_id, pool_id, locked)
+        row = update_row(connection, POOL, pool_id, columns_of(changes), locked)
+        return change_of(connection, locked.row, (build_one(connection, POOL, row),))
 
-    def _pool_locked(self, connection: Connection, pool_id: str, project_id: str | None) -> Locked:
-        locked = self._lock(connection, Target(POOL, pool_id, project_id))
-        touch_pool(connection, pool_id, locked)
-        return locked
+    return op
+
+
+def _pool_locked(writes: TenantWrites, connection: Connection, pool_id: str, project_id: str | None) -> Locked:
+    locked = writes.lock(connection, Target(POOL, pool_id, project_id))
+    touch_pool(connection, pool_id, locked)
+    return locked
 
 
 _NAMES = ("id", "project_id", *MONITOR_ATTRIBUTES, "created_at", "updated_at")

@@ -10,16 +10,16 @@ from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Conflict
 from evenkeel.core.model import Listener, SessionPersistence, Vip
+from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
-from evenkeel.store.tenants.create import TenantCreate, free_address
 from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
 from evenkeel.store.tenants.updates import as_it_is, check_target_pool, check_unused, empty_pool, update_row
 from evenkeel.store.vips.addresses import HELD_OF_SOME, take
 from evenkeel.store.vips.claims import hold
-from evenkeel.store.vips.selection import candidates, normal_plan
-from evenkeel.store.writing.conflicts import child_conflict, duplicate_listener
+from evenkeel.store.vips.selection import candidates
+from evenkeel.store.vips.taking import free_address
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
     Locked,
@@ -29,6 +29,7 @@ from evenkeel.store.writing.revision_lock import (
     touch_listeners,
 )
 from evenkeel.store.writing.steps import as_new, check_changes, insert_all, mark_deleted
+from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _root = schema.load_balancer
 _GIVE_VIP = (
@@ -43,87 +44,80 @@ _REMOVE_ROOT = (
 )
 
 
-class PoolVips(TenantCreate):
-    """The part of :class:`evenkeel.core.pool_rooted.PoolRootedStore` that writes vips and pools."""
+def add_vip(
+    writes: TenantWrites,
+    row: Listener,
+    plan: VipPlan,
+    persistence: SessionPersistence | None,
+    random: Random,
+    *,
+    project_id: str | None,
+) -> Op[Change]:
+    """Add a listener that brings the VIP of its default pool's load balancer."""
+    target = Target(POOL, row.default_pool_id or "", project_id)
 
-    async def add_vip(
-        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: str | None
-    ) -> Change:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.add_vip`."""
-        plan = normal_plan(vip)
-        target = Target(POOL, row.default_pool_id or "", project_id)
-        return await self._write_with_vip(
-            lambda connection: self._add_vip(connection, target, row, plan, persistence),
-            plan,
-            lambda error: child_conflict(error, duplicate_listener(row.protocol, row.protocol_port)),
-        )
-
-    def _add_vip(
-        self,
-        connection: Connection,
-        target: Target,
-        row: Listener,
-        plan: VipPlan,
-        persistence: SessionPersistence | None,
-    ) -> Change:
-        locked = self._lock(connection, target)
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
         if locked.row.vip_network_id != NO_NETWORK:
             _refuse_second_vip(connection, target.id, locked)
-        self._check_quota(connection, locked, row)
-        self._give_vip(connection, plan, locked)
+        writes.check_quota(connection, locked, row)
+        _give_vip(connection, plan, locked, random)
         # before the listener is there, which it need not touch
         update_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
         listener = as_new(row, locked)
         insert_all(connection, schema.listener, [row_of(listener)])
         return change_of(connection, locked.row, (listener,))
 
-    def _give_vip(self, connection: Connection, plan: VipPlan, locked: Locked) -> None:
-        vip = _vip(connection, plan, self._random)
-        take(connection, locked.id, (vip,))
-        connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id})
-        if plan.claim is not None:
-            hold(connection, plan.claim, plan.port_id, by=locked.id)
+    return op
 
-    async def update_vip(
-        self,
-        listener_id: str,
-        changes: Mapping[str, Any],
-        persistence: SessionPersistence | None,
-        *,
-        project_id: str | None,
-    ) -> Change:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.update_vip`."""
-        check_changes(changes, CHANGEABLE[Listener])
-        target = Target(LISTENER, listener_id, project_id)
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target)
-            if changes.get("default_pool_id") is not None:
-                check_target_pool(connection, listener_id, changes["default_pool_id"], locked)
-            row = update_row(connection, LISTENER, listener_id, columns_of(changes), locked)
-            if row.default_pool_id is not None:
-                values = columns_of({"session_persistence": persistence})
-                update_row(connection, POOL, row.default_pool_id, values, locked)
-                touch_listeners(connection, row.default_pool_id, locked)
-            return change_of(connection, locked.row, (build_one(connection, LISTENER, row),))
+def update_vip(
+    writes: TenantWrites,
+    listener_id: str,
+    changes: Mapping[str, Any],
+    persistence: SessionPersistence | None,
+    *,
+    project_id: str | None,
+) -> Op[Change]:
+    check_changes(changes, CHANGEABLE[Listener])
+    target = Target(LISTENER, listener_id, project_id)
 
-        return await self._db.write(op)
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        if changes.get("default_pool_id") is not None:
+            check_target_pool(connection, listener_id, changes["default_pool_id"], locked)
+        row = update_row(connection, LISTENER, listener_id, columns_of(changes), locked)
+        if row.default_pool_id is not None:
+            values = columns_of({"session_persistence": persistence})
+            update_row(connection, POOL, row.default_pool_id, values, locked)
+            touch_listeners(connection, row.default_pool_id, locked)
+        return change_of(connection, locked.row, (build_one(connection, LISTENER, row),))
 
-    async def delete_rooted_pool(self, pool_id: str, *, project_id: str | None) -> Change:
-        """See :meth:`evenkeel.core.pool_rooted.PoolRootedStore.delete_rooted_pool`."""
-        target = Target(POOL, pool_id, project_id)
+    return op
 
-        def op(connection: Connection) -> Change:
-            locked = self._try_lock(connection, target)
-            if locked is None:
-                return as_it_is(connection, POOL, read_any(connection, target))
-            _check_without_vip(connection, pool_id)
-            check_unused(connection, pool_id)
-            mark_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
-            empty_pool(connection, pool_id, locked)
-            return _with_its_root(connection, pool_id, locked)
 
-        return await self._db.write(op)
+def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: str | None) -> Op[Change]:
+    target = Target(POOL, pool_id, project_id)
+
+    def op(connection: Connection) -> Change:
+        locked = writes.try_lock(connection, target)
+        if locked is None:
+            return as_it_is(connection, POOL, read_any(connection, target))
+        _check_without_vip(connection, pool_id)
+        check_unused(connection, pool_id)
+        mark_deleted(connection, POOL, locked, schema.pool.c.id == pool_id)
+        empty_pool(connection, pool_id, locked)
+        return _with_its_root(connection, pool_id, locked)
+
+    return op
+
+
+def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> None:
+    vip = _vip(connection, plan, random)
+    take(connection, locked.id, (vip,))
+    connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id})
+    if plan.claim is not None:
+        hold(connection, plan.claim, plan.port_id, by=locked.id)
 
 
 def _vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:

@@ -15,7 +15,6 @@ from evenkeel.core.ids import AgentId, ShardId
 from evenkeel.core.placement import GroupSnapshot, Outlook, ShardView
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.agent_views import view_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
@@ -28,30 +27,16 @@ Place = tuple[str, int]
 """Environment and number of a device group."""
 
 
-class AgentsPart(Part):
-    """The agents of :class:`evenkeel.core.ports.OperatorStore`."""
+def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agent:
+    """Drain the agent, or have it back. Raises :class:`NotFound`."""
+    kind, told = ("agent_undrained", "back in service") if up else ("agent_drained", "to be drained")
+    return _set_flag(connection, agent_id, _agent.c.admin_state_up, up, kind, told)
 
-    async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
-        """All agents with their load, by environment, group and host. Three queries."""
-        return await self._db.read(lambda connection: read_agents(connection, environment))
 
-    async def agent(self, agent_id: AgentId) -> Agent:
-        """Raises :class:`NotFound`."""
-        return await self._db.read(lambda connection: read_agent(connection, agent_id))
-
-    async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
-        """See :meth:`evenkeel.core.ports.OperatorStore.set_agent_admin_state`."""
-        kind, told = ("agent_undrained", "back in service") if up else ("agent_drained", "to be drained")
-        return await self._db.write(lambda c: _set_flag(c, agent_id, _agent.c.admin_state_up, up, kind, told))
-
-    async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
-        """See :meth:`evenkeel.core.ports.OperatorStore.force_agent_down`."""
-        kind, told = ("agent_forced_down", "to be dead") if down else ("agent_allowed_up", "not to be dead any more")
-        return await self._db.write(lambda c: _set_flag(c, agent_id, _agent.c.forced_down, down, kind, told))
-
-    async def ask_failback(self, agent_id: AgentId) -> Agent:
-        """See :meth:`evenkeel.core.ports.OperatorStore.ask_failback`. With nothing away there is nothing to ask."""
-        return await self._db.write(lambda connection: _ask_failback(connection, agent_id))
+def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
+    """Declare its host dead, or not. Raises :class:`NotFound`."""
+    kind, told = ("agent_forced_down", "to be dead") if down else ("agent_allowed_up", "not to be dead any more")
+    return _set_flag(connection, agent_id, _agent.c.forced_down, down, kind, told)
 
 
 # -- what they say
@@ -76,7 +61,7 @@ def _set_flag(
     return agent
 
 
-def _ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
+def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
     agent = read_agent(connection, agent_id)
     if agent.failback is FailbackMode.NEVER:
         raise Conflict(

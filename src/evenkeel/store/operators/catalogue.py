@@ -25,9 +25,9 @@ from evenkeel.core.catalogue import (
 )
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Conflict, Invalid, NotFound
+from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
-from evenkeel.store.options import Part
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
@@ -74,19 +74,19 @@ _REFERENCE_TO: dict[Any, Column[Any]] = {
 }
 
 
-class CataloguePart(Part):
+class SqlCatalogue:
     """Implements :class:`evenkeel.core.ports.CatalogueStore`."""
 
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
     async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
-        """See :meth:`evenkeel.core.ports.CatalogueStore.list_catalogue`."""
         return await self._db.read(lambda connection: list_page(connection, KINDS[kind], query))
 
     async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
-        """See :meth:`evenkeel.core.ports.CatalogueStore.catalogue_entry`."""
         return await self._db.query(lambda connection: _read(connection, kind, key))
 
     async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
-        """See :meth:`evenkeel.core.ports.CatalogueStore.add_catalogue_entry`."""
         kind = type(entry)
         key = str(getattr(entry, KINDS[kind].key))
 
@@ -102,14 +102,12 @@ class CataloguePart(Part):
             raise _name_taken(entry.name) from error
 
     async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
-        """See :meth:`evenkeel.core.ports.CatalogueStore.update_catalogue_entry`."""
         try:
             return await self._db.write(lambda connection: _update(connection, kind, key, changes))
         except IntegrityError as error:
             raise _name_taken(str(changes.get("name"))) from error
 
     async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
-        """See :meth:`evenkeel.core.ports.CatalogueStore.delete_catalogue_entry`."""
         stored = KINDS[kind]
         statement = delete(stored.table).where(stored.table.c[stored.key] == storable(key))
         try:
@@ -120,7 +118,6 @@ class CataloguePart(Part):
             raise NotFound(stored.title, key)
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
-        """See :meth:`evenkeel.core.ports.CatalogueStore.offer`."""
         parameters = {"key": storable(key)}
         row = await self._db.query(lambda connection: connection.execute(_offer(kind), parameters).first())
         return None if row is None else Offer(enabled=row[0], provider_name=row[1], data=row[2])

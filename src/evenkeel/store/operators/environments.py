@@ -5,12 +5,10 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, delete, func, select, update
-from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, Invalid, NotFound
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.options import Part
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_of
 from evenkeel.store.writing.events import record_event
@@ -23,37 +21,10 @@ _STATED = ("device_driver", *CHANGEABLE)
 """What an operator says of an environment; the rest comes about."""
 
 
-class EnvironmentsPart(Part):
-    """The environments of :class:`evenkeel.core.ports.OperatorStore`."""
-
-    async def environments(self) -> tuple[Environment, ...]:
-        """All, by name."""
-        statement = select(*ENVIRONMENT_COLUMNS).order_by(_environment.c.name)
-        rows = await self._db.query(lambda connection: connection.execute(statement).fetchall())
-        return tuple(environment_of(row) for row in rows)
-
-    async def add_environment(self, environment: Environment) -> Environment:
-        """Store one. The same again is harmless; one that differs is a :class:`Conflict`."""
-        try:
-            return await self._db.write(lambda connection: _add(connection, environment))
-        except IntegrityError:
-            # somebody else stored it meanwhile
-            return await self._db.write(lambda connection: _add(connection, environment))
-
-    async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
-        """See :meth:`evenkeel.core.ports.OperatorStore.update_environment`."""
-        for field in changes:
-            if field not in CHANGEABLE:
-                raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
-        return await self._db.write(lambda connection: _change(connection, name, changes))
-
-    async def resume_environment(self, name: str) -> Environment:
-        """See :meth:`evenkeel.core.ports.OperatorStore.resume_environment`."""
-        return await self._db.write(lambda connection: _resume(connection, name))
-
-    async def delete_environment(self, name: str) -> None:
-        """See :meth:`evenkeel.core.ports.OperatorStore.delete_environment`."""
-        await self._db.write(lambda connection: _delete(connection, name))
+def read_environments(connection: Connection) -> tuple[Environment, ...]:
+    """All, by name. One query."""
+    rows = connection.execute(select(*ENVIRONMENT_COLUMNS).order_by(_environment.c.name))
+    return tuple(environment_of(row) for row in rows)
 
 
 def _find(connection: Connection, name: str, *, lock: bool = False) -> Environment | None:
@@ -70,7 +41,7 @@ def _one(connection: Connection, name: str) -> Environment:
     return found
 
 
-def _add(connection: Connection, wanted: Environment) -> Environment:
+def add_environment(connection: Connection, wanted: Environment) -> Environment:
     stored = _find(connection, wanted.name)
     if stored is not None:
         return _same(stored, wanted)
@@ -97,7 +68,11 @@ def _same(stored: Environment, wanted: Environment) -> Environment:
     return stored
 
 
-def _change(connection: Connection, name: str, changes: Mapping[str, Any]) -> Environment:
+def update_environment(connection: Connection, name: str, changes: Mapping[str, Any]) -> Environment:
+    """Change what may be changed. Raises :class:`NotFound`, :class:`Invalid`."""
+    for field in changes:
+        if field not in CHANGEABLE:
+            raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
     before = _one(connection, name)
     wanted = _checked(before, changes)
     differing = {field: _plain(getattr(wanted, field)) for field in changes if changes[field] != getattr(before, field)}
@@ -127,7 +102,7 @@ def _checked(before: Environment, changes: Mapping[str, Any]) -> Environment:
     return wanted
 
 
-def _resume(connection: Connection, name: str) -> Environment:
+def resume_environment(connection: Connection, name: str) -> Environment:
     before = _one(connection, name)
     if before.halted_at is None:
         return before
@@ -145,7 +120,7 @@ def _resume(connection: Connection, name: str) -> Environment:
     return _one(connection, name)
 
 
-def _delete(connection: Connection, name: str) -> None:
+def delete_environment(connection: Connection, name: str) -> None:
     _one(connection, name)  # locked: registrations take turns on this row
     agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
     roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0

@@ -10,7 +10,6 @@ from evenkeel.core.control import Agent
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId
 from evenkeel.store.operators.agents import read_agent, read_agents
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.former_agents import keep_count
 from evenkeel.store.ownership.sql import FREED, live, tell_agents
 from evenkeel.store.records import schema
@@ -19,18 +18,6 @@ from evenkeel.store.writing.events import record_event
 _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 
 MAX_AGENTS_NAMED = 10
-
-
-class MovesPart(Part):
-    """Rebind and delete of :class:`evenkeel.core.ports.OperatorStore`."""
-
-    async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
-        """See :meth:`evenkeel.core.ports.OperatorStore.rebind_agent`."""
-        return await self._db.write(lambda connection: _rebind(connection, agent_id, to_agent_id))
-
-    async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
-        """See :meth:`evenkeel.core.ports.OperatorStore.delete_agent`."""
-        await self._db.write(lambda connection: _delete_agent(connection, agent_id, rebind_to))
 
 
 def _lock(connection: Connection, agent_id: AgentId) -> Agent:
@@ -57,7 +44,7 @@ def _successor(connection: Connection, agent: Agent, successor_id: str, field: s
 # -- rebind
 
 
-def _rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
+def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
     agent = _lock(connection, agent_id)
     successor = _successor(connection, agent, to_agent_id, "to")
     moved = _move_home(connection, agent, successor.id)
@@ -90,7 +77,7 @@ def _shards(count: int) -> str:
 # -- delete
 
 
-def _delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None) -> None:
+def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None) -> None:
     agent = _lock(connection, agent_id)
     if agent.alive:
         raise _alive(agent_id)

@@ -7,9 +7,10 @@ from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.quota import TITLES, Limits, ProjectQuotas, Quotas
+from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.engine.statements import insert_if_absent
-from evenkeel.store.options import Part
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
@@ -18,21 +19,22 @@ _quota = schema.quota
 _LIMITS = tuple(_quota.c[name] for name in TITLES)
 
 
-class QuotaPart(Part):
+class SqlQuotas:
     """Implements :class:`evenkeel.core.ports.QuotaStore`."""
 
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        self._db = database
+        self._options = options
+
     def default_quotas(self) -> Quotas:
-        """See :meth:`evenkeel.core.ports.QuotaStore.default_quotas`."""
         return self._options.default_quotas
 
     async def quotas_of(self, project_id: str) -> ProjectQuotas:
-        """See :meth:`evenkeel.core.ports.QuotaStore.quotas_of`."""
         statement = select(_quota.c.project_id, *_LIMITS).where(_quota.c.project_id == storable(project_id))
         row = await self._db.query(lambda connection: connection.execute(statement).first())
         return self._build((project_id, *(row[1:] if row is not None else ())))
 
     async def list_quotas(self, query: ListQuery) -> Page:
-        """See :meth:`evenkeel.core.ports.QuotaStore.list_quotas`."""
         kind = Kind(
             "Quota", _quota, (_quota.c.project_id, *_LIMITS), self._build, key="project_id", order=("project_id",)
         )
@@ -40,7 +42,6 @@ class QuotaPart(Part):
         return await self._db.read(lambda connection: list_page(connection, kind, query, [own]))
 
     async def set_quotas(self, project_id: str, limits: Limits) -> ProjectQuotas:
-        """See :meth:`evenkeel.core.ports.QuotaStore.set_quotas`."""
         if limits:
             await self._db.write(lambda connection: _set(connection, project_id, limits))
         return await self.quotas_of(project_id)

@@ -22,9 +22,10 @@ from evenkeel.core.control import History
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import Seen
 from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
-from evenkeel.store.options import Part
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -39,31 +40,26 @@ _history = schema.history
 _root = schema.load_balancer
 
 
-class HistoriesPart(Part):
-    """What operators see and do."""
+class Histories:
+    """Begins a new history when an agent proves that the database lost commits."""
 
-    async def history(self) -> History:
-        """See :meth:`evenkeel.core.ports.OperatorStore.history`."""
-        return await self._db.read(_read)
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        self._db = database
+        self._deadline_seconds = options.pending_deadline_seconds
 
-    async def _begin_history(self, seen_id: str, reason: str) -> str:
-        """See :func:`begin_history`."""
-        deadline_seconds = self._options.pending_deadline_seconds
+    async def begin(self, seen_id: str, reason: str) -> str:
+        """As :func:`begin_history`, in a transaction of its own."""
         return await self._db.write(
             lambda connection: begin_history(
-                connection, seen_id, reason, deadline_seconds, spacing_seconds=SPACING_SECONDS
+                connection, seen_id, reason, self._deadline_seconds, spacing_seconds=SPACING_SECONDS
             )
         )
 
-    async def new_history(self) -> History:
-        """See :meth:`evenkeel.core.ports.OperatorStore.new_history`."""
 
-        def begin(connection: Connection) -> History:
-            deadline_seconds = self._options.pending_deadline_seconds
-            begin_history(connection, _read(connection).id, BY_OPERATOR, deadline_seconds, spacing_seconds=0.0)
-            return _read(connection)
-
-        return await self._db.write(begin)
+def renew_history(connection: Connection, deadline_seconds: float) -> History:
+    """An operator says that commits were lost: a new history, however young the one before is."""
+    begin_history(connection, read_history(connection).id, BY_OPERATOR, deadline_seconds, spacing_seconds=0.0)
+    return read_history(connection)
 
 
 def history_id() -> ScalarSelect[str]:
@@ -107,7 +103,7 @@ def begin_history(
             kind="history_begun",
             text=f"a new history of the database begins, all agents look at everything they serve: {reason}",
         )
-    return _read(connection).id
+    return read_history(connection).id
 
 
 def lost_since(connection: Connection, seen: Seen | None, *, history: str, keepalives: int) -> str:
@@ -134,6 +130,7 @@ def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) ->
     return f"it was told revision {told} of load balancer {load_balancer_id}, and the database knows {knows}"
 
 
-def _read(connection: Connection) -> History:
+def read_history(connection: Connection) -> History:
+    """Which history of the database this is."""
     row = connection.execute(select(_history.c.id, _history.c.begun_at).where(_history.c.number == 1)).first()
     return History(id="", begun_at=0.0) if row is None else History(id=row.id, begun_at=row.begun_at)

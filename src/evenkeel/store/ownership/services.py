@@ -10,7 +10,6 @@ from evenkeel.core.messages import Services
 from evenkeel.core.service import definition_of
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -24,32 +23,25 @@ _root = schema.load_balancer
 _member = schema.member
 
 
-class ServicesPart(Part):
-    """What agents read."""
-
-    async def services(
-        self,
-        agent_id: AgentId,
-        session_id: SessionId,
-        shard_id: ShardId,
-        epoch: int,
-        *,
-        load_balancer_ids: Sequence[LoadBalancerId] | None,
-        after_id: str,
-        limit: int,
-    ) -> Services:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.services`."""
-        size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
-
-        def read(connection: Connection) -> Services:
-            _check_owner(connection, agent_id, session_id, shard_id, epoch)
-            if load_balancer_ids is None:
-                return _page(connection, _following(connection, shard_id, after_id, size + 1), size)
-            found = _those_of(connection, shard_id, load_balancer_ids)
-            missing = tuple(sorted(set(load_balancer_ids) - found))
-            return _page(connection, sorted(id_ for id_ in found if id_ > after_id), size, missing)
-
-        return await self._db.read(read)
+def read_services(
+    connection: Connection,
+    agent_id: AgentId,
+    session_id: SessionId,
+    shard_id: ShardId,
+    epoch: int,
+    *,
+    load_balancer_ids: Sequence[LoadBalancerId] | None,
+    after_id: str,
+    limit: int,
+) -> Services:
+    """A page of definitions. Raises :class:`SessionLost` unless the agent owns the shard."""
+    size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
+    _check_owner(connection, agent_id, session_id, shard_id, epoch)
+    if load_balancer_ids is None:
+        return _page(connection, _following(connection, shard_id, after_id, size + 1), size)
+    found = _those_of(connection, shard_id, load_balancer_ids)
+    missing = tuple(sorted(set(load_balancer_ids) - found))
+    return _page(connection, sorted(id_ for id_ in found if id_ > after_id), size, missing)
 
 
 def _check_owner(

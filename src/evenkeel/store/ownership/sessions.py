@@ -1,18 +1,15 @@
 """Sessions: one row per agent, whatever it owns. The database's clock alone says who is live."""
 
-from msgspec.structs import replace
 from sqlalchemy import Connection, case, select, update
 
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.ids import AgentId, SessionId
-from evenkeel.core.messages import Register, ReportState, Seen, SessionState
+from evenkeel.core.messages import ReportState, Seen
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import json_text
 from evenkeel.store.ownership.capacity import note_figures
-from evenkeel.store.ownership.histories import HistoriesPart
-from evenkeel.store.ownership.register import Opened, register, renew
+from evenkeel.store.ownership.register import Opened, renew
 from evenkeel.store.ownership.sql import FREED, Raced
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
@@ -21,54 +18,14 @@ _agent = schema.agent
 _shard = schema.shard
 
 
-class SessionsPart(HistoriesPart):
-    """Register, keep alive, report, end."""
-
-    _beginning = False
-    """A new history is being begun for one of the agents."""
-
-    async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.register`."""
-        return await self._opened(call.agent_id, lambda connection: register(connection, call, ttl_seconds))
-
-    async def keepalive(
-        self, agent_id: AgentId, session_id: SessionId, *, ttl_seconds: float, seen: Seen | None = None
-    ) -> SessionState:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.keepalive`."""
-
-        def op(connection: Connection) -> Opened:
-            opened = renew(connection, agent_id, session_id, ttl_seconds, seen)
-            if opened is None:
-                raise session_lost(agent_id)
-            return opened
-
-        return await self._opened(agent_id, op, urgent=True)
-
-    async def _opened(self, agent_id: AgentId, op: Op[Opened], *, urgent: bool = False) -> SessionState:
-        """Run it; a new history begins if it finds that commits were lost, in a transaction of its own: that one locks
-        load balancers, which come before agents.
-
-        It may take long where there are many, and all agents find the same: one waits for it, the others are answered
-        and find it again."""
-        state, lost = await self._db.write(op, urgent=urgent)
-        if not lost or self._beginning:
-            return state
-        self._beginning = True
-        try:
-            return replace(state, history=await self._begin_history(state.history, f"agent {agent_id}: {lost}"))
-        finally:
-            self._beginning = False
-
-    async def record_state(self, call: ReportState) -> None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.record_state`."""
-        await self._db.write(lambda connection: _record_state(connection, call))
-
-    async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.end_session`."""
-        try:
-            await self._db.write(lambda connection: _end_session(connection, agent_id, session_id))
-        except Raced:
-            return  # the session was replaced meanwhile: it has ended
+def keep_alive(
+    connection: Connection, agent_id: AgentId, session_id: SessionId, ttl_seconds: float, seen: Seen | None
+) -> Opened:
+    """Renew the session. Raises :class:`SessionLost`."""
+    opened = renew(connection, agent_id, session_id, ttl_seconds, seen)
+    if opened is None:
+        raise session_lost(agent_id)
+    return opened
 
 
 def session_lost(agent_id: AgentId) -> SessionLost:
@@ -76,7 +33,7 @@ def session_lost(agent_id: AgentId) -> SessionLost:
     return SessionLost(f"the session of agent {agent_id} has ended")
 
 
-def _record_state(connection: Connection, call: ReportState) -> None:
+def record_state(connection: Connection, call: ReportState) -> None:
     sight = sum(device.reachable for device in call.devices) if call.devices else None
     statement = (
         update(_agent)
@@ -105,7 +62,7 @@ def _record_state(connection: Connection, call: ReportState) -> None:
     note_figures(connection, place.environment, place.group_number, call)
 
 
-def _end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:
+def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:
     agent = connection.execute(
         select(_agent.c.host, _agent.c.environment).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
     ).first()

@@ -3,25 +3,19 @@
 Every change names the epoch it saw; a change that comes late finds no row and does nothing.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, case, func, select, update
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import next_epoch, plausible
-from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
-from evenkeel.core.messages import EPOCHS_USED_UP, Assignment, Assignments, ServedShard
+from evenkeel.core.messages import Assignment, Assignments
 from evenkeel.core.statuses import PENDING, ProvisioningStatus
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.histories import history_id
-from evenkeel.store.ownership.lost_shards import restore_shards
 from evenkeel.store.ownership.sessions import session_lost
 from evenkeel.store.ownership.sql import (
     FREED,
-    Raced,
     eligible_ids,
     hosts_locked,
     is_of,
@@ -41,37 +35,7 @@ UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningSta
 """Named one by one, because an index finds these and not "other than ACTIVE"."""
 
 
-class ShardsPart(Part):
-    """What agents ask of their shards."""
-
-    async def assignments(
-        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[ServedShard] = ()
-    ) -> Assignments:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.assignments`."""
-        if served:
-            with suppress(Raced):  # too many at once: it says again what is not there yet
-                await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
-        return await self._db.read(lambda connection: _assignments(connection, agent_id, session_id, work_limit))
-
-    async def release(
-        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
-    ) -> ShardOwner | None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.release`."""
-        return await self._db.write(lambda connection: _release(connection, agent_id, session_id, shard_id, epoch))
-
-    async def raise_epoch(
-        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
-    ) -> bool:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.raise_epoch`."""
-        raised = await self._db.write(
-            lambda connection: _raise_epoch(connection, agent_id, session_id, shard_id, epoch, seen_epoch)
-        )
-        if raised is None:
-            raise CallRefused(EPOCHS_USED_UP, f"shard {shard_id} has no epoch above {epoch}")
-        return raised
-
-
-def _assignments(connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int) -> Assignments:
+def read_assignments(connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int) -> Assignments:
     # the revision is read before the shards: where a change slips in between, the agent asks once more
     agent = connection.execute(
         select(_agent.c.assignments_revision, history_id().label("history")).where(
@@ -141,7 +105,7 @@ def owned(connection: Connection, agent_id: AgentId, session_id: SessionId, shar
     ).first()
 
 
-def _release(
+def release(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardOwner | None:
     shard = owned(connection, agent_id, session_id, shard_id, epoch)
@@ -176,7 +140,7 @@ def _hand_over(connection: Connection, shard: Any) -> bool:
     return passed.rowcount == 1
 
 
-def _raise_epoch(
+def raise_epoch(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
 ) -> bool | None:
     """None: there is no higher one."""

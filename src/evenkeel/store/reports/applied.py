@@ -38,7 +38,7 @@ from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.capacity import confirm, is_limited
-from evenkeel.store.ownership.histories import CONFIRMED_ANEW, HistoriesPart, contradiction, history_id
+from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction, history_id
 from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
 from evenkeel.store.vips.leaving import free_vips
@@ -65,19 +65,7 @@ ONLINE, OFFLINE = OperatingStatus.ONLINE.value, OperatingStatus.OFFLINE.value
 NO_MONITOR = OperatingStatus.NO_MONITOR.value
 
 
-class ReportsPart(HistoriesPart):
-    """What agents say they have done."""
-
-    async def record_applied(self, report: ReportApplied) -> ReportReceipt:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.record_applied`."""
-        lost: list[str] = []
-        receipt = await self._db.write(lambda connection: _record_applied(connection, report, lost))
-        if lost:
-            await self._begin_history(report.history, f"agent {report.agent_id}: {lost[0]}")
-        return receipt
-
-
-def _record_applied(connection: Connection, report: ReportApplied, lost: list[str]) -> ReportReceipt:
+def record_applied(connection: Connection, report: ReportApplied, lost: list[str]) -> ReportReceipt:
     """``lost``: gets how the report proves that the database lost commits, if it does."""
     lost.clear()
     shard = connection.execute(

@@ -15,7 +15,6 @@ from evenkeel.core.messages import ReportReceipt, ReportStatus
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.sql import shard_title
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
@@ -29,18 +28,6 @@ ABSENT_REASON = "no device in reach holds it; its agent puts it back"
 NAMED_MAX = 3
 """Load balancers that one event names."""
 DEVICES_NAMED_MAX = 16
-
-
-class FindingsPart(Part):
-    """What agents found on the devices."""
-
-    async def note_findings(self, report: ReportStatus) -> tuple[LookAgain, ...]:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.note_findings`."""
-        return await self._db.write(lambda connection: _note_findings(connection, report))
-
-    async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.expected`."""
-        return await self._db.read(lambda connection: _expected(connection, report, limit))
 
 
 def _is_expected() -> tuple[ColumnElement[bool], ...]:
@@ -68,7 +55,7 @@ _EXPECTED = (
 )
 
 
-def _expected(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
+def read_expected(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
     group = observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
@@ -83,7 +70,7 @@ def _expected(connection: Connection, report: ReportStatus, limit: int) -> Repor
     )
 
 
-def _note_findings(connection: Connection, report: ReportStatus) -> tuple[LookAgain, ...]:
+def note_findings(connection: Connection, report: ReportStatus) -> tuple[LookAgain, ...]:
     group = locked_group(connection, report)
     if group is None:
         return ()

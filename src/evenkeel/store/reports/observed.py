@@ -33,7 +33,6 @@ from evenkeel.core.model import ListenerStatistics
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import batches, upsert
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
 
@@ -55,15 +54,7 @@ OBSERVED_TABLES: dict[str, Table] = {
 }
 
 
-class ObservedPart(Part):
-    """What agents have seen."""
-
-    async def record_observed(self, report: ReportStatus) -> ReportReceipt:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.record_observed`."""
-        return await self._db.write(lambda connection: _record_observed(connection, report))
-
-
-def _record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
+def record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
     group = locked_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)

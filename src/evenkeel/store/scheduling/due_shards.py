@@ -26,7 +26,6 @@ from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_bound_list, in_list
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.agent_views import SeenAgent, by_group, names, read_agents
 from evenkeel.store.ownership.sql import handover_overdue, live
 from evenkeel.store.records import schema
@@ -47,31 +46,6 @@ class GroupRules(Value):
     group: GroupSnapshot
     """Without its shards."""
     reach: Reach
-
-
-class StockPart(Part):
-    """Implements the cheap looks of :class:`evenkeel.core.ports.OwnershipStore`."""
-
-    async def take_stock(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> Stock:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.take_stock`."""
-        return await self._db.read(
-            lambda connection: _take_stock(connection, settle_seconds, breaker_window_seconds, homes)
-        )
-
-    async def note_silence(self, *, breaker_window_seconds: float) -> None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.note_silence`."""
-        await self._db.write(lambda connection: _note_silence(connection, breaker_window_seconds))
-
-    async def sessions(self) -> tuple[SessionRef, ...]:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.sessions`."""
-        rows = await self._db.query(lambda connection: connection.execute(_SESSIONS).all())
-        return tuple(
-            SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment) for row in rows
-        )
-
-    async def suspect(self, sessions: Sequence[SessionRef]) -> int:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.suspect`."""
-        return await self._db.write(lambda connection: _suspect(connection, sessions))
 
 
 # Building a statement costs more than running it: those of every look are built once.
@@ -132,7 +106,7 @@ def read_rules(
 # -- what is due
 
 
-def _take_stock(connection: Connection, settle_seconds: float, window_seconds: float, homes: bool) -> Stock:
+def take_stock(connection: Connection, settle_seconds: float, window_seconds: float, homes: bool) -> Stock:
     agents = read_agents(connection, settle_seconds)
     now = _time_of(connection, agents)
     if not agents:
@@ -252,7 +226,7 @@ def _came_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]
     return [agent_id for agent_id in asked if agent_id not in still]
 
 
-def _note_silence(connection: Connection, window_seconds: float) -> None:
+def note_silence(connection: Connection, window_seconds: float) -> None:
     agents = read_agents(connection, 0.0)
     now = _time_of(connection, agents)
     _, breakers = read_rules(connection, agents)
@@ -308,7 +282,13 @@ def _set_breaker(connection: Connection, name: str, reason: str) -> None:
         )
 
 
-def _suspect(connection: Connection, sessions: Sequence[SessionRef]) -> int:
+def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
+    """The sessions that stand now. One query."""
+    rows = connection.execute(_SESSIONS).all()
+    return tuple(SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment) for row in rows)
+
+
+def suspect(connection: Connection, sessions: Sequence[SessionRef]) -> int:
     ended = 0
     for session in sorted(sessions, key=lambda each: each.agent_id):
         changed = connection.execute(

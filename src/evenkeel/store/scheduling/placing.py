@@ -15,17 +15,14 @@ from typing import Any, NamedTuple
 
 import structlog
 from sqlalchemy import Connection, bindparam, exists, false, or_, select, update
-from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import plausible
-from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.placement import Assign
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import insert_if_absent
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.capacity import reserve
 from evenkeel.store.ownership.sql import (
     Raced,
@@ -50,57 +47,28 @@ _shard = schema.shard
 _root = schema.load_balancer
 
 
-class PlacingPart(Part):
-    """What the scheduler commits."""
-
-    async def place(
-        self,
-        load_balancer_id: LoadBalancerId,
-        environment: str,
-        project_id: str,
-        group_number: int,
-        home_agent_id: AgentId | None,
-    ) -> ShardOwner | None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.place`. None too if nobody acts for the shard now."""
-        deadline_seconds = self._options.pending_deadline_seconds
-
-        def place(connection: Connection) -> ShardOwner | None:
-            shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
-            _bind(connection, load_balancer_id, shard, deadline_seconds)
-            if made:
-                host = hosts_locked(connection, [home_agent_id]).get(shard.home_agent_id)
-                if host is None:  # deleted meanwhile
-                    raise Raced
-                tell_agents(connection, [home_agent_id])
-            else:
-                host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
-            reserve(connection, load_balancer_id, shard)
-            return None if host is None else owner_of(shard, host)
-
-        try:
-            return await self._db.write(place)
-        except (Raced, IntegrityError):  # somebody else was quicker, the agent was deleted, or the group is full
-            return None
-
-    async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.assign`. What fails at one shard does not keep the others: each
-        half is tried by itself, down to the one that is in trouble."""
-        try:
-            return await self._db.write(lambda connection: _assign_all(connection, steps))
-        except (Invalid, IntegrityError) as error:
-            if len(steps) > 1:
-                half = len(steps) // 2
-                return (*await self.assign(steps[:half]), *await self.assign(steps[half:]))
-            log.error("shard not assigned", shard=steps[0].shard_id, agent=steps[0].agent_id, exc_info=error)
-            return ()
-
-    async def start_handover(
-        self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
-    ) -> ShardOwner | None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.start_handover`."""
-        return await self._db.write(
-            lambda connection: _start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
-        )
+def place(
+    connection: Connection,
+    load_balancer_id: LoadBalancerId,
+    environment: str,
+    project_id: str,
+    group_number: int,
+    home_agent_id: AgentId | None,
+    deadline_seconds: float,
+) -> ShardOwner | None:
+    """Bind the load balancer to the tenant's shard; its acting agent, None if nobody acts for it now. Raises
+    :class:`Raced`."""
+    shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
+    _bind(connection, load_balancer_id, shard, deadline_seconds)
+    if made:
+        host: str | None = hosts_locked(connection, [home_agent_id]).get(shard.home_agent_id)
+        if host is None:  # deleted meanwhile
+            raise Raced
+        tell_agents(connection, [home_agent_id])
+    else:
+        host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
+    reserve(connection, load_balancer_id, shard)
+    return None if host is None else owner_of(shard, host)
 
 
 # -- placing
@@ -175,7 +143,7 @@ def _may_receive(agent_id: AgentId) -> Any:
     )
 
 
-def _assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
     """A number of statements that does not grow with the steps. All shards are locked before any agent."""
     by_shard = {step.shard_id: step for step in steps}
     locked = connection.execute(
@@ -273,7 +241,7 @@ def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
     )
 
 
-def _start_handover(
+def start_handover(
     connection: Connection, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, rebind: bool
 ) -> ShardOwner | None:
     shard = _seen(connection, shard_id, seen_epoch)

@@ -16,7 +16,6 @@ from evenkeel.core.reach import Reach, ReachKind, judge
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, json_text
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.ownership.sql import Raced, live, owner_of
 from evenkeel.store.records import schema
@@ -29,22 +28,7 @@ _agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_b
 OFFLINE = OperatingStatus.OFFLINE
 
 
-class ReachPart(Part):
-    """See :mod:`evenkeel.core.reach`."""
-
-    async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.note_reach`."""
-        try:
-            return await self._db.write(lambda connection: _note_reach(connection, environment, group_number))
-        except Raced:
-            return None  # another controller noted it first
-
-    async def out_of_reach(self) -> tuple[GroupReach, ...]:
-        """See :meth:`evenkeel.core.ports.OperatorStore.out_of_reach`."""
-        return await self._db.read(_out_of_reach)
-
-
-def _note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
+def note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
     here = (_group.c.environment == environment, _group.c.number == number)
     row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()
     if row is None:
@@ -156,7 +140,7 @@ def _observer(connection: Connection, environment: str, number: int) -> ShardOwn
     return None if row is None else owner_of(row, row.host)
 
 
-def _out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
+def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
     here = (_shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number)
     tenants = select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
     rows = connection.execute(

@@ -16,12 +16,10 @@ from evenkeel.core.placement import (
     GroupSnapshot,
     GroupView,
     ShardView,
-    ended_handovers,
     handover_overdue,
 )
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.options import Part
 from evenkeel.store.ownership.agent_views import by_group, read_agents
 from evenkeel.store.ownership.capacity import group_capacity
 from evenkeel.store.ownership.sql import (
@@ -42,51 +40,10 @@ _shard = schema.shard
 _root = schema.load_balancer
 
 
-class SchedulingPart(Part):
-    """What the scheduler reads."""
-
-    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.unplaced`.
-
-        Those that an environment can take now come first, else waiting ones of another would hide them.
-        """
-        return await self._db.read(lambda connection: _unplaced(connection, limit))
-
-    async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.explain_unplaced`."""
-        if load_balancer_ids:
-            await self._db.write(lambda connection: _explain(connection, load_balancer_ids, reason))
-
-    async def groups(
-        self,
-        environment: str,
-        project_id: str,
-        *,
-        settle_seconds: float,
-        load_balancer_id: LoadBalancerId | None = None,
-    ) -> tuple[GroupView, ...]:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.groups`."""
-        return await self._db.read(
-            lambda connection: _groups(connection, environment, project_id, settle_seconds, load_balancer_id)
-        )
-
-    async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.group_snapshot`. Handovers to an agent that died are ended."""
-
-        def look(connection: Connection) -> GroupSnapshot:
-            return _snapshot(connection, environment, group_number, settle_seconds)
-
-        snapshot = await self._db.read(look)
-        if not ended_handovers(snapshot):
-            return snapshot
-        await self._db.write(lambda connection: _end_dead_handovers(connection, environment, group_number))
-        return await self._db.read(look)
-
-
 # -- load balancers
 
 
-def _unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
+def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
     rows = connection.execute(_unplaced_statement(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
 
@@ -112,7 +69,7 @@ def _unplaced_statement(limit: int) -> Select[Any]:
     )
 
 
-def _explain(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
+def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
     connection.execute(
         update(_root)
         .where(_root.c.id == bindparam("b_id"), _root.c.shard_id.is_(None), _root.c.status_reason != reason)
@@ -124,7 +81,7 @@ def _explain(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]
 # -- groups and agents
 
 
-def _groups(
+def read_groups(
     connection: Connection,
     environment: str,
     project_id: str,
@@ -163,7 +120,7 @@ def _groups(
 # -- shards
 
 
-def _snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
+def read_snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
     agents = read_agents(connection, settle_seconds, environment=environment, group_number=group_number, loads=True)
     rules, _ = read_rules(connection, agents, environment)
     found = rules.get((environment, group_number))
@@ -209,7 +166,7 @@ def _shard_views(
     )
 
 
-def _end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
+def end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
     """Nobody waits for these shards any more; their owners keep them."""
     dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_ids()))
     rows = connection.execute(

@@ -4,49 +4,15 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, or_, select
 
-from evenkeel.core.control import Event
 from evenkeel.core.provisioning import overdue
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
-from evenkeel.store.options import Part
 from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import PENDING_STATUSES, locked_states, state_of, write_status_changes
-from evenkeel.store.writing.events import event_row, record_event, record_events
+from evenkeel.store.writing.events import event_row, record_events
 
 _root = schema.load_balancer
 _event = schema.event
-
-
-class SweepingPart(Part):
-    """What the sweeper does."""
-
-    async def mark_overdue(self, *, limit: int) -> int:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.mark_overdue`."""
-        seconds = self._options.pending_deadline_seconds
-        reason = f"not confirmed by its device within {seconds:g} s; still being retried"
-        size = min(limit, MAX_IDS_PER_STATEMENT)
-        if not await self._db.read(lambda connection: _overdue(connection, size, seconds)):
-            return 0  # the usual answer, without taking the write lock
-        return await self._db.write(lambda connection: _mark_overdue(connection, size, seconds, reason))
-
-    async def add_event(self, event: Event) -> None:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.add_event`. Its time is the database's."""
-        await self._db.write(
-            lambda connection: record_event(
-                connection,
-                kind=event.kind,
-                text=event.text,
-                environment=event.environment,
-                agent_id=event.agent_id,
-                shard_id=event.shard_id,
-                load_balancer_id=event.load_balancer_id,
-            )
-        )
-
-    async def trim_events(self, *, keep: int) -> int:
-        """See :meth:`evenkeel.core.ports.OwnershipStore.trim_events`."""
-        return await self._db.write(lambda connection: _trim_events(connection, keep))
 
 
 def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
@@ -58,13 +24,15 @@ def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
     )
 
 
-def _overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
+def read_overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
     statement = select(_root.c.id).where(*_is_overdue(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
     return list(connection.scalars(statement))
 
 
-def _mark_overdue(connection: Connection, limit: int, deadline_seconds: float, reason: str) -> int:
-    ids = _overdue(connection, limit, deadline_seconds)
+def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) -> int:
+    """PENDING_* past its deadline becomes ERROR with a reason; how many."""
+    reason = f"not confirmed by its device within {deadline_seconds:g} s; still being retried"
+    ids = read_overdue(connection, limit, deadline_seconds)
     # said again under the lock: a report or another sweeper may have come first
     rows = connection.execute(locked_states().where(in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
     write_status_changes(connection, [overdue(state_of(row), reason) for row in rows])
@@ -82,7 +50,7 @@ def _mark_overdue(connection: Connection, limit: int, deadline_seconds: float, r
     return len(rows)
 
 
-def _trim_events(connection: Connection, keep: int) -> int:
+def trim_events(connection: Connection, keep: int) -> int:
     newest_to_go = connection.scalar(select(_event.c.id).order_by(_event.c.id.desc()).limit(1).offset(max(0, keep)))
     if newest_to_go is None:
         return 0

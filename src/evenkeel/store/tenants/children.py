@@ -10,26 +10,20 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, false, select, update
-from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change
-from evenkeel.core.errors import Conflict, NotFound, RequestError
+from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
-from evenkeel.store.engine.database import Op
+from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
 from evenkeel.store.vips.leaving import check_has_vip
-from evenkeel.store.writing.base import TenantWrites
 from evenkeel.store.writing.conflicts import (
     check_members,
     check_protocols,
     check_rule_count,
-    child_conflict,
-    duplicate_listener,
-    duplicate_monitor,
-    members_taken,
     second_default_pool,
 )
 from evenkeel.store.writing.revision_lock import (
@@ -42,111 +36,99 @@ from evenkeel.store.writing.revision_lock import (
     touch_pool,
 )
 from evenkeel.store.writing.steps import as_new, insert_all
+from evenkeel.store.writing.tenant_writes import TenantWrites
 
 InPool = TypeVar("InPool", Member, HealthMonitor)
 
 
-class TenantChildren(TenantWrites):
-    """The part of :class:`evenkeel.core.ports.TenantStore` that adds children."""
+def add_listener(
+    writes: TenantWrites,
+    row: Listener,
+    l7policies: Sequence[L7Policy] = (),
+    l7rules: Sequence[L7Rule] = (),
+    *,
+    new_pools: Sequence[NewPool] = (),
+    project_id: str | None,
+) -> Op[Change]:
+    target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
+    for new in new_pools:
+        check_members(new.members)
+    for policy_id, count in Counter(rule.l7policy_id for rule in l7rules).items():
+        check_rule_count(policy_id, count)
 
-    async def add_listener(
-        self,
-        row: Listener,
-        l7policies: Sequence[L7Policy] = (),
-        l7rules: Sequence[L7Rule] = (),
-        *,
-        new_pools: Sequence[NewPool] = (),
-        project_id: str | None,
-    ) -> Change:
-        """See :meth:`evenkeel.core.ports.TenantStore.add_listener`."""
-        target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
-        for new in new_pools:
-            check_members(new.members)
-        for policy_id, count in Counter(rule.l7policy_id for rule in l7rules).items():
-            check_rule_count(policy_id, count)
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        check_has_vip(locked)
+        _check_pools(connection, row, l7policies, new_pools, locked)
+        parts = [part for new in new_pools for part in new.parts]
+        writes.check_quota(connection, locked, row, *l7policies, *l7rules, *parts)
+        listener = replace(as_new(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies))
+        insert_all(connection, schema.listener, [row_of(listener)])
+        insert_all(connection, schema.l7policy, [row_of(as_new(policy, locked)) for policy in l7policies])
+        insert_all(connection, schema.l7rule, [row_of(as_new(rule, locked)) for rule in l7rules])
+        made = insert_pools(connection, [as_default(new, row) for new in new_pools], locked)
+        return change_of(connection, locked.row, (listener, *made))
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target)
-            check_has_vip(locked)
-            _check_pools(connection, row, l7policies, new_pools, locked)
-            parts = [part for new in new_pools for part in new.parts]
-            self._check_quota(connection, locked, row, *l7policies, *l7rules, *parts)
-            listener = replace(as_new(row, locked), l7policy_ids=tuple(policy.id for policy in l7policies))
-            insert_all(connection, schema.listener, [row_of(listener)])
-            insert_all(connection, schema.l7policy, [row_of(as_new(policy, locked)) for policy in l7policies])
-            insert_all(connection, schema.l7rule, [row_of(as_new(rule, locked)) for rule in l7rules])
-            made = insert_pools(connection, [as_default(new, row) for new in new_pools], locked)
-            return change_of(connection, locked.row, (listener, *made))
+    return op
 
-        return await self._insert(op, duplicate_listener(row.protocol, row.protocol_port))
 
-    async def add_pool(
-        self,
-        row: Pool,
-        members: Sequence[Member],
-        monitor: HealthMonitor | None,
-        *,
-        listener_id: str | None,
-        project_id: str | None,
-    ) -> Change:
-        """Add a pool with what is in it; ``row.load_balancer_id`` may be empty if ``listener_id`` is given.
+def add_pool(
+    writes: TenantWrites,
+    row: Pool,
+    members: Sequence[Member],
+    monitor: HealthMonitor | None,
+    *,
+    listener_id: str | None,
+    project_id: str | None,
+) -> Op[Change]:
+    """Add a pool with what is in it; ``row.load_balancer_id`` may be empty if ``listener_id`` is given.
 
-        Raises :class:`Conflict` if the listener has a default pool already.
-        """
-        check_members(members)
-        target = (
-            Target(LOAD_BALANCER, row.load_balancer_id, project_id)
-            if listener_id is None
-            else Target(LISTENER, listener_id, project_id)
-        )
+    Raises :class:`Conflict` if the listener has a default pool already.
+    """
+    check_members(members)
+    target = (
+        Target(LOAD_BALANCER, row.load_balancer_id, project_id)
+        if listener_id is None
+        else Target(LISTENER, listener_id, project_id)
+    )
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target)
-            self._check_quota(connection, locked, row, *members, *(() if monitor is None else (monitor,)))
-            if listener_id is not None:
-                if row.load_balancer_id not in ("", locked.id):
-                    raise NotFound(LISTENER.title, listener_id)
-                check_protocols(_give_pool(connection, listener_id, row.id, locked), row.protocol)
-            new = NewPool(pool=row, members=tuple(members), monitor=monitor)
-            if listener_id is not None:
-                new = replace(new, pool=replace(row, listener_ids=(listener_id,)))
-            return change_of(connection, locked.row, tuple(insert_pools(connection, [new], locked)))
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        writes.check_quota(connection, locked, row, *members, *(() if monitor is None else (monitor,)))
+        if listener_id is not None:
+            if row.load_balancer_id not in ("", locked.id):
+                raise NotFound(LISTENER.title, listener_id)
+            check_protocols(_give_pool(connection, listener_id, row.id, locked), row.protocol)
+        new = NewPool(pool=row, members=tuple(members), monitor=monitor)
+        if listener_id is not None:
+            new = replace(new, pool=replace(row, listener_ids=(listener_id,)))
+        return change_of(connection, locked.row, tuple(insert_pools(connection, [new], locked)))
 
-        return await self._insert(op)
+    return op
 
-    async def add_member(self, row: Member, *, project_id: str | None) -> Change:
-        """``row.pool_id`` is given, ``row.load_balancer_id`` is filled in. Same address and port:
-        :class:`Conflict`."""
-        return await self.add_members((row,), project_id=project_id)
 
-    async def add_members(self, rows: Sequence[Member], *, project_id: str | None) -> Change:
-        """See :meth:`evenkeel.core.ports.TenantStore.add_members`."""
-        check_members(rows)
-        return await self._insert(
-            lambda connection: self._add_to_pool(connection, rows, project_id), members_taken(rows)
-        )
+def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: str | None) -> Op[Change]:
+    """Add members to one pool: all or none."""
+    check_members(rows)
+    return lambda connection: _add_to_pool(writes, connection, rows, project_id)
 
-    async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
-        """``row.pool_id`` is given. A second monitor of the pool: :class:`Conflict`."""
-        return await self._insert(
-            lambda connection: self._add_to_pool(connection, (row,), project_id), duplicate_monitor()
-        )
 
-    def _add_to_pool(self, connection: Connection, rows: Sequence[InPool], project_id: str | None) -> Change:
-        """All are of one kind and pool."""
-        pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
-        locked = self._lock(connection, Target(POOL, pool_id, project_id))
-        touch_pool(connection, pool_id, locked)
-        self._check_quota(connection, locked, *rows)
-        stored = tuple(as_new(row, locked) for row in rows)
-        insert_all(connection, kind.table, [row_of(row) for row in stored])
-        return change_of(connection, locked.row, stored)
+def add_health_monitor(writes: TenantWrites, row: HealthMonitor, *, project_id: str | None) -> Op[Change]:
+    """Add a health monitor to its pool."""
+    return lambda connection: _add_to_pool(writes, connection, (row,), project_id)
 
-    async def _insert(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
-        try:
-            return await self._db.write(op)
-        except IntegrityError as error:
-            raise child_conflict(error, duplicate) from error
+
+def _add_to_pool(
+    writes: TenantWrites, connection: Connection, rows: Sequence[InPool], project_id: str | None
+) -> Change:
+    """All are of one kind and pool."""
+    pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]
+    locked = writes.lock(connection, Target(POOL, pool_id, project_id))
+    touch_pool(connection, pool_id, locked)
+    writes.check_quota(connection, locked, *rows)
+    stored = tuple(as_new(row, locked) for row in rows)
+    insert_all(connection, kind.table, [row_of(row) for row in stored])
+    return change_of(connection, locked.row, stored)
 
 
 def as_default(new: NewPool, listener: Listener) -> NewPool:

@@ -1,98 +1,53 @@
 """Making load balancers: the hottest write, so one query to look around, then one insert a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, case, or_, select
-from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ShardOwner, VipPlan
-from evenkeel.core.errors import Conflict, Invalid, RequestError
+from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import ShardId
 from evenkeel.core.limits import check_limits
 from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.database import Database, Op
+from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.variants import joined
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.capacity import UNLIMITED
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
-from evenkeel.store.vips.addresses import HELD, HELD_OF_SOME, take
+from evenkeel.store.vips.addresses import HELD_OF_SOME, take
 from evenkeel.store.vips.claims import hold
 from evenkeel.store.vips.port_changes import note
-from evenkeel.store.vips.selection import any_free, candidates, normal_plan
-from evenkeel.store.writing.base import TenantWrites
+from evenkeel.store.vips.selection import candidates
+from evenkeel.store.vips.taking import free_address
 from evenkeel.store.writing.changes import new_change
-from evenkeel.store.writing.conflicts import check_tree, constraint_text, duplicate_id, gone_reference
+from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.quota_check import check_quota, has_quota, made
 from evenkeel.store.writing.revision_lock import Locked
 from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
 from evenkeel.store.writing.steps import as_new, insert_all
 
-VIP_ATTEMPTS = 32
-"""How often an address that somebody else took first is replaced by another before giving up."""
-
 _root = schema.load_balancer
 
 
-class TenantCreate(TenantWrites):
-    """The part of :class:`evenkeel.core.ports.TenantStore` that makes load balancers."""
+def create_load_balancer(
+    options: StoreOptions, tree: LoadBalancerTree, plan: VipPlan | None, random: Random
+) -> Op[Change]:
+    """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
 
-    def __init__(self, database: Database, options: StoreOptions) -> None:
-        super().__init__(database, options)
-        self._random = Random()
-
-    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
-        """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
-
-        Raises :class:`Conflict` for a VIP address in use, a subnet without free addresses or an id that exists;
-        :class:`Invalid` for an unknown provider; :class:`NetworkUnavailable` if the VIP's claim was given up meanwhile.
-        """
-        if not tree.load_balancer.project_id:
-            raise Invalid("project_id: a load balancer needs a project")
-        check_tree(tree)
-        plan = None if vip is None else normal_plan(vip)
-        return await self._write_with_vip(
-            lambda connection: _create(connection, tree, plan, self._random, self._options),
-            plan,
-            lambda error: gone_reference(error, tree.load_balancer) or duplicate_id(),
-        )
-
-    async def _write_with_vip(
-        self, op: Op[Change], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
-    ) -> Change:
-        """Run a write that takes the addresses of the plan, again while others are faster to take what it chose.
-
-        ``refusal``: what any other conflict means. Raises it, and :class:`Conflict` for addresses.
-        """
-        attempts = 0
-        while True:
-            try:
-                return await self._db.write(op)
-            except IntegrityError as error:
-                if plan is None or "vip_address" not in constraint_text(error):
-                    raise refusal(error) from error
-                await self._check_free(plan, error)
-                attempts += 1
-                if attempts == VIP_ATTEMPTS:
-                    raise _exhausted(plan) from error
-
-    async def _check_free(self, plan: VipPlan, error: IntegrityError) -> None:
-        """Raises :class:`Conflict` if an address that was asked for is taken; else another one may be tried."""
-        wanted = [each.address for each in (plan, *plan.additional) if each.address is not None]
-        if not wanted:
-            return
-        asked = {"network_id": plan.network_id, "some": wanted}
-        taken = set(await self._db.query(lambda connection: connection.scalars(HELD_OF_SOME, asked).all()))
-        for each in (plan, *plan.additional):
-            if each.address in taken:
-                raise _vip_in_use(each) from error
+    Raises :class:`Invalid` for one without a project.
+    """
+    if not tree.load_balancer.project_id:
+        raise Invalid("project_id: a load balancer needs a project")
+    check_tree(tree)
+    return lambda connection: _create(connection, tree, plan, random, options)
 
 
 def _create(
@@ -217,26 +172,6 @@ def _taken(
     """The VIP that one part of the plan comes to; all are on one port."""
     address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
-
-
-def free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
-    """One of ``some`` that is not ``held``, else any free one. Raises :class:`Conflict` if there is none."""
-    for address in some:
-        if address not in held:
-            return address
-    free = any_free(plan, connection.scalars(HELD, {"network_id": plan.network_id}), random)
-    if free is None:
-        raise _exhausted(plan)
-    return free
-
-
-def _exhausted(plan: VipPlan) -> Conflict:
-    """All addresses are held."""
-    return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code="no_free_address")
-
-
-def _vip_in_use(plan: VipPlan) -> Conflict:
-    return Conflict(f"VIP address {plan.address} is in use on network {plan.network_id}.", code="address_taken")
 
 
 def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | None, now: float) -> LoadBalancerTree:

@@ -7,59 +7,62 @@ from sqlalchemy import Connection, false, func, select
 
 from evenkeel.core.control import Change
 from evenkeel.core.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
+from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, row_of
-from evenkeel.store.tenants.children import TenantChildren, insert_pools
+from evenkeel.store.tenants.children import insert_pools
 from evenkeel.store.tenants.l7_positions import make_room
 from evenkeel.store.tenants.updates import check_target_pool
 from evenkeel.store.writing.conflicts import check_members, check_rule_count, too_many_rules
 from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_listener, touch_policy
 from evenkeel.store.writing.steps import as_new, insert_all
+from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _rules = schema.l7rule
 
 
-class TenantL7(TenantChildren):
-    """The part of :class:`evenkeel.core.ports.TenantStore` that adds L7 policies and rules."""
+def add_l7policy(
+    writes: TenantWrites,
+    row: L7Policy,
+    rules: Sequence[L7Rule],
+    *,
+    new_pool: NewPool | None = None,
+    project_id: str | None,
+) -> Op[Change]:
+    check_rule_count(row.id, len(rules))
+    target = Target(LISTENER, row.listener_id, project_id)
+    new_pools = [] if new_pool is None else [new_pool]
+    for new in new_pools:
+        check_members(new.members)
 
-    async def add_l7policy(
-        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: str | None
-    ) -> Change:
-        """See :meth:`evenkeel.core.ports.TenantStore.add_l7policy`."""
-        check_rule_count(row.id, len(rules))
-        target = Target(LISTENER, row.listener_id, project_id)
-        new_pools = [] if new_pool is None else [new_pool]
-        for new in new_pools:
-            check_members(new.members)
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        touch_listener(connection, row.listener_id, locked)
+        writes.check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
+        made = insert_pools(connection, new_pools, locked)
+        if row.redirect_pool_id is not None:
+            check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
+        policy, stored = _as_new(connection, row, rules, locked)
+        insert_all(connection, schema.l7policy, [row_of(policy)])
+        insert_all(connection, _rules, [row_of(rule) for rule in stored])
+        return change_of(connection, locked.row, (policy, *stored, *made))
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target)
-            touch_listener(connection, row.listener_id, locked)
-            self._check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
-            made = insert_pools(connection, new_pools, locked)
-            if row.redirect_pool_id is not None:
-                check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
-            policy, stored = _as_new(connection, row, rules, locked)
-            insert_all(connection, schema.l7policy, [row_of(policy)])
-            insert_all(connection, _rules, [row_of(rule) for rule in stored])
-            return change_of(connection, locked.row, (policy, *stored, *made))
+    return op
 
-        return await self._insert(op)
 
-    async def add_l7rule(self, row: L7Rule, *, project_id: str | None) -> Change:
-        """See :meth:`evenkeel.core.ports.TenantStore.add_l7rule`."""
-        target = Target(L7POLICY, row.l7policy_id, project_id)
+def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: str | None) -> Op[Change]:
+    target = Target(L7POLICY, row.l7policy_id, project_id)
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target)
-            touch_policy(connection, row.l7policy_id, locked)
-            _check_room(connection, row.l7policy_id)
-            self._check_quota(connection, locked, row)
-            rule = as_new(row, locked)
-            insert_all(connection, _rules, [row_of(rule)])
-            return change_of(connection, locked.row, (rule,))
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        touch_policy(connection, row.l7policy_id, locked)
+        _check_room(connection, row.l7policy_id)
+        writes.check_quota(connection, locked, row)
+        rule = as_new(row, locked)
+        insert_all(connection, _rules, [row_of(rule)])
+        return change_of(connection, locked.row, (rule,))
 
-        return await self._insert(op)
+    return op
 
 
 def _as_new(

@@ -11,11 +11,11 @@ from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, Invalid
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer
+from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.vips.port_changes import note
-from evenkeel.store.writing.base import TenantWrites
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
@@ -26,6 +26,7 @@ from evenkeel.store.writing.revision_lock import (
     read_any,
 )
 from evenkeel.store.writing.steps import CHILD_KINDS, check_changes, mark_deleted
+from evenkeel.store.writing.tenant_writes import TenantWrites
 
 PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
 """Those of the VIP's port."""
@@ -33,65 +34,65 @@ PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
 _root = schema.load_balancer
 
 
-class TenantRoots(TenantWrites):
-    """The part of :class:`evenkeel.core.ports.TenantStore` that changes and deletes load balancers."""
+def update_load_balancer(
+    writes: TenantWrites,
+    load_balancer_id: LoadBalancerId,
+    changes: Mapping[str, Any],
+    *,
+    project_id: str | None,
+    tell_network: bool = False,
+) -> Op[Change]:
+    """Change attributes of the root object. Raises :class:`Invalid` for one that cannot be changed."""
+    check_changes(changes, CHANGEABLE[LoadBalancer])
+    values = columns_of(changes)
+    target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
-    async def update_load_balancer(
-        self,
-        load_balancer_id: LoadBalancerId,
-        changes: Mapping[str, Any],
-        *,
-        project_id: str | None,
-        tell_network: bool = False,
-    ) -> Change:
-        """Change attributes of the root object. Raises :class:`Invalid` for one that cannot be changed."""
-        check_changes(changes, CHANGEABLE[LoadBalancer])
-        values = columns_of(changes)
-        target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target, Mutable.ITSELF, values=values)
+        if PORT_ATTRIBUTES & changes.keys() and locked.row.root_pool_id is not None:
+            raise _ports_of_vips(locked)
+        if tell_network:
+            note(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
+        change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        return replace(change, tell_network=tell_network)
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target, Mutable.ITSELF, values=values)
-            if PORT_ATTRIBUTES & changes.keys() and locked.row.root_pool_id is not None:
-                raise _ports_of_vips(locked)
-            if tell_network:
-                note(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
-            change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
-            return replace(change, tell_network=tell_network)
+    return op
 
-        return await self._db.write(op)
 
-    async def fail_over_load_balancer(self, load_balancer_id: LoadBalancerId, *, project_id: str | None) -> Change:
-        """See :meth:`evenkeel.core.ports.TenantStore.fail_over_load_balancer`."""
-        target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+def fail_over_load_balancer(
+    writes: TenantWrites, load_balancer_id: LoadBalancerId, *, project_id: str | None
+) -> Op[Change]:
+    target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target, Mutable.LEAVING)
-            return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target, Mutable.LEAVING)
+        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
 
-        return await self._db.write(op)
+    return op
 
-    async def delete_load_balancer(
-        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
-    ) -> Change:
-        """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
-        target = Target(LOAD_BALANCER, load_balancer_id, project_id)
-        marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
-        def op(connection: Connection) -> Change:
-            locked = self._try_lock(connection, target, Mutable.LEAVING, values=marks)
-            if locked is None:
-                row = read_any(connection, target)
-                return change_of(connection, row, (build_one(connection, LOAD_BALANCER, row),))
-            if not cascade and has_children(connection, load_balancer_id):
-                raise Invalid(f"Cannot delete Load Balancer {load_balancer_id} - it has children", code="has_children")
-            if not locked.placed:
-                return remove_unplaced(connection, locked)
-            if cascade:
-                for kind in CHILD_KINDS:
-                    mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
-            return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+def delete_load_balancer(
+    writes: TenantWrites, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
+) -> Op[Change]:
+    """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
+    target = Target(LOAD_BALANCER, load_balancer_id, project_id)
+    marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
-        return await self._db.write(op)
+    def op(connection: Connection) -> Change:
+        locked = writes.try_lock(connection, target, Mutable.LEAVING, values=marks)
+        if locked is None:
+            row = read_any(connection, target)
+            return change_of(connection, row, (build_one(connection, LOAD_BALANCER, row),))
+        if not cascade and has_children(connection, load_balancer_id):
+            raise Invalid(f"Cannot delete Load Balancer {load_balancer_id} - it has children", code="has_children")
+        if not locked.placed:
+            return remove_unplaced(connection, locked)
+        if cascade:
+            for kind in CHILD_KINDS:
+                mark_deleted(connection, kind, locked, kind.table.c.load_balancer_id == load_balancer_id)
+        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+
+    return op
 
 
 def _ports_of_vips(locked: Locked) -> Conflict:

@@ -5,19 +5,19 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, false, select, update
-from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
 from evenkeel.core.model import Member
 from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
-from evenkeel.store.writing.base import TenantWrites
-from evenkeel.store.writing.conflicts import check_members, child_conflict
+from evenkeel.store.writing.conflicts import check_members
 from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_pool
 from evenkeel.store.writing.steps import as_new, insert_all, mark_deleted
+from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _table = schema.member
 _REPLACED = (*sorted(CHANGEABLE[Member]), "provisioning_status", "revision", "updated_at")
@@ -38,31 +38,25 @@ class MemberPlan(NamedTuple):
     """Those asked for, in that order, as they are afterwards."""
 
 
-class TenantMembers(TenantWrites):
-    """The part of :class:`evenkeel.core.ports.TenantStore` that replaces members."""
+def replace_members(
+    writes: TenantWrites, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
+) -> Op[Change]:
+    """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
+    ``additive_only``. Members that stay as they are keep status and revision."""
+    members = [replace(member, pool_id=pool_id) for member in members]
+    check_members(members)
+    target = Target(POOL, pool_id, project_id)
 
-    async def replace_members(
-        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
-    ) -> Change:
-        """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
-        ``additive_only``. Members that stay as they are keep status and revision."""
-        members = [replace(member, pool_id=pool_id) for member in members]
-        check_members(members)
-        target = Target(POOL, pool_id, project_id)
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        touch_pool(connection, pool_id, locked)
+        plan = plan_members(_live(connection, pool_id), members, locked, additive_only=additive_only)
+        # the batch counts as a whole, and what it removes makes room
+        writes.check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
+        _apply(connection, plan, locked)
+        return change_of(connection, locked.row, tuple(plan.result))
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target)
-            touch_pool(connection, pool_id, locked)
-            plan = plan_members(_live(connection, pool_id), members, locked, additive_only=additive_only)
-            # the batch counts as a whole, and what it removes makes room
-            self._check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
-            _apply(connection, plan, locked)
-            return change_of(connection, locked.row, tuple(plan.result))
-
-        try:
-            return await self._db.write(op)
-        except IntegrityError as error:
-            raise child_conflict(error) from error
+    return op
 
 
 def plan_members(

@@ -10,6 +10,7 @@ from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
 from evenkeel.core.errors import NotFound
 from evenkeel.core.model import Child
+from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.returning import UpdateReturning, returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
@@ -28,7 +29,6 @@ from evenkeel.store.records.rows import (
 from evenkeel.store.tenants.l7_positions import close_gap, move
 from evenkeel.store.tenants.restrict_delete import check_restricted
 from evenkeel.store.vips.leaving import give_up_vip
-from evenkeel.store.writing.base import TenantWrites
 from evenkeel.store.writing.conflicts import check_protocols, pool_in_use
 from evenkeel.store.writing.revision_lock import (
     SHAPES,
@@ -44,78 +44,77 @@ from evenkeel.store.writing.revision_lock import (
     touch_pool,
 )
 from evenkeel.store.writing.steps import check_changes, mark_deleted
+from evenkeel.store.writing.tenant_writes import TenantWrites
 
 ChildClass = type[Child]
 
 
-class TenantUpdates(TenantWrites):
-    """The part of :class:`evenkeel.core.ports.TenantStore` that changes and deletes children."""
+def update_child(
+    writes: TenantWrites,
+    kind: ChildClass,
+    child_id: str,
+    changes: Mapping[str, Any],
+    *,
+    parent_id: str | None = None,
+    project_id: str | None,
+) -> Op[Change]:
+    """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule.
 
-    async def update_child(
-        self,
-        kind: ChildClass,
-        child_id: str,
-        changes: Mapping[str, Any],
-        *,
-        parent_id: str | None = None,
-        project_id: str | None,
-    ) -> Change:
-        """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule.
+    Raises :class:`Invalid` for an attribute that cannot be changed or a pool of the wrong protocol to send to,
+    :class:`NotFound` for one that is not of this load balancer.
+    """
+    target = Target(KINDS[kind], child_id, project_id, parent_id)
+    check_changes(changes, CHANGEABLE[kind])
+    values = columns_of(changes)
 
-        Raises :class:`Invalid` for an attribute that cannot be changed or a pool of the wrong protocol to send to,
-        :class:`NotFound` for one that is not of this load balancer.
-        """
-        target = Target(KINDS[kind], child_id, project_id, parent_id)
-        check_changes(changes, CHANGEABLE[kind])
-        values = columns_of(changes)
+    def op(connection: Connection) -> Change:
+        locked = writes.lock(connection, target)
+        if changes.get("default_pool_id") is not None:
+            check_target_pool(connection, child_id, changes["default_pool_id"], locked)
+        placed = _place(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
+        row = update_row(connection, target.kind, child_id, values | placed, locked)
+        _touch_parents(connection, target.kind, row, locked)
+        return change_of(connection, locked.row, (build_one(connection, target.kind, row),))
 
-        def op(connection: Connection) -> Change:
-            locked = self._lock(connection, target)
-            if changes.get("default_pool_id") is not None:
-                check_target_pool(connection, child_id, changes["default_pool_id"], locked)
-            placed = _place(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
-            row = update_row(connection, target.kind, child_id, values | placed, locked)
-            _touch_parents(connection, target.kind, row, locked)
-            return change_of(connection, locked.row, (build_one(connection, target.kind, row),))
+    return op
 
-        return await self._db.write(op)
 
-    async def delete_child(
-        self,
-        kind: ChildClass,
-        child_id: str,
-        *,
-        parent_id: str | None = None,
-        restrict: bool = False,
-        project_id: str | None,
-    ) -> Change:
-        """Mark a child (and what is below it) deleted; ``restrict``: see
-        :meth:`evenkeel.core.ports.TenantStore.delete_child`. Repeating it is harmless.
+def delete_child(
+    writes: TenantWrites,
+    kind: ChildClass,
+    child_id: str,
+    *,
+    parent_id: str | None = None,
+    restrict: bool = False,
+    project_id: str | None,
+) -> Op[Change]:
+    """Mark a child (and what is below it) deleted; ``restrict``: see
+    :meth:`evenkeel.core.ports.TenantStore.delete_child`. Repeating it is harmless.
 
-        A listener leaves its pool behind. Rows of a load balancer that was never placed go at once.
-        """
-        target = Target(KINDS[kind], child_id, project_id, parent_id)
+    A listener leaves its pool behind. Rows of a load balancer that was never placed go at once.
+    """
+    target = Target(KINDS[kind], child_id, project_id, parent_id)
 
-        def op(connection: Connection) -> Change:
-            locked = self._try_lock(connection, target)
-            row = read_any(connection, target)
-            if locked is None:
-                return as_it_is(connection, target.kind, row)
-            if restrict:
-                check_restricted(connection, target.kind, child_id, locked)
-            elif target.kind is POOL:
-                check_unused(connection, child_id)
-            _touch_parents(connection, target.kind, row, locked, going=True)
-            mark_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
-            _remove_what_is_below(connection, target.kind, row, locked)
-            if target.kind is LISTENER:
-                give_up_vip(connection, locked)
-            gone = build_one(connection, target.kind, read_any(connection, target))
-            if not locked.placed:
-                connection.execute(delete(target.kind.table).where(target.kind.table.c.id == child_id))
-            return change_of(connection, locked.row, (gone,))
+    def op(connection: Connection) -> Change:
+        locked = writes.try_lock(connection, target)
+        row = read_any(connection, target)
+        if locked is None:
+            return as_it_is(connection, target.kind, row)
+        if restrict:
+            check_restricted(connection, target.kind, child_id, locked)
+        elif target.kind is POOL:
+            check_unused(connection, child_id)
+        _touch_parents(connection, target.kind, row, locked, going=True)
+        mark_deleted(connection, target.kind, locked, target.kind.table.c.id == child_id)
+        _remove_what_is_below(connection, target.kind, row, locked)
+        if target.kind is LISTENER:
+            give_up_vip(connection, locked)
+        gone = build_one(connection, target.kind, read_any(connection, target))
+        if not locked.placed:
+            connection.execute(delete(target.kind.table).where(target.kind.table.c.id == child_id))
+        return change_of(connection, locked.row, (gone,))
 
-        return await self._db.write(op)
+    return op
 
 
 def check_target_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> None:

@@ -16,9 +16,9 @@ from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DueClaim, VipClaim
+from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.options import Part
 from evenkeel.store.records import schema
 
 RETRY_SECONDS_MAX = 300.0
@@ -36,28 +36,27 @@ def _is_due() -> tuple[ColumnElement[bool], ...]:
     return (_UNHELD, or_(due_at <= db_now(), due_at > db_now() + FAR_SECONDS))
 
 
-class VipClaimsPart(Part):
+class SqlClaims:
     """Implements :class:`evenkeel.core.ports.ClaimStore`."""
 
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
     async def claim_vip(self, claim: VipClaim, *, grace_seconds: float) -> None:
-        """See :meth:`evenkeel.core.ports.ClaimStore.claim_vip`."""
         try:
             await self._db.write(lambda connection: _write_down(connection, claim, grace_seconds))
         except IntegrityError as error:
             raise Conflict(f"The VIP of load balancer {claim.load_balancer_id} is being taken already.") from error
 
     async def abandon_vip(self, claim: VipClaim) -> None:
-        """See :meth:`evenkeel.core.ports.ClaimStore.abandon_vip`."""
         with suppress(IntegrityError):  # somebody else wrote it down again
             await self._db.write(lambda connection: _abandon(connection, claim))
 
     async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
-        """See :meth:`evenkeel.core.ports.ClaimStore.forget_vip`."""
         statement = delete(_claim).where(_claim.c.load_balancer_id == load_balancer_id, _UNHELD)
         await self._db.write(lambda connection: connection.execute(statement))
 
     async def take_due_claims(self, *, limit: int, retry_seconds: float) -> tuple[DueClaim, ...]:
-        """See :meth:`evenkeel.core.ports.ClaimStore.take_due_claims`."""
         due = await self._db.query(lambda connection: connection.execute(_due(limit)).fetchall())
         if not due:
             return ()

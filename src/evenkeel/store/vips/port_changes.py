@@ -12,8 +12,8 @@ from sqlalchemy import BigInteger, Boolean, Connection, bindparam, delete, inser
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DuePort, PortOptions
+from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.options import Part
 from evenkeel.store.records import schema
 from evenkeel.store.vips.claims import FAR_SECONDS, RETRY_SECONDS_MAX
 
@@ -36,11 +36,13 @@ _PORT = (
 )
 
 
-class VipPortChangesPart(Part):
+class SqlPortChanges:
     """Implements :class:`evenkeel.core.ports.PortStore`."""
 
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
     async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
-        """See :meth:`evenkeel.core.ports.PortStore.port_of`."""
         row = await self._db.query(lambda connection: connection.execute(_PORT, {"root_id": load_balancer_id}).first())
         if row is None:
             return None
@@ -55,14 +57,12 @@ class VipPortChangesPart(Part):
         )
 
     async def port_set(self, port: DuePort) -> bool:
-        """See :meth:`evenkeel.core.ports.PortStore.port_set`."""
         statement = delete(_change).where(
             _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
         )
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 
     async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[LoadBalancerId, ...]:
-        """See :meth:`evenkeel.core.ports.PortStore.take_due_ports`."""
         statement = select(_change).where(_is_due()).order_by(_change.c.due_at).limit(limit)
         due = await self._db.query(lambda connection: connection.execute(statement).fetchall())
         if not due:

@@ -12,13 +12,13 @@ from evenkeel.core.model import Pool
 
 async def hosting(services: Services, call: Call) -> Answer:
     """The agent that serves a pool now, else the one that is to; null if there is none."""
-    pool: Pool = await services.store.get(Pool, object_id(call, POOLS.title), project_id=call.caller.scope)
+    pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title), project_id=call.caller.scope)
     found = await acting_agent(services, pool.load_balancer_id)
     return json_answer(None if found is None else {"agent": agent_view(found, V1_TYPE)})
 
 
 async def _served(services: Services, call: Call, query: ListQuery) -> Page:
-    return await services.store.rooted_pools(query, agent_id=AgentId(object_id(call, "Agent")))
+    return await services.lbaas_v1.rooted_pools(query, agent_id=AgentId(object_id(call, "Agent")))
 
 
 pools = list_of(POOLS, _served)

@@ -49,11 +49,11 @@ def _checked(pool: RootedPool, monitor_id: str) -> HealthMonitor:
 async def create(services: Services, call: Call, body: V1AssociationBody) -> Answer:
     """201."""
     scope = call.caller.scope
-    pool: Pool = await services.store.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
+    pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
     monitor = await usable(services, call, body.health_monitor.id)
     await check_fit(services, call, pool, monitor)
     await services.accepted(
-        await services.store.associate_monitor(pool.id, monitor.id, new_id=services.new_id(), project_id=scope)
+        await services.lbaas_v1.associate_monitor(pool.id, monitor.id, new_id=services.new_id(), project_id=scope)
     )
     return json_answer({"health_monitor": V1NothingView()}, 201)
 
@@ -70,5 +70,5 @@ async def delete(services: Services, call: Call) -> Answer:
     """204; a monitor that was made in the pool is no more."""
     pool = await found(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     has = _checked(pool, object_id(call, HEALTH_MONITORS.title))
-    await services.accepted(await services.store.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))
+    await services.accepted(await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))
     return NO_CONTENT

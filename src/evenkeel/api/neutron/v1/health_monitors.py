@@ -37,7 +37,7 @@ async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -
         raise Forbidden
     row = _row(wanted, project_id, services.new_id())
     _check(row)
-    made = await services.store.add_shared_monitor(row)
+    made = await services.lbaas_v1.add_shared_monitor(row)
     return json_answer({HEALTH_MONITORS.name: HEALTH_MONITORS.view(made)}, 201)
 
 
@@ -94,7 +94,7 @@ async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody
         after = replace(row, **changes)
         _check(after)
         await _check_possible(services, after)
-        accepted = await services.store.update_shared_monitor(row.id, changes, project_id=call.caller.scope)
+        accepted = await services.lbaas_v1.update_shared_monitor(row.id, changes, project_id=call.caller.scope)
         for each in accepted:
             await services.accepted(each)
     return await one(services, call, HEALTH_MONITORS, row.id)
@@ -109,7 +109,7 @@ def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any
 
 async def _check_possible(services: Services, after: SharedMonitor) -> None:
     """Raises :class:`Unsupported` for what some device type cannot do that has it."""
-    for provider in await services.store.providers_of_monitor(after.id):
+    for provider in await services.lbaas_v1.providers_of_monitor(after.id):
         table = services.serving.table_of(await services.serving.device_driver_of(provider))
         refuse(provider, monitor_problems(table, asdict(after)))
 
@@ -121,5 +121,5 @@ async def delete(services: Services, call: Call) -> Answer:
         raise NeutronRefusal(
             409, "HealthMonitorInUse", f"Health monitor {row.id} is still in use by pool {row.uses[0].pool_id}."
         )
-    await services.store.delete_shared_monitor(row.id, project_id=call.caller.scope)
+    await services.lbaas_v1.delete_shared_monitor(row.id, project_id=call.caller.scope)
     return NO_CONTENT

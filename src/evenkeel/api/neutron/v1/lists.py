@@ -37,19 +37,19 @@ class Collection(Value):
 
 
 async def _vips(services: Services, query: ListQuery) -> Page:
-    return await services.store.vips(query)
+    return await services.lbaas_v1.vips(query)
 
 
 async def _pools(services: Services, query: ListQuery) -> Page:
-    return await services.store.rooted_pools(query)
+    return await services.lbaas_v1.rooted_pools(query)
 
 
 async def _members(services: Services, query: ListQuery) -> Page:
-    return await services.store.list(Member, query)
+    return await services.tenants.list(Member, query)
 
 
 async def _monitors(services: Services, query: ListQuery) -> Page:
-    return await services.store.shared_monitors(query)
+    return await services.lbaas_v1.shared_monitors(query)
 
 
 VIPS = Collection(

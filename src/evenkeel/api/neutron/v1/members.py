@@ -21,7 +21,7 @@ def _one(row: Member, status: int = 200) -> Answer:
 async def create(services: Services, call: Call, body: V1MemberNewBody) -> Answer:
     """201."""
     wanted = body.member
-    pool: Pool = await services.store.get(Pool, wanted.pool_id, project_id=call.caller.scope)
+    pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     row = MemberNew(
         address=wanted.address,
         protocol_port=wanted.protocol_port,
@@ -37,9 +37,9 @@ async def create(services: Services, call: Call, body: V1MemberNewBody) -> Answe
 async def change(services: Services, call: Call, body: V1MemberChangeBody) -> Answer:
     """200."""
     wanted = body.member
-    row: Member = await services.store.get(Member, object_id(call, MEMBERS.title), project_id=call.caller.scope)
+    row: Member = await services.tenants.get(Member, object_id(call, MEMBERS.title), project_id=call.caller.scope)
     if wanted.pool_id not in (UNSET, row.pool_id):
-        await services.store.get(Pool, str(wanted.pool_id), project_id=call.caller.scope)
+        await services.tenants.get(Pool, str(wanted.pool_id), project_id=call.caller.scope)
         raise NeutronRefusal(
             409,
             "MemberPoolChangeNotSupported",
@@ -53,5 +53,5 @@ async def change(services: Services, call: Call, body: V1MemberChangeBody) -> An
 async def delete(services: Services, call: Call) -> Answer:
     """204."""
     member_id = object_id(call, MEMBERS.title)
-    await services.accepted(await services.store.delete_child(Member, member_id, project_id=call.caller.scope))
+    await services.accepted(await services.tenants.delete_child(Member, member_id, project_id=call.caller.scope))
     return NO_CONTENT

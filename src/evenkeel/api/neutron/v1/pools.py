@@ -39,7 +39,7 @@ async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
         check_monitored(wanted.protocol, monitor.type)
         tree = replace(tree, health_monitors=(_in_pool(monitor, tree.pools[0], services.new_id()),))
     refuse(provider, tree_problems(table, tree))
-    await services.accepted(await services.store.create_load_balancer(tree, None))
+    await services.accepted(await services.tenants.create_load_balancer(tree, None))
     return await one(services, call, POOLS, tree.pools[0].id, 201)
 
 
@@ -111,7 +111,7 @@ async def _set_monitor(
     if monitor_id is not None:
         await check_fit(services, call, pool, await usable(services, call, monitor_id))
     changes = await checked_changes(services, call, pool.id, attributes)
-    accepted = await services.store.set_pool_monitor(
+    accepted = await services.lbaas_v1.set_pool_monitor(
         pool.id, monitor_id, changes, new_id=services.new_id(), project_id=call.caller.scope
     )
     await services.accepted(accepted)
@@ -120,12 +120,12 @@ async def _set_monitor(
 async def delete(services: Services, call: Call) -> Answer:
     """204; only without a vip."""
     pool_id = object_id(call, POOLS.title)
-    await services.accepted(await services.store.delete_rooted_pool(pool_id, project_id=call.caller.scope))
+    await services.accepted(await services.lbaas_v1.delete_rooted_pool(pool_id, project_id=call.caller.scope))
     return NO_CONTENT
 
 
 async def statistics(services: Services, call: Call) -> Answer:
     """Totals of its vips."""
     pool_id = object_id(call, POOLS.title)
-    await services.store.get(Pool, pool_id, project_id=call.caller.scope)
-    return json_answer({"stats": statistics_view(await services.store.pool_statistics(pool_id))})
+    await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
+    return json_answer({"stats": statistics_view(await services.lbaas_v1.pool_statistics(pool_id))})

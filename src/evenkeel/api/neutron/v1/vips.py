@@ -36,7 +36,7 @@ def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
 async def create(services: Services, call: Call, body: V1VipNewBody) -> Answer:
     """201."""
     wanted = body.vip
-    pool: Pool = await services.store.get(Pool, wanted.pool_id, project_id=call.caller.scope)
+    pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     _check_same(wanted, pool)
     row = _row(wanted, pool, services.new_id())
     persistence = persistence_of(wanted.session_persistence)
@@ -85,7 +85,7 @@ async def _stored(
     """The vip as an accepted change; what was taken for it is given back if it is not."""
     plan = await _planned(services, call, wanted, row)
     try:
-        return await services.store.add_vip(row, plan, persistence, project_id=call.caller.scope)
+        return await services.lbaas_v1.add_vip(row, plan, persistence, project_id=call.caller.scope)
     except Exception:
         await services.network.abandon_vip(plan)
         raise
@@ -114,10 +114,10 @@ async def _planned(services: Services, call: Call, wanted: V1VipNew, row: Listen
 async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answer:
     """200. Without session persistence it has none afterwards."""
     wanted, scope = body.vip, call.caller.scope
-    row: Listener = await services.store.get(Listener, object_id(call, VIPS.title), project_id=scope)
+    row: Listener = await services.tenants.get(Listener, object_id(call, VIPS.title), project_id=scope)
     if row.default_pool_id is None:
         raise NotFound(VIPS.title, row.id)
-    pool: Pool = await services.store.get(Pool, row.default_pool_id, project_id=scope)
+    pool: Pool = await services.tenants.get(Pool, row.default_pool_id, project_id=scope)
     if wanted.pool_id not in (UNSET, pool.id):
         pool = await _other_pool(services, call, row, wanted.pool_id)
     persistence = persistence_of(wanted.session_persistence)
@@ -131,14 +131,14 @@ async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answe
     _check_persistence(served, row, pool, persistence)
     if pool.id != row.default_pool_id:
         changes["default_pool_id"] = pool.id
-    await services.accepted(await services.store.update_vip(row.id, changes, persistence, project_id=scope))
+    await services.accepted(await services.lbaas_v1.update_vip(row.id, changes, persistence, project_id=scope))
     return await one(services, call, VIPS, row.id)
 
 
 async def _other_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
     """A pool that the vip may send to instead: one of the same load balancer, as the VIP does not move. Raises
     :class:`NeutronRefusal`."""
-    other: Pool = await services.store.get(Pool, str(pool_id), project_id=call.caller.scope)
+    other: Pool = await services.tenants.get(Pool, str(pool_id), project_id=call.caller.scope)
     if other.load_balancer_id != row.load_balancer_id:
         raise NeutronRefusal(
             409,
@@ -153,8 +153,8 @@ async def _other_pool(services: Services, call: Call, row: Listener, pool_id: st
 
 async def delete(services: Services, call: Call) -> Answer:
     """204."""
-    row: Listener = await services.store.get(Listener, object_id(call, VIPS.title), project_id=call.caller.scope)
+    row: Listener = await services.tenants.get(Listener, object_id(call, VIPS.title), project_id=call.caller.scope)
     if row.default_pool_id is None:
         raise NotFound(VIPS.title, row.id)  # a listener that is no vip
-    await services.accepted(await services.store.delete_child(Listener, row.id, project_id=call.caller.scope))
+    await services.accepted(await services.tenants.delete_child(Listener, row.id, project_id=call.caller.scope))
     return NO_CONTENT

@@ -30,7 +30,7 @@ async def change(services: Services, call: Call, body: change_requests.V2L7Polic
     """200."""
     wanted, policy_id = body.l7policy, object_id(call, L7POLICIES.title)
     if wanted.action == "REDIRECT_TO_POOL" and not isinstance(wanted.redirect_pool_id, str):
-        current: L7Policy = await services.store.get(L7Policy, policy_id, project_id=call.caller.scope)
+        current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
         if wanted.redirect_pool_id is None or current.redirect_pool_id is None:
             raise no_pool()
     changes = body_as(octavia.L7PolicyChange, wanted)
@@ -40,7 +40,7 @@ async def change(services: Services, call: Call, body: change_requests.V2L7Polic
 async def create_rule(services: Services, call: Call, body: requests.V2L7RuleNewBody) -> Answer:
     """201."""
     policy_id = object_id(call, L7POLICIES.title, "l7policy_id")
-    policy: L7Policy = await services.store.get(L7Policy, policy_id, project_id=call.caller.scope)
+    policy: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     return one(L7RULES, await make_l7rule(services, call, policy, body_as(octavia.L7RuleNew, body.rule)), 201)
 
 

@@ -35,7 +35,7 @@ def check_container(wanted: requests.V2ListenerParts) -> None:
 
 async def _load_balancer_of(services: Services, call: Call, pool_id: str, named: str | None) -> str:
     """The load balancer of the pool, which must be the one ``named`` if one is."""
-    pool: Pool = await services.store.get(Pool, pool_id, project_id=call.caller.scope)
+    pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     if named not in (None, pool.load_balancer_id):
         raise apart()
     return pool.load_balancer_id
@@ -52,7 +52,7 @@ async def change(services: Services, call: Call, body: change_requests.V2Listene
     """200."""
     wanted, listener_id = body.listener, object_id(call, LISTENERS.title)
     if isinstance(wanted.default_pool_id, str):
-        row: Listener = await services.store.get(Listener, listener_id, project_id=call.caller.scope)
+        row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
         await _load_balancer_of(services, call, wanted.default_pool_id, row.load_balancer_id)
     changes = body_as(octavia_changes.ListenerChange, wanted)
     return one(LISTENERS, await change_listener(services, call, listener_id, changes))

@@ -52,12 +52,14 @@ async def delete(services: Services, call: Call) -> Answer:
 async def statuses(services: Services, call: Call) -> Answer:
     """The status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    tree = await services.store.tree(LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True)
+    tree = await services.tenants.tree(
+        LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True
+    )
     return StreamedAnswer(status_pieces(tree))
 
 
 async def statistics(services: Services, call: Call) -> Answer:
     """Totals over its listeners."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
-    await services.store.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
-    return json_answer({"stats": statistics_view(await services.store.statistics(LoadBalancerId(load_balancer_id)))})
+    await services.tenants.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
+    return json_answer({"stats": statistics_view(await services.tenants.statistics(LoadBalancerId(load_balancer_id)))})

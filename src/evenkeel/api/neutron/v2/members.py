@@ -31,7 +31,7 @@ async def create(services: Services, call: Call, body: requests.V2MemberNewBody)
 
 async def _made(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> list[Member]:
     scope = call.caller.scope
-    pool: Pool = await services.store.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
+    pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
     await check_subnets(services, call, wanted)
     place = Place(pool.load_balancer_id, pool.project_id, services.addresses)
     rows = [
@@ -47,7 +47,7 @@ async def _made(services: Services, call: Call, wanted: Sequence[requests.V2Memb
     served = await services.serving.of(LoadBalancer, pool.load_balancer_id, scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
-    accepted = await services.store.add_members(rows, project_id=scope)
+    accepted = await services.tenants.add_members(rows, project_id=scope)
     await services.accepted(accepted)
     return [row for row in accepted.resources if isinstance(row, Member)]
 

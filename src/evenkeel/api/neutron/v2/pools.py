@@ -34,7 +34,7 @@ async def create(services: Services, call: Call, body: requests.V2PoolNewBody) -
     """201."""
     wanted = body.pool
     if wanted.listener_id is not None and wanted.loadbalancer_id is not None:
-        listener: Listener = await services.store.get(Listener, wanted.listener_id, project_id=call.caller.scope)
+        listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=call.caller.scope)
         if listener.load_balancer_id != wanted.loadbalancer_id:
             raise apart()
     elif wanted.listener_id is None and wanted.loadbalancer_id is None:

@@ -47,7 +47,7 @@ def show(resource: Resource, parent: str = "") -> Handler:
     """The handler that shows one object. ``parent``: the path parameter that names its parent."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        row = await services.store.get(
+        row = await services.tenants.get(
             resource.kind,
             object_id(call, resource.title),
             parent_id=parent_of(call, parent),
@@ -65,7 +65,7 @@ def listing(resource: Resource, parent: str = "") -> Handler:
         wanted = parse_list(call, resource.filters, services.limits)
         wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(wanted.query.filters)))
         parent_id = parent_of(call, parent)
-        page = await page_of(wanted, lambda query: services.store.list(resource.kind, query, parent_id=parent_id))
+        page = await page_of(wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id))
         return json_answer(listed(call, resource.plural, [resource.view(row) for row in page.items], wanted, page))
 
     return handle
@@ -91,7 +91,7 @@ def delete(resource: Resource, parent: str = "") -> Handler:
     """The handler that deletes one object below a load balancer, if nothing that has to go first is left."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        change = await services.store.delete_child(
+        change = await services.tenants.delete_child(
             resource.kind,
             object_id(call, resource.title),
             parent_id=parent_of(call, parent),

@@ -1,0 +1,40 @@
+"""The ports: what the rooms need from the world. Each has adapters in a room of its own, wired in ``evenkeel.cmd``.
+
+Every method may raise the port's ``Unavailable`` error; callers decide whether to wait.
+"""
+
+from evenkeel.core.ports.bus import Bus, Handler, Subscription
+from evenkeel.core.ports.catalogue import CatalogueStore
+from evenkeel.core.ports.clock import Clock
+from evenkeel.core.ports.device import Device
+from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
+from evenkeel.core.ports.network import LookUp, Network
+from evenkeel.core.ports.operators import OperatorStore
+from evenkeel.core.ports.ownership import OwnershipStore
+from evenkeel.core.ports.quotas import QuotaStore
+from evenkeel.core.ports.reports import ReportStore
+from evenkeel.core.ports.scheduling import SchedulingStore
+from evenkeel.core.ports.store import Store
+from evenkeel.core.ports.tenants import TenantStore
+from evenkeel.core.ports.vips import ClaimStore, PortStore
+
+__all__ = [
+    "Bus",
+    "CatalogueStore",
+    "ClaimStore",
+    "Clock",
+    "Device",
+    "Handler",
+    "LbaasV1Store",
+    "LookUp",
+    "Network",
+    "OperatorStore",
+    "OwnershipStore",
+    "PortStore",
+    "QuotaStore",
+    "ReportStore",
+    "SchedulingStore",
+    "Store",
+    "Subscription",
+    "TenantStore",
+]

@@ -1,0 +1,36 @@
+"""The store port for flavors and availability zones."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from evenkeel.core.catalogue import AvailabilityZone, CatalogueEntry, CatalogueKind, Flavor, Offer
+from evenkeel.core.control import ListQuery, Page
+
+
+class CatalogueStore(Protocol):
+    """Flavors, availability zones (known by name) and their profiles."""
+
+    async def list_catalogue(self, kind: CatalogueKind, query: ListQuery) -> Page:
+        """A page of one kind. Raises as :meth:`TenantStore.list`."""
+        ...
+
+    async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
+        """One of a kind. Raises :class:`NotFound`."""
+        ...
+
+    async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:
+        """Store one. Raises :class:`Conflict` if the name is taken, :class:`Invalid` if there is no such profile."""
+        ...
+
+    async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
+        """Change attributes. Raises :class:`NotFound`; :class:`Conflict` if the name is taken, or for anything but the
+        name of a profile in use."""
+        ...
+
+    async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
+        """Raises :class:`NotFound`, :class:`Conflict` while it is in use."""
+        ...
+
+    async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
+        """What choosing it means; None: there is none. One query."""
+        ...

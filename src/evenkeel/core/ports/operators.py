@@ -1,0 +1,114 @@
+"""The store port for what operators see and set."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, ListQuery, Page, Shard
+from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.model import Subnet
+
+
+class OperatorStore(Protocol):
+    """What the operators' API reads and writes."""
+
+    async def environments(self) -> tuple[Environment, ...]:
+        """All, by name."""
+        ...
+
+    async def add_environment(self, environment: Environment) -> Environment:
+        """Store one. The same again is harmless; one that differs is a :class:`Conflict`."""
+        ...
+
+    async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
+        """All agents with their load, by environment, group and host. Constant number of queries."""
+        ...
+
+    async def agent(self, agent_id: AgentId) -> Agent:
+        """Raises :class:`NotFound`."""
+        ...
+
+    async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
+        """Change ``description``, ``failback``, ``breaker_share``, ``breaker_agents``. Raises :class:`NotFound`,
+        :class:`Invalid`."""
+        ...
+
+    async def history(self) -> History:
+        """Which history of the database this is."""
+        ...
+
+    async def new_history(self) -> History:
+        """Begin another one, after the database was restored or has lost commits: every agent looks at everything it
+        serves, and what was ACTIVE is PENDING_UPDATE until then."""
+        ...
+
+    async def resume_environment(self, name: str) -> Environment:
+        """Close the circuit breaker: the agents silent until now count as lost for good, and their shards move.
+        Repeating it is harmless. Raises :class:`NotFound`."""
+        ...
+
+    async def delete_environment(self, name: str) -> None:
+        """Raises :class:`NotFound`; :class:`Conflict` while it has agents or load balancers."""
+        ...
+
+    async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
+        """Down is drained: it gets no new shards, and those it serves are handed over, release before acquire.
+        Repeating it is harmless. Raises :class:`NotFound`."""
+        ...
+
+    async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
+        """Declare its host dead, or not: whatever it serves moves at once, also in mode ``relocate``. Raises
+        :class:`NotFound`."""
+        ...
+
+    async def ask_failback(self, agent_id: AgentId) -> Agent:
+        """Have its shards handed back. Raises :class:`NotFound`; :class:`Conflict` where the environment's failback
+        is ``never``."""
+        ...
+
+    async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
+        """Another agent of its group becomes the home of all its shards; how many. What it acts for moves by and by.
+
+        Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming ``to`` (no other agent of its
+        group)."""
+        ...
+
+    async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
+        """Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to a shard with load balancers
+        unless those are rebound in the same transaction."""
+        ...
+
+    async def load_balancers_on_agent(self, agent_id: AgentId, query: ListQuery) -> Page:
+        """Load balancers the agent acts for or is home to. Raises :class:`NotFound`."""
+        ...
+
+    async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
+        """The shard of a load balancer; None if not placed. Raises :class:`NotFound`."""
+        ...
+
+    async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
+        """Shards, by environment, group and tenant."""
+        ...
+
+    async def events(self, *, after: int = 0, limit: int = 100, newest: bool = False) -> tuple[Event, ...]:
+        """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them."""
+        ...
+
+    async def out_of_reach(self) -> tuple[GroupReach, ...]:
+        """Device groups that are not wholly in reach, or that nobody looks at; one query."""
+        ...
+
+    async def summary(self) -> Mapping[str, int]:
+        """Counts of load balancers by provisioning status, keys as in the API; one query."""
+        ...
+
+    async def subnets(self) -> tuple[Subnet, ...]:
+        """All address pools of the built-in network."""
+        ...
+
+    async def add_subnet(self, subnet: Subnet) -> Subnet:
+        """Store an address pool. Raises :class:`Conflict` if the id or name exists."""
+        ...
+
+    async def delete_subnet(self, subnet_id: str) -> None:
+        """Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
+        ...

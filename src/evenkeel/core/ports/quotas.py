@@ -1,0 +1,26 @@
+"""The store port for quotas."""
+
+from typing import Protocol
+
+from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.quota import Limits, ProjectQuotas, Quotas
+
+
+class QuotaStore(Protocol):
+    """How much projects may have. The limits hold in every write that makes something: it raises :class:`QuotaMet`."""
+
+    def default_quotas(self) -> Quotas:
+        """Of projects that have none of their own."""
+        ...
+
+    async def quotas_of(self, project_id: str) -> ProjectQuotas:
+        """The project's quotas, the default ones filled in; one query."""
+        ...
+
+    async def list_quotas(self, query: ListQuery) -> Page:
+        """A page of the quotas of projects that have some of their own. Raises as :meth:`TenantStore.list`."""
+        ...
+
+    async def set_quotas(self, project_id: str, limits: Limits) -> ProjectQuotas:
+        """Set those given; None: back to the default. What is there already stays."""
+        ...

@@ -1,0 +1,37 @@
+"""The store port for what agents report."""
+
+from typing import Protocol
+
+from evenkeel.core.control import LookAgain
+from evenkeel.core.messages import ReportApplied, ReportReceipt, ReportStatus
+
+
+class ReportStore(Protocol):
+    """What agents report. A report counts if it comes from the session of the agent that owns the shard, at the shard's
+    epoch."""
+
+    async def record_applied(self, report: ReportApplied) -> ReportReceipt:
+        """Outcomes: confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and
+        confirmed deletes
+        remove rows; errors become ERROR with the reason if the revision is still the newest. Old epochs, and sessions
+        that are not the agent's, are ignored, ``stale``.
+        A revision never goes backwards. An event is recorded only when the status changes."""
+        ...
+
+    async def record_observed(self, report: ReportStatus) -> ReportReceipt:
+        """Operating statuses and statistics, a constant number of statements. Old epochs, and sessions that are not the
+        agent's, are ignored, ``stale``. Raises :class:`CallRefused` for a numbered report that comes after a newer one
+        of its session, and then takes nothing of it."""
+        ...
+
+    async def note_findings(self, report: ReportStatus) -> tuple[LookAgain, ...]:
+        """What the devices do not hold as they should: absent load balancers become ERROR with all below them, those
+        that are present again lose that reason; an event for each change. Returns who is to look, and at what. A
+        constant number of statements for each thousand. Old epochs are ignored. Raises :class:`CallRefused` as
+        :meth:`record_observed` does."""
+        ...
+
+    async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
+        """The load balancers after ``expected_after`` that the devices of the group are to hold, in id order: confirmed
+        ones that are not deleted, and have a VIP that they are to keep. ``stale`` for old epochs."""
+        ...

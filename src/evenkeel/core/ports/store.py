@@ -1,0 +1,79 @@
+"""The database as a whole: its ports, started and closed together."""
+
+from typing import Protocol
+
+from evenkeel.core.ports.catalogue import CatalogueStore
+from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
+from evenkeel.core.ports.operators import OperatorStore
+from evenkeel.core.ports.ownership import OwnershipStore
+from evenkeel.core.ports.quotas import QuotaStore
+from evenkeel.core.ports.reports import ReportStore
+from evenkeel.core.ports.scheduling import SchedulingStore
+from evenkeel.core.ports.tenants import TenantStore
+from evenkeel.core.ports.vips import ClaimStore, PortStore
+
+
+class Store(Protocol):
+    """The database, by what is stored."""
+
+    @property
+    def tenants(self) -> TenantStore:
+        """Load balancers and what is below them."""
+        ...
+
+    @property
+    def lbaas_v1(self) -> LbaasV1Store:
+        """Vips, pools and health monitors of LBaaS v1."""
+        ...
+
+    @property
+    def operators(self) -> OperatorStore:
+        """Environments, agents, shards, events, subnets."""
+        ...
+
+    @property
+    def quotas(self) -> QuotaStore:
+        """Quotas of projects."""
+        ...
+
+    @property
+    def catalogue(self) -> CatalogueStore:
+        """Flavors and availability zones."""
+        ...
+
+    @property
+    def ownership(self) -> OwnershipStore:
+        """Sessions and shards."""
+        ...
+
+    @property
+    def reports(self) -> ReportStore:
+        """What agents report."""
+        ...
+
+    @property
+    def scheduling(self) -> SchedulingStore:
+        """What the scheduler and the sweeper read and commit."""
+        ...
+
+    @property
+    def claims(self) -> ClaimStore:
+        """Claims on VIPs."""
+        ...
+
+    @property
+    def ports(self) -> PortStore:
+        """Changes of VIP ports that the network service is still to be told."""
+        ...
+
+    async def start(self) -> None:
+        """Connect and bring the schema up to date. Raises :class:`StoreUnavailable`."""
+        ...
+
+    async def ping(self) -> None:
+        """Raises :class:`StoreUnavailable` unless the database answers."""
+        ...
+
+    async def close(self) -> None:
+        """Disconnect."""
+        ...

@@ -1,0 +1,177 @@
+"""The store port for load balancers and what is below them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from evenkeel.core.control import Change, ListQuery, Page, ServedBy, VipPlan
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.model import (
+    Child,
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    ListenerStatistics,
+    LoadBalancerTree,
+    Member,
+    NewPool,
+    Pool,
+)
+
+
+class TenantStore(Protocol):
+    """What the API reads and writes. Every write is one transaction that
+
+    locks the load balancer by raising its revision (compare-and-set), marks what it touches PENDING_*, sets the
+    PENDING deadline and returns a :class:`Change`. A write is accepted while an earlier one is PENDING, and on an
+    ERROR load balancer; on one marked deleted it is a :class:`Conflict`. ``project_id`` None means "any project";
+    else an
+    object of another project is :class:`NotFound`. Constant number of queries whatever the size of the tree.
+    """
+
+    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
+        """Store a whole tree; without a VIP if it is made for a pool of LBaaS v1. A health monitor that names a shared
+        one becomes what that is. Raises :class:`Conflict` for a VIP address in use or an id that exists,
+        :class:`Invalid` for a flavor or availability zone that is gone, :class:`NotFound` for a shared monitor."""
+        ...
+
+    async def update_load_balancer(
+        self,
+        load_balancer_id: LoadBalancerId,
+        changes: Mapping[str, Any],
+        *,
+        project_id: str | None,
+        tell_network: bool = False,
+    ) -> Change:
+        """Change attributes of the root object. ``tell_network``: its VIP's port is to follow, see
+        :class:`~evenkeel.core.ports.vips.PortStore`."""
+        ...
+
+    async def fail_over_load_balancer(self, load_balancer_id: LoadBalancerId, *, project_id: str | None) -> Change:
+        """Have its device brought up to date again: a revision that differs in nothing."""
+        ...
+
+    async def delete_load_balancer(
+        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
+    ) -> Change:
+        """Mark it deleted. :class:`Invalid` if it has listeners or pools and not ``cascade``. Repeating it is
+        harmless.
+
+        One that was never placed goes at once.
+        """
+        ...
+
+    async def add_listener(
+        self,
+        row: Listener,
+        l7policies: Sequence[L7Policy] = (),
+        l7rules: Sequence[L7Rule] = (),
+        *,
+        new_pools: Sequence[NewPool] = (),
+        project_id: str | None,
+    ) -> Change:
+        """``row.load_balancer_id`` is given, the policies' positions are right. ``new_pools``: those that come with
+        it, which it and its policies name like any other. Same port on the load balancer: :class:`Conflict`."""
+        ...
+
+    async def add_l7policy(
+        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: str | None
+    ) -> Change:
+        """``row.listener_id`` is given. It takes the place ``row.position``, or the one after the last if that is
+        less; those from there on move up. ``new_pool``: the one it sends to, if it comes with it.
+        :class:`NotFound` for a pool that is not of the load balancer, :class:`Invalid` for one of the wrong
+        protocol."""
+        ...
+
+    async def add_l7rule(self, row: L7Rule, *, project_id: str | None) -> Change:
+        """``row.l7policy_id`` is given. More rules than are allowed: :class:`Conflict`."""
+        ...
+
+    async def add_pool(
+        self,
+        row: Pool,
+        members: Sequence[Member],
+        monitor: HealthMonitor | None,
+        *,
+        listener_id: str | None,
+        project_id: str | None,
+    ) -> Change:
+        """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the listener's, whose default
+        pool it
+        becomes; :class:`Conflict` if that has one already."""
+        ...
+
+    async def add_member(self, row: Member, *, project_id: str | None) -> Change:
+        """``row.pool_id`` is given, ``row.load_balancer_id`` is filled in. Same address and port:
+        :class:`Conflict`."""
+        ...
+
+    async def add_members(self, rows: Sequence[Member], *, project_id: str | None) -> Change:
+        """As :meth:`add_member`, for one or more of one pool: all are added or none."""
+        ...
+
+    async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
+        """``row.pool_id`` is given. A second monitor of the pool: :class:`Conflict`."""
+        ...
+
+    async def replace_members(
+        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
+    ) -> Change:
+        """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
+        ``additive_only``."""
+        ...
+
+    async def update_child(
+        self,
+        kind: type[Child],
+        child_id: str,
+        changes: Mapping[str, Any],
+        *,
+        parent_id: str | None = None,
+        project_id: str | None,
+    ) -> Change:
+        """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy that
+        is given a position moves there, and those in between make room."""
+        ...
+
+    async def delete_child(
+        self,
+        kind: type[Child],
+        child_id: str,
+        *,
+        parent_id: str | None = None,
+        restrict: bool = False,
+        project_id: str | None,
+    ) -> Change:
+        """Mark a child (and what is below it) deleted. A pool that an L7 policy sends to: :class:`Conflict`.
+
+        ``restrict``: a listener with L7 policies and a pool with a health monitor are a :class:`Conflict`, and L7
+        policies that send to the pool reject from then on."""
+        ...
+
+    async def get(
+        self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: str | None
+    ) -> Any:
+        """One object with its ids of children. Raises :class:`NotFound`."""
+        ...
+
+    async def served_by(self, kind: type[Any], object_id: str, *, project_id: str | None) -> ServedBy:
+        """What serves the load balancer that the object is or belongs to; one query. Raises :class:`NotFound`."""
+        ...
+
+    async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
+        """A page of objects. Unknown filter or sort names and markers are :class:`Invalid`."""
+        ...
+
+    async def tree(
+        self, load_balancer_id: LoadBalancerId, *, project_id: str | None, statuses_only: bool = False
+    ) -> LoadBalancerTree:
+        """Everything of one load balancer, those marked deleted included; with ``statuses_only`` without tags and
+        descriptions, which may be most of it. Raises :class:`NotFound`."""
+        ...
+
+    async def statistics(
+        self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
+    ) -> ListenerStatistics:
+        """Totals of one listener or, summed, of the load balancer."""
+        ...

@@ -1,0 +1,107 @@
+"""Implements :class:`evenkeel.core.ports.LbaasV1Store`: each method is a transaction."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Change, ListQuery, Page, VipPlan
+from evenkeel.core.ids import AgentId
+from evenkeel.core.model import Listener, ListenerStatistics, SessionPersistence
+from evenkeel.core.pool_rooted import SharedMonitor
+from evenkeel.store.engine.database import Database
+from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.vips.selection import normal_plan
+from evenkeel.store.vips.taking import write_with_vip
+from evenkeel.store.writing.conflicts import child_conflict, duplicate_listener, duplicate_monitor
+from evenkeel.store.writing.tenant_writes import TenantWrites
+
+
+class SqlLbaasV1:
+    """Vips, pools and health monitors of LBaaS v1."""
+
+    def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
+        self._db = database
+        self._writes = TenantWrites(options)
+        self._random = random
+
+    # -- vips and pools
+
+    async def add_vip(
+        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: str | None
+    ) -> Change:
+        plan = normal_plan(vip)
+        return await write_with_vip(
+            self._db,
+            vips.add_vip(self._writes, row, plan, persistence, self._random, project_id=project_id),
+            plan,
+            lambda error: child_conflict(error, duplicate_listener(row.protocol, row.protocol_port)),
+        )
+
+    async def update_vip(
+        self,
+        listener_id: str,
+        changes: Mapping[str, Any],
+        persistence: SessionPersistence | None,
+        *,
+        project_id: str | None,
+    ) -> Change:
+        return await self._db.write(
+            vips.update_vip(self._writes, listener_id, changes, persistence, project_id=project_id)
+        )
+
+    async def delete_rooted_pool(self, pool_id: str, *, project_id: str | None) -> Change:
+        return await self._db.write(vips.delete_rooted_pool(self._writes, pool_id, project_id=project_id))
+
+    async def vips(self, query: ListQuery) -> Page:
+        return await self._db.read(reads.list_vips(query))
+
+    async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
+        return await self._db.read(reads.list_rooted_pools(query, agent_id))
+
+    async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
+        return await self._db.query(lambda connection: reads.read_pool_statistics(connection, pool_id))
+
+    # -- health monitors
+
+    async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
+        return await self._db.query(lambda connection: reads.read_providers_of_monitor(connection, monitor_id))
+
+    async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
+        return await self._db.write(shared_monitors.add_shared_monitor(self._writes, row))
+
+    async def update_shared_monitor(
+        self, monitor_id: str, changes: Mapping[str, Any], *, project_id: str | None
+    ) -> tuple[Change, ...]:
+        return await self._db.write(
+            shared_monitors.update_shared_monitor(self._writes, monitor_id, changes, project_id=project_id)
+        )
+
+    async def delete_shared_monitor(self, monitor_id: str, *, project_id: str | None) -> None:
+        await self._db.write(
+            lambda connection: shared_monitors.delete_shared_monitor(connection, monitor_id, project_id)
+        )
+
+    async def shared_monitors(self, query: ListQuery) -> Page:
+        return await self._db.read(lambda connection: reads.list_shared_monitors(connection, query))
+
+    async def associate_monitor(self, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None) -> Change:
+        try:
+            return await self._db.write(
+                shared_monitors.associate_monitor(
+                    self._writes, pool_id, monitor_id, new_id=new_id, project_id=project_id
+                )
+            )
+        except IntegrityError as error:
+            raise child_conflict(error, duplicate_monitor()) from error
+
+    async def set_pool_monitor(
+        self, pool_id: str, monitor_id: str | None, changes: Mapping[str, Any], *, new_id: str, project_id: str | None
+    ) -> Change:
+        return await self._db.write(
+            shared_monitors.set_pool_monitor(
+                self._writes, pool_id, monitor_id, changes, new_id=new_id, project_id=project_id
+            )
+        )

@@ -1,0 +1,113 @@
+"""Implements :class:`evenkeel.core.ports.OperatorStore`: each method is a transaction."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, ListQuery, Page, Shard
+from evenkeel.core.errors import Conflict
+from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.model import Subnet
+from evenkeel.store.engine.database import Database
+from evenkeel.store.operators import agents, environments, moves, reads, subnets
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.ownership import histories
+from evenkeel.store.scheduling.reach import read_out_of_reach
+
+
+class SqlOperators:
+    """What operators see and set."""
+
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        self._db = database
+        self._options = options
+
+    # -- environments
+
+    async def environments(self) -> tuple[Environment, ...]:
+        return await self._db.query(environments.read_environments)
+
+    async def add_environment(self, environment: Environment) -> Environment:
+        try:
+            return await self._db.write(lambda connection: environments.add_environment(connection, environment))
+        except IntegrityError:
+            # somebody else stored it meanwhile
+            return await self._db.write(lambda connection: environments.add_environment(connection, environment))
+
+    async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
+        return await self._db.write(lambda connection: environments.update_environment(connection, name, changes))
+
+    async def resume_environment(self, name: str) -> Environment:
+        return await self._db.write(lambda connection: environments.resume_environment(connection, name))
+
+    async def delete_environment(self, name: str) -> None:
+        await self._db.write(lambda connection: environments.delete_environment(connection, name))
+
+    # -- agents
+
+    async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
+        return await self._db.read(lambda connection: agents.read_agents(connection, environment))
+
+    async def agent(self, agent_id: AgentId) -> Agent:
+        return await self._db.read(lambda connection: agents.read_agent(connection, agent_id))
+
+    async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
+        return await self._db.write(lambda connection: agents.set_admin_state(connection, agent_id, up))
+
+    async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
+        return await self._db.write(lambda connection: agents.force_down(connection, agent_id, down))
+
+    async def ask_failback(self, agent_id: AgentId) -> Agent:
+        return await self._db.write(lambda connection: agents.ask_failback(connection, agent_id))
+
+    async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
+        return await self._db.write(lambda connection: moves.rebind(connection, agent_id, to_agent_id))
+
+    async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
+        await self._db.write(lambda connection: moves.delete_agent(connection, agent_id, rebind_to))
+
+    async def load_balancers_on_agent(self, agent_id: AgentId, query: ListQuery) -> Page:
+        return await self._db.read(lambda connection: reads.list_on_agent(connection, agent_id, query))
+
+    # -- shards and events
+
+    async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
+        return await self._db.read(lambda connection: reads.read_hosting(connection, load_balancer_id))
+
+    async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
+        return await self._db.read(lambda connection: reads.read_shards(connection, environment, agent_id))
+
+    async def events(self, *, after: int = 0, limit: int = 100, newest: bool = False) -> tuple[Event, ...]:
+        return await self._db.read(lambda connection: reads.read_events(connection, after, limit, newest))
+
+    async def out_of_reach(self) -> tuple[GroupReach, ...]:
+        return await self._db.read(read_out_of_reach)
+
+    async def summary(self) -> Mapping[str, int]:
+        return await self._db.read(reads.read_summary)
+
+    # -- the database's history
+
+    async def history(self) -> History:
+        return await self._db.read(histories.read_history)
+
+    async def new_history(self) -> History:
+        deadline_seconds = self._options.pending_deadline_seconds
+        return await self._db.write(lambda connection: histories.renew_history(connection, deadline_seconds))
+
+    # -- subnets of the built-in network
+
+    async def subnets(self) -> tuple[Subnet, ...]:
+        return await self._db.read(subnets.read_subnets)
+
+    async def add_subnet(self, subnet: Subnet) -> Subnet:
+        stored = subnets.named(subnet)
+        try:
+            await self._db.write(lambda connection: subnets.add_subnet(connection, stored))
+        except IntegrityError as error:
+            raise Conflict(f"Subnet {stored.id}: its id or its name {stored.name!r} exists already.") from error
+        return stored
+
+    async def delete_subnet(self, subnet_id: str) -> None:
+        await self._db.write(lambda connection: subnets.delete_subnet(connection, subnet_id))

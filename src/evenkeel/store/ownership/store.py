@@ -1,0 +1,125 @@
+"""Implements :class:`evenkeel.core.ports.OwnershipStore`: each method is a transaction.
+
+This is where two processes meet. Any two operations may run at the same moment in different controllers; each is
+one transaction that names what it saw, and the database's clock alone says what has expired.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.core.errors import CallRefused
+from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.messages import (
+    EPOCHS_USED_UP,
+    Assignments,
+    Register,
+    ReportState,
+    Seen,
+    ServedShard,
+    Services,
+    SessionState,
+)
+from evenkeel.store.engine.database import Database, Op
+from evenkeel.store.ownership import services, sessions, shards
+from evenkeel.store.ownership.histories import Histories
+from evenkeel.store.ownership.lost_shards import restore_shards
+from evenkeel.store.ownership.register import Opened, register
+from evenkeel.store.ownership.sql import Raced
+
+
+class SqlOwnership:
+    """Sessions of agents and shards."""
+
+    def __init__(self, database: Database, histories: Histories) -> None:
+        self._db = database
+        self._histories = histories
+        self._beginning = False
+        """A new history is being begun for one of the agents."""
+
+    async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
+        return await self._opened(call.agent_id, lambda connection: register(connection, call, ttl_seconds))
+
+    async def keepalive(
+        self, agent_id: AgentId, session_id: SessionId, *, ttl_seconds: float, seen: Seen | None = None
+    ) -> SessionState:
+        return await self._opened(
+            agent_id,
+            lambda connection: sessions.keep_alive(connection, agent_id, session_id, ttl_seconds, seen),
+            urgent=True,
+        )
+
+    async def _opened(self, agent_id: str, op: Op[Opened], *, urgent: bool = False) -> SessionState:
+        """Run it; a new history begins if it finds that commits were lost, in a transaction of its own: that one locks
+        load balancers, which come before agents.
+
+        It may take long where there are many, and all agents find the same: one waits for it, the others are answered
+        and find it again."""
+        state, lost = await self._db.write(op, urgent=urgent)
+        if not lost or self._beginning:
+            return state
+        self._beginning = True
+        try:
+            return replace(state, history=await self._histories.begin(state.history, f"agent {agent_id}: {lost}"))
+        finally:
+            self._beginning = False
+
+    async def record_state(self, call: ReportState) -> None:
+        await self._db.write(lambda connection: sessions.record_state(connection, call))
+
+    async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
+        with suppress(Raced):  # the session was replaced meanwhile: it has ended
+            await self._db.write(lambda connection: sessions.end_session(connection, agent_id, session_id))
+
+    async def assignments(
+        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[ServedShard] = ()
+    ) -> Assignments:
+        if served:
+            with suppress(Raced):  # too many at once: it says again what is not there yet
+                await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
+        return await self._db.read(
+            lambda connection: shards.read_assignments(connection, agent_id, session_id, work_limit)
+        )
+
+    async def services(
+        self,
+        agent_id: AgentId,
+        session_id: SessionId,
+        shard_id: ShardId,
+        epoch: int,
+        *,
+        load_balancer_ids: Sequence[LoadBalancerId] | None,
+        after_id: str,
+        limit: int,
+    ) -> Services:
+        return await self._db.read(
+            lambda connection: services.read_services(
+                connection,
+                agent_id,
+                session_id,
+                shard_id,
+                epoch,
+                load_balancer_ids=load_balancer_ids,
+                after_id=after_id,
+                limit=limit,
+            )
+        )
+
+    async def release(
+        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
+    ) -> ShardOwner | None:
+        return await self._db.write(
+            lambda connection: shards.release(connection, agent_id, session_id, shard_id, epoch)
+        )
+
+    async def raise_epoch(
+        self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
+    ) -> bool:
+        raised = await self._db.write(
+            lambda connection: shards.raise_epoch(connection, agent_id, session_id, shard_id, epoch, seen_epoch)
+        )
+        if raised is None:
+            raise CallRefused(EPOCHS_USED_UP, f"shard {shard_id} has no epoch above {epoch}")
+        return raised

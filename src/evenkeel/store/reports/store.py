@@ -1,0 +1,31 @@
+"""Implements :class:`evenkeel.core.ports.ReportStore`: each method is a transaction."""
+
+from evenkeel.core.control import LookAgain
+from evenkeel.core.messages import ReportApplied, ReportReceipt, ReportStatus
+from evenkeel.store.engine.database import Database
+from evenkeel.store.ownership.histories import Histories
+from evenkeel.store.reports import applied, findings, observed
+
+
+class SqlReports:
+    """What agents report."""
+
+    def __init__(self, database: Database, histories: Histories) -> None:
+        self._db = database
+        self._histories = histories
+
+    async def record_applied(self, report: ReportApplied) -> ReportReceipt:
+        lost: list[str] = []
+        receipt = await self._db.write(lambda connection: applied.record_applied(connection, report, lost))
+        if lost:
+            await self._histories.begin(report.history, f"agent {report.agent_id}: {lost[0]}")
+        return receipt
+
+    async def record_observed(self, report: ReportStatus) -> ReportReceipt:
+        return await self._db.write(lambda connection: observed.record_observed(connection, report))
+
+    async def note_findings(self, report: ReportStatus) -> tuple[LookAgain, ...]:
+        return await self._db.write(lambda connection: findings.note_findings(connection, report))
+
+    async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
+        return await self._db.read(lambda connection: findings.read_expected(connection, report, limit))

@@ -1,0 +1,139 @@
+"""Implements :class:`evenkeel.core.ports.SchedulingStore`: each method is a transaction."""
+
+from collections.abc import Sequence
+
+import structlog
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Event, SessionRef, ShardOwner, Stock
+from evenkeel.core.errors import Invalid
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_handovers
+from evenkeel.store.engine.database import Database
+from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.ownership.sql import Raced
+from evenkeel.store.scheduling import due_shards, placing, reach, snapshots, sweeping
+from evenkeel.store.writing.events import record_event
+
+log = structlog.get_logger(__name__)
+
+
+class SqlScheduling:
+    """What the scheduler and the sweeper read and commit."""
+
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        self._db = database
+        self._options = options
+
+    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
+        return await self._db.read(lambda connection: snapshots.read_unplaced(connection, limit))
+
+    async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
+        if load_balancer_ids:
+            await self._db.write(lambda connection: snapshots.explain_unplaced(connection, load_balancer_ids, reason))
+
+    async def groups(
+        self,
+        environment: str,
+        project_id: str,
+        *,
+        settle_seconds: float,
+        load_balancer_id: LoadBalancerId | None = None,
+    ) -> tuple[GroupView, ...]:
+        return await self._db.read(
+            lambda connection: snapshots.read_groups(
+                connection, environment, project_id, settle_seconds, load_balancer_id
+            )
+        )
+
+    async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
+        def look(connection: Connection) -> GroupSnapshot:
+            return snapshots.read_snapshot(connection, environment, group_number, settle_seconds)
+
+        snapshot = await self._db.read(look)
+        if not ended_handovers(snapshot):
+            return snapshot
+        await self._db.write(lambda connection: snapshots.end_dead_handovers(connection, environment, group_number))
+        return await self._db.read(look)
+
+    async def place(
+        self,
+        load_balancer_id: LoadBalancerId,
+        environment: str,
+        project_id: str,
+        group_number: int,
+        home_agent_id: AgentId | None,
+    ) -> ShardOwner | None:
+        deadline_seconds = self._options.pending_deadline_seconds
+        try:
+            return await self._db.write(
+                lambda connection: placing.place(
+                    connection, load_balancer_id, environment, project_id, group_number, home_agent_id, deadline_seconds
+                )
+            )
+        except (Raced, IntegrityError):  # somebody else was quicker, the agent was deleted, or the group is full
+            return None
+
+    async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
+        """What fails at one shard does not keep the others: each half is tried by itself, down to the one that is in
+        trouble."""
+        try:
+            return await self._db.write(lambda connection: placing.assign_all(connection, steps))
+        except (Invalid, IntegrityError) as error:
+            if len(steps) > 1:
+                half = len(steps) // 2
+                return (*await self.assign(steps[:half]), *await self.assign(steps[half:]))
+            log.error("shard not assigned", shard=steps[0].shard_id, agent=steps[0].agent_id, exc_info=error)
+            return ()
+
+    async def start_handover(
+        self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
+    ) -> ShardOwner | None:
+        return await self._db.write(
+            lambda connection: placing.start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
+        )
+
+    async def take_stock(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> Stock:
+        return await self._db.read(
+            lambda connection: due_shards.take_stock(connection, settle_seconds, breaker_window_seconds, homes)
+        )
+
+    async def note_silence(self, *, breaker_window_seconds: float) -> None:
+        await self._db.write(lambda connection: due_shards.note_silence(connection, breaker_window_seconds))
+
+    async def sessions(self) -> tuple[SessionRef, ...]:
+        return await self._db.query(due_shards.read_sessions)
+
+    async def suspect(self, sessions: Sequence[SessionRef]) -> int:
+        return await self._db.write(lambda connection: due_shards.suspect(connection, sessions))
+
+    async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
+        try:
+            return await self._db.write(lambda connection: reach.note_reach(connection, environment, group_number))
+        except Raced:
+            return None  # another controller noted it first
+
+    async def mark_overdue(self, *, limit: int) -> int:
+        seconds = self._options.pending_deadline_seconds
+        size = min(limit, MAX_IDS_PER_STATEMENT)
+        if not await self._db.read(lambda connection: sweeping.read_overdue(connection, size, seconds)):
+            return 0  # the usual answer, without taking the write lock
+        return await self._db.write(lambda connection: sweeping.mark_overdue(connection, size, seconds))
+
+    async def add_event(self, event: Event) -> None:
+        await self._db.write(
+            lambda connection: record_event(
+                connection,
+                kind=event.kind,
+                text=event.text,
+                environment=event.environment,
+                agent_id=event.agent_id,
+                shard_id=event.shard_id,
+                load_balancer_id=event.load_balancer_id,
+            )
+        )
+
+    async def trim_events(self, *, keep: int) -> int:
+        return await self._db.write(lambda connection: sweeping.trim_events(connection, keep))

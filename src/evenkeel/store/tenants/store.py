@@ -1,0 +1,212 @@
+"""Implements :class:`evenkeel.core.ports.TenantStore`: each method is a transaction."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.control import Change, ListQuery, Page, ServedBy, VipPlan
+from evenkeel.core.errors import NotFound, RequestError
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.model import (
+    Child,
+    HealthMonitor,
+    L7Policy,
+    L7Rule,
+    Listener,
+    ListenerStatistics,
+    LoadBalancerTree,
+    Member,
+    NewPool,
+    Pool,
+)
+from evenkeel.store.engine.database import Database, Op
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records.child_ids import build, whole_columns
+from evenkeel.store.records.loading import load_trees
+from evenkeel.store.records.rows import KINDS, LOAD_BALANCER
+from evenkeel.store.tenants import children, create, l7, load_balancers, reads, updates
+from evenkeel.store.tenants import members as member_sets
+from evenkeel.store.vips.selection import normal_plan
+from evenkeel.store.vips.taking import write_with_vip
+from evenkeel.store.writing.conflicts import (
+    child_conflict,
+    duplicate_id,
+    duplicate_listener,
+    duplicate_monitor,
+    gone_reference,
+    members_taken,
+)
+from evenkeel.store.writing.revision_lock import Target, read_any
+from evenkeel.store.writing.tenant_writes import TenantWrites
+
+
+class SqlTenants:
+    """Load balancers and what is below them."""
+
+    def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
+        self._db = database
+        self._writes = TenantWrites(options)
+        self._random = random
+
+    # -- load balancers
+
+    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
+        plan = None if vip is None else normal_plan(vip)
+        return await write_with_vip(
+            self._db,
+            create.create_load_balancer(self._writes.options, tree, plan, self._random),
+            plan,
+            lambda error: gone_reference(error, tree.load_balancer) or duplicate_id(),
+        )
+
+    async def update_load_balancer(
+        self,
+        load_balancer_id: LoadBalancerId,
+        changes: Mapping[str, Any],
+        *,
+        project_id: str | None,
+        tell_network: bool = False,
+    ) -> Change:
+        return await self._db.write(
+            load_balancers.update_load_balancer(
+                self._writes, load_balancer_id, changes, project_id=project_id, tell_network=tell_network
+            )
+        )
+
+    async def fail_over_load_balancer(self, load_balancer_id: LoadBalancerId, *, project_id: str | None) -> Change:
+        return await self._db.write(
+            load_balancers.fail_over_load_balancer(self._writes, load_balancer_id, project_id=project_id)
+        )
+
+    async def delete_load_balancer(
+        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
+    ) -> Change:
+        return await self._db.write(
+            load_balancers.delete_load_balancer(self._writes, load_balancer_id, cascade=cascade, project_id=project_id)
+        )
+
+    # -- what is below them
+
+    async def add_listener(
+        self,
+        row: Listener,
+        l7policies: Sequence[L7Policy] = (),
+        l7rules: Sequence[L7Rule] = (),
+        *,
+        new_pools: Sequence[NewPool] = (),
+        project_id: str | None,
+    ) -> Change:
+        op = children.add_listener(self._writes, row, l7policies, l7rules, new_pools=new_pools, project_id=project_id)
+        return await self._add(op, duplicate_listener(row.protocol, row.protocol_port))
+
+    async def add_l7policy(
+        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: str | None
+    ) -> Change:
+        return await self._add(l7.add_l7policy(self._writes, row, rules, new_pool=new_pool, project_id=project_id))
+
+    async def add_l7rule(self, row: L7Rule, *, project_id: str | None) -> Change:
+        return await self._add(l7.add_l7rule(self._writes, row, project_id=project_id))
+
+    async def add_pool(
+        self,
+        row: Pool,
+        members: Sequence[Member],
+        monitor: HealthMonitor | None,
+        *,
+        listener_id: str | None,
+        project_id: str | None,
+    ) -> Change:
+        return await self._add(
+            children.add_pool(self._writes, row, members, monitor, listener_id=listener_id, project_id=project_id)
+        )
+
+    async def add_member(self, row: Member, *, project_id: str | None) -> Change:
+        return await self.add_members((row,), project_id=project_id)
+
+    async def add_members(self, rows: Sequence[Member], *, project_id: str | None) -> Change:
+        return await self._add(children.add_members(self._writes, rows, project_id=project_id), members_taken(rows))
+
+    async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
+        return await self._add(
+            children.add_health_monitor(self._writes, row, project_id=project_id), duplicate_monitor()
+        )
+
+    async def _add(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
+        """``duplicate``: what it means if such a child exists."""
+        try:
+            return await self._db.write(op)
+        except IntegrityError as error:
+            raise child_conflict(error, duplicate) from error
+
+    async def replace_members(
+        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
+    ) -> Change:
+        return await self._add(
+            member_sets.replace_members(
+                self._writes, pool_id, members, additive_only=additive_only, project_id=project_id
+            )
+        )
+
+    async def update_child(
+        self,
+        kind: type[Child],
+        child_id: str,
+        changes: Mapping[str, Any],
+        *,
+        parent_id: str | None = None,
+        project_id: str | None,
+    ) -> Change:
+        return await self._db.write(
+            updates.update_child(self._writes, kind, child_id, changes, parent_id=parent_id, project_id=project_id)
+        )
+
+    async def delete_child(
+        self,
+        kind: type[Child],
+        child_id: str,
+        *,
+        parent_id: str | None = None,
+        restrict: bool = False,
+        project_id: str | None,
+    ) -> Change:
+        return await self._db.write(
+            updates.delete_child(
+                self._writes, kind, child_id, parent_id=parent_id, restrict=restrict, project_id=project_id
+            )
+        )
+
+    # -- reading
+
+    async def get(
+        self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: str | None
+    ) -> Any:
+        target = Target(KINDS[kind], object_id, project_id, parent_id)
+        columns = whole_columns(target.kind)
+        return build(target.kind, await self._db.query(lambda connection: read_any(connection, target, columns)))
+
+    async def served_by(self, kind: type[Any], object_id: str, *, project_id: str | None) -> ServedBy:
+        served = await self._db.query(lambda connection: reads.read_served_by(connection, KINDS[kind], object_id))
+        if served is None or project_id not in (None, served.project_id):
+            raise NotFound(KINDS[kind].title, object_id)
+        return served
+
+    async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
+        op = reads.list_objects(KINDS[kind], query, parent_id)
+        single = query.marker is None and parent_id is None
+        return await (self._db.query(op) if single else self._db.read(op))
+
+    async def tree(
+        self, load_balancer_id: LoadBalancerId, *, project_id: str | None, statuses_only: bool = False
+    ) -> LoadBalancerTree:
+        trees = await self._db.read(lambda connection: load_trees(connection, [load_balancer_id], brief=statuses_only))
+        tree = trees.get(load_balancer_id)
+        if tree is None or project_id not in (None, tree.load_balancer.project_id):
+            raise NotFound(LOAD_BALANCER.title, load_balancer_id)
+        return tree
+
+    async def statistics(
+        self, load_balancer_id: LoadBalancerId, *, listener_id: str | None = None
+    ) -> ListenerStatistics:
+        return await self._db.read(lambda connection: reads.read_statistics(connection, load_balancer_id, listener_id))

@@ -1,0 +1,60 @@
+"""What the store's options say of every tenant's write: how a load balancer is locked, and what quotas allow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from evenkeel.core.model import Child
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.writing import quota_check, revision_lock
+from evenkeel.store.writing.quota_check import Holder, made
+from evenkeel.store.writing.revision_lock import Locked, Mutable, Target, refuse
+
+
+class TenantWrites:
+    """The revision lock and quota checks, by the store's options."""
+
+    def __init__(self, options: StoreOptions) -> None:
+        self.options = options
+
+    def lock(
+        self,
+        connection: Connection,
+        target: Target,
+        mutable: Mutable = Mutable.PART,
+        *,
+        values: dict[str, Any] | None = None,
+    ) -> Locked:
+        """As :meth:`try_lock`, but what is not there, or marked deleted, is refused: raises :class:`NotFound`,
+        :class:`Conflict`."""
+        return self.try_lock(connection, target, mutable, values=values) or refuse(connection, target)
+
+    def try_lock(
+        self,
+        connection: Connection,
+        target: Target,
+        mutable: Mutable = Mutable.PART,
+        *,
+        values: dict[str, Any] | None = None,
+    ) -> Locked | None:
+        """As :func:`~evenkeel.store.writing.revision_lock.try_lock`, from the statuses that the options let in."""
+        strict = mutable.when(self.options.strict_immutability)
+        deadline = self.options.pending_deadline_seconds
+        return revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, mutable=strict)
+
+    def check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
+        """Raises :class:`QuotaMet` if the project may not have all of these, :class:`LimitMet` if the load balancer may
+        not."""
+        self.check_growth(connection, locked, made(rows))
+
+    def check_growth(self, connection: Connection, locked: Locked, more: Mapping[str, int]) -> None:
+        """As :meth:`check_quota`, for so many more of each kind."""
+        quota_check.check_quota(
+            connection,
+            locked.project_id,
+            more,
+            defaults=self.options.default_quotas,
+            has_quota=locked.has_quota,
+            holder=Holder(locked.id, self.options.load_balancer_limits),
+        )
