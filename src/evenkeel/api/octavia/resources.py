@@ -4,20 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
-from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import (
-    Filters,
-    as_integer,
-    as_moment,
-    as_number,
-    as_text,
-    chosen,
-    links,
-    optional,
-    page_of,
-    parse_list,
-)
+from evenkeel.api.context import Call, Services
+from evenkeel.api.lists import Filters, as_integer, as_text, chosen, links, page_of, parse_list
 from evenkeel.api.octavia import l7_showing, showing
+from evenkeel.api.octavia.attributes import filters_of
 from evenkeel.api.routing import Handler
 from evenkeel.core.control import Change, ListQuery
 from evenkeel.core.errors import NotFound
@@ -41,43 +31,15 @@ class Resource(Value):
     """Its name in policy rules, if that is another than ``name``."""
 
 
-_COMMON = {
-    "id": as_text,
-    "name": as_text,
-    "admin_state_up": as_bool,
-    "provisioning_status": as_text,
-    "operating_status": as_text,
-    "created_at": as_moment,
-    "updated_at": optional(as_moment),
-}
-_CHILD = {**_COMMON, "load_balancer_id": as_text}
-_CHILD_ALIASES = {"loadbalancer_id": "load_balancer_id"}
-_TLS_LISTS = {"tls_versions": as_text, "alpn_protocols": as_text}
-_LISTENER_LISTS = {**_TLS_LISTS, "sni_container_refs": as_text, "allowed_cidrs": as_text}
-"""Attributes that are lists: filters by what is in them, no order by them."""
+_LOAD_BALANCER_NAME = {"loadbalancer_id": "load_balancer_id"}
+_VIP = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
 
 LOAD_BALANCERS = Resource(
     kind=LoadBalancer,
     title="Load Balancer",
     name="loadbalancer",
     plural="loadbalancers",
-    filters=Filters(
-        parsers={
-            **_COMMON,
-            "description": as_text,
-            "provider": as_text,
-            "vip_address": as_text,
-            "vip_subnet_id": as_text,
-            "vip_network_id": as_text,
-            "vip_port_id": as_text,
-            "flavor_id": optional(as_text),
-            "availability_zone": optional(as_text),
-            "vip_qos_policy_id": optional(as_text),
-            "vip_vnic_type": as_text,
-            "vip_sg_ids": as_text,
-        },
-        unordered=frozenset({"vip_sg_ids"}),
-    ),
+    filters=filters_of(LoadBalancer, given=dict.fromkeys(_VIP, as_text)),
     view=showing.load_balancer_view,
 )
 LISTENERS = Resource(
@@ -85,31 +47,7 @@ LISTENERS = Resource(
     title="Listener",
     name="listener",
     plural="listeners",
-    filters=Filters(
-        parsers={
-            **_CHILD,
-            "description": as_text,
-            "protocol": as_text,
-            "protocol_port": as_integer,
-            "connection_limit": as_integer,
-            "default_pool_id": optional(as_text),
-            "timeout_client_data": as_integer,
-            "timeout_member_connect": as_integer,
-            "timeout_member_data": as_integer,
-            "timeout_tcp_inspect": as_integer,
-            "default_tls_container_ref": optional(as_text),
-            "client_ca_tls_container_ref": optional(as_text),
-            "client_authentication": as_text,
-            "client_crl_container_ref": optional(as_text),
-            "tls_ciphers": optional(as_text),
-            "hsts_max_age": optional(as_integer),
-            "hsts_include_subdomains": as_bool,
-            "hsts_preload": as_bool,
-            **_LISTENER_LISTS,
-        },
-        aliases=_CHILD_ALIASES,
-        unordered=frozenset(_LISTENER_LISTS),
-    ),
+    filters=filters_of(Listener, aliases=_LOAD_BALANCER_NAME),
     view=showing.listener_view,
 )
 POOLS = Resource(
@@ -117,22 +55,7 @@ POOLS = Resource(
     title="Pool",
     name="pool",
     plural="pools",
-    filters=Filters(
-        parsers={
-            **_CHILD,
-            "description": as_text,
-            "protocol": as_text,
-            "lb_algorithm": as_text,
-            "tls_enabled": as_bool,
-            "tls_container_ref": optional(as_text),
-            "ca_tls_container_ref": optional(as_text),
-            "crl_container_ref": optional(as_text),
-            "tls_ciphers": optional(as_text),
-            **_TLS_LISTS,
-        },
-        aliases=_CHILD_ALIASES,
-        unordered=frozenset(_TLS_LISTS),
-    ),
+    filters=filters_of(Pool, aliases=_LOAD_BALANCER_NAME),
     view=showing.pool_view,
 )
 MEMBERS = Resource(
@@ -140,19 +63,7 @@ MEMBERS = Resource(
     title="Member",
     name="member",
     plural="members",
-    filters=Filters(
-        parsers={
-            **_COMMON,
-            "address": as_text,
-            "protocol_port": as_integer,
-            "weight": as_integer,
-            "backup": as_bool,
-            "subnet_id": optional(as_text),
-            "monitor_address": optional(as_text),
-            "monitor_port": optional(as_integer),
-            "vnic_type": as_text,
-        }
-    ),
+    filters=filters_of(Member, without=frozenset({"load_balancer_id", "pool_id"})),
     view=showing.member_view,
 )
 HEALTH_MONITORS = Resource(
@@ -160,23 +71,7 @@ HEALTH_MONITORS = Resource(
     title="Health Monitor",
     name="healthmonitor",
     plural="healthmonitors",
-    filters=Filters(
-        parsers={
-            **_CHILD,
-            "pool_id": as_text,
-            "type": as_text,
-            "delay": as_integer,
-            "timeout": as_integer,
-            "max_retries": as_integer,
-            "max_retries_down": as_integer,
-            "http_method": optional(as_text),
-            "url_path": optional(as_text),
-            "expected_codes": optional(as_text),
-            "http_version": optional(as_number),
-            "domain_name": optional(as_text),
-        },
-        aliases=_CHILD_ALIASES,
-    ),
+    filters=filters_of(HealthMonitor, aliases=_LOAD_BALANCER_NAME),
     view=showing.health_monitor_view,
 )
 L7POLICIES = Resource(
@@ -184,19 +79,15 @@ L7POLICIES = Resource(
     title="L7Policy",
     name="l7policy",
     plural="l7policies",
-    filters=Filters(
-        parsers={
-            **_CHILD,
-            "description": as_text,
-            "listener_id": as_text,
-            "action": as_text,
-            "position": as_integer,
+    filters=filters_of(
+        L7Policy,
+        given={  # empty means an empty text here, not null
             "redirect_pool_id": as_text,
             "redirect_url": as_text,
             "redirect_prefix": as_text,
             "redirect_http_code": as_integer,
         },
-        aliases=_CHILD_ALIASES,
+        aliases=_LOAD_BALANCER_NAME,
     ),
     view=l7_showing.l7policy_view,
 )
@@ -205,17 +96,8 @@ L7RULES = Resource(
     title="L7Rule",
     name="rule",
     plural="rules",
-    filters=Filters(
-        parsers={
-            **{name: parse for name, parse in _COMMON.items() if name != "name"},
-            "l7policy_id": as_text,  # openstacksdk repeats what the path says
-            "type": as_text,
-            "compare_type": as_text,
-            "key": as_text,
-            "value": as_text,
-            "invert": as_bool,
-        }
-    ),
+    # openstacksdk repeats in l7policy_id what the path says; an empty key means an empty text, not null
+    filters=filters_of(L7Rule, without=frozenset({"load_balancer_id"}), given={"key": as_text}),
     view=l7_showing.l7rule_view,
     rule="l7rule",
 )
