@@ -150,6 +150,12 @@ def test_a_login_may_be_in_a_section_of_its_own(tmp_path: Path) -> None:
         read(tmp_path, f"{text}usernam = u\n", CONTROLLER)
 
 
+@LIBRARIES
+def test_one_login_may_serve_both(tmp_path: Path) -> None:
+    text = f"{KEYSTONE}[neutron]\nauth_section = keystone_authtoken\nregion_name = r\n"
+    read(tmp_path, text, CONTROLLER)
+
+
 def test_a_login_that_nobody_knows_is_left_to_who_opens_it(tmp_path: Path) -> None:
     read(tmp_path, "[neutron]\nauth_type = telepathy\nwavelength = 3\n", CONTROLLER)
 

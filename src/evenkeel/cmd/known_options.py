@@ -4,7 +4,7 @@ libraries read that controllers use.
 A section of a library that is not installed, or of a login that it does not know, may hold anything.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 
 from oslo_config import cfg
@@ -29,12 +29,14 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
     """``groups``: options by section of this process and of device drivers; None instead of options: any."""
     written = _written(files)
     known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
-    for declared in (sections.CONTROLLER, sections.AGENT, sections.HAPROXYD, groups, _of_libraries(written)):
-        for group, options in declared.items():
-            _add(known, group or DEFAULT, options or ())
-    anything = {group for group, options in {**groups, **_of_libraries(written)}.items() if options is None}
     # oslo.config reads more options from where these sections say
-    anything |= {section_key(name.strip()) for name in written.get(DEFAULT, {}).get("config_source", "").split(",")}
+    anything = {section_key(name.strip()) for name in written.get(DEFAULT, {}).get("config_source", "").split(",")}
+    for declared in (sections.CONTROLLER, sections.AGENT, sections.HAPROXYD, groups, *_of_libraries(written)):
+        for group, options in declared.items():
+            if options is None:
+                anything.add(group or DEFAULT)
+            else:
+                _add(known, group or DEFAULT, options)
     return {name: None if name in anything else frozenset(known.get(name, ())) for name in {*known, *anything} if name}
 
 
@@ -55,15 +57,13 @@ def _written(files: Sequence[IniFile]) -> Written:
     return found
 
 
-def _of_libraries(written: Written) -> Groups:
-    """Options by section, of the sections that are there; None: not known."""
-    found: dict[str | None, Sequence[cfg.Opt] | None] = {
-        section: _listed(section) for section in OF_LIBRARIES if section in written
-    }
+def _of_libraries(written: Written) -> Iterator[Groups]:
+    """Options of the sections that are there; None: not known."""
+    for section in OF_LIBRARIES.keys() & written.keys():
+        yield {section: _listed(section)}
     for section in LOGINS:
         if section in written:
-            found.update(_of_login(section, found.get(section, ()), written))
-    return found
+            yield _of_login(section, written)
 
 
 def _listed(section: str) -> Sequence[cfg.Opt] | None:
@@ -76,19 +76,20 @@ def _listed(section: str) -> Sequence[cfg.Opt] | None:
     return None
 
 
-def _of_login(section: str, listed: Sequence[cfg.Opt] | None, written: Written) -> Groups:
-    """The section with what keystoneauth reads there, and the one that its ``auth_section`` names."""
+def _of_login(section: str, written: Written) -> Groups:
+    """What keystoneauth reads in the section, and in the one that its ``auth_section`` names."""
     try:
         from keystoneauth1 import loading
     except ImportError:
         return {section: None}
+    own = loading.get_auth_common_conf_options()
+    if section == "neutron":
+        own = [*own, *loading.get_session_conf_options(), *loading.get_adapter_conf_options()]
     there = section_key(written[section].get("auth_section", section))
     login = _of_auth_type(written.get(there, {}))
-    own = [*loading.get_session_conf_options(), *loading.get_adapter_conf_options()] if section == "neutron" else []
-    own += loading.get_auth_common_conf_options()
     if there != section:
-        return {section: None if listed is None else [*listed, *own], there: login}
-    return {section: None if listed is None or login is None else [*listed, *own, *login]}
+        return {section: own, there: login}
+    return {section: None if login is None else [*own, *login]}
 
 
 def _of_auth_type(written: Mapping[str, str]) -> Sequence[cfg.Opt] | None:
