@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.capacity import Metric, at_limit, contribution, figures, parse_policy, score
+from evenkeel.core.capacity import Metric, amounts_of, at_limit, figures, parse_policy, score
 from evenkeel.core.messages import CapacityFigure
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Member, Vip
 
 limits = st.floats(min_value=0.001, max_value=1e12)
 values = st.floats(min_value=0, max_value=1e12)
@@ -101,27 +100,9 @@ def test_the_reason_tells_figure_and_limit() -> None:
     )
 
 
-@given(st.lists(st.tuples(st.integers(1, 20), st.integers(1, 3), st.booleans())), st.booleans())
-def test_a_load_balancer_adds_its_addresses_once_each(members: list[tuple[int, int, bool]], new: bool) -> None:
-    root = LoadBalancer(
-        id="lb", project_id="p", provider="e", vip=Vip(address="192.0.2.1", subnet_id="s", network_id="n", port_id="o")
-    )
-    tree = LoadBalancerTree(
-        load_balancer=root,
-        members=tuple(
-            Member(
-                id=f"m{index}",
-                project_id="p",
-                load_balancer_id="lb",
-                pool_id="pool",
-                address=f"10.0.0.{address}",
-                protocol_port=port,
-                deleted=deleted,
-            )
-            for index, (address, port, deleted) in enumerate(members)
-        ),
-    )
-    added = contribution(tree, new_tenant=new)
+@given(st.integers(0, 20), st.booleans())
+def test_a_load_balancer_adds_its_addresses_and_its_tenant_if_that_is_new(addresses: int, new: bool) -> None:
+    added = amounts_of(addresses, new_tenant=new)
     assert added.get("tenant_count", 0.0) == (1.0 if new else 0.0)
-    assert added.get("node_count", 0.0) == len({address for address, _, deleted in members if not deleted})
+    assert added.get("node_count", 0.0) == addresses
     assert set(added) <= {"tenant_count", "node_count"}

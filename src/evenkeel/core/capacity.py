@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from evenkeel.core.messages import CapacityFigure
-from evenkeel.core.model import LoadBalancerTree
 
 OPTION = "capacity_policy"
 
@@ -86,15 +85,9 @@ def _plain(number: float) -> str:
     return str(int(number)) if number == int(number) else f"{number:.1f}"
 
 
-def contribution(tree: LoadBalancerTree, *, new_tenant: bool = True) -> dict[str, float]:
-    """What a load balancer will add to the metrics that count objects; ``new_tenant``: the first one of its tenant
-    on the group. What is not in it, it adds nothing to."""
-    addresses = {member.address for member in tree.members if not member.deleted}
-    return amounts_of(len(addresses), new_tenant=new_tenant)
-
-
 def amounts_of(addresses: int, *, new_tenant: bool) -> dict[str, float]:
-    """As :func:`contribution`, of a load balancer with members at so many addresses.
+    """What a load balancer with members at so many different addresses will add to the metrics that count objects;
+    ``new_tenant``: the first one of its tenant on the group. What is not in it, it adds nothing to.
 
     An address that the tenant has already on the group is counted all the same: too much is reserved for a moment,
     never too little. Its TLS profiles are not counted: nobody can ask for one yet.

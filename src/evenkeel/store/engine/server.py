@@ -9,14 +9,13 @@ what is there.
 import asyncio
 import random
 import time
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Self
 
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.util import greenlet_spawn
 
 from evenkeel.core.backoff import Backoff
@@ -36,8 +35,6 @@ POOL_SECONDS = 20.0
 IDLE_SECONDS = 3
 """A transaction between two statements for so long is ended by the server. Its process is frozen or cut off, and would
 keep others from the rows that it locked; should it wake up, the transaction runs again."""
-
-Connecting = AbstractAsyncContextManager[AsyncConnection]
 
 
 class _CommitUnknown(Exception):

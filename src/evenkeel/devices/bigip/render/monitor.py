@@ -28,7 +28,6 @@ TYPES = {
 }
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
-STATUS_CODES_MAX = 500
 LINE_END = "\\r\\n"
 """As the device's own monitors write it: a backslash and a letter, which the device turns into bytes."""
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
