@@ -67,7 +67,7 @@ class FakeControllers:
         self.reached_count: int | None = None
         self.page = 100
 
-    async def services(self, call: m.GetServices) -> m.Services:
+    async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
         if self.failures:
             raise self.failures.pop()
         ids: Iterable[str] = sorted(self.revisions)
@@ -75,7 +75,7 @@ class FakeControllers:
             ids = [lb for lb in call.load_balancer_ids if lb in self.revisions]
         found = [lb for lb in ids if lb > call.after_id or call.load_balancer_ids is not None]
         page = found[: self.page]
-        return m.Services(services=tuple(self._service(lb) for lb in page), more=len(found) > len(page))
+        return m.ServiceDefinitions(services=tuple(self._service(lb) for lb in page), more=len(found) > len(page))
 
     def _service(self, load_balancer_id: str) -> ServiceDefinition:
         revision = self.revisions[load_balancer_id]

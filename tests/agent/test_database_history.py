@@ -1,7 +1,7 @@
 """What a process remembers of what was confirmed to it, and of what it served."""
 
 from evenkeel.agent.database_history import CONFIRMED_FOR_SECONDS, SERVED_LATELY_SECONDS, DatabaseHistory
-from evenkeel.core.messages import Applied, Seen, ServedShard
+from evenkeel.core.messages import Applied, FormerShard, Seen
 
 OUTCOME = Applied(load_balancer_id="lb", revision=3, change_id="c")
 
@@ -74,10 +74,10 @@ def test_what_was_served_shortly_before_a_new_history_may_be_lost() -> None:
     memory.hear("h2", asked_at=clock.now)
     memory.left("b", 2)
     lost = memory.lost()
-    assert lost == (ServedShard(project_id="a", epoch=5), ServedShard(project_id="b", epoch=2))
+    assert lost == (FormerShard(project_id="a", epoch=5), FormerShard(project_id="b", epoch=2))
     memory.left("b", 3)
     memory.recovered(lost)
-    assert memory.lost() == (ServedShard(project_id="b", epoch=3),)
+    assert memory.lost() == (FormerShard(project_id="b", epoch=3),)
     clock.now += SERVED_LATELY_SECONDS + 1
     memory.left("later", 1)
-    assert memory.lost() == (ServedShard(project_id="b", epoch=3),)
+    assert memory.lost() == (FormerShard(project_id="b", epoch=3),)

@@ -8,7 +8,7 @@ from evenkeel.bus.codec import decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
 from evenkeel.bus.parts import ANSWERS_MAX, PartAssembler, cut
 from evenkeel.core.errors import MessageRejected
-from evenkeel.core.messages import Assignment, Assignments, Part
+from evenkeel.core.messages import Assignment, Assignments, ReplyPart
 
 
 def answer(revision: int, shards: int = 200) -> Assignments:
@@ -16,12 +16,12 @@ def answer(revision: int, shards: int = 200) -> Assignments:
     return Assignments(revision=revision, shards=tuple(rows))
 
 
-def parts_of(reply: Assignments, call_id: str = "c") -> list[Part]:
+def parts_of(reply: Assignments, call_id: str = "c") -> list[ReplyPart]:
     raw = encode(reply, message_id=call_id)
     pieces = cut(raw, message_id=call_id, max_bytes=2000)
     assert all(len(piece) <= 2000 for piece in pieces)
     decoded = [decode_reply(piece)[1] for piece in pieces]
-    assert all(isinstance(part, Part) for part in decoded)
+    assert all(isinstance(part, ReplyPart) for part in decoded)
     return decoded  # type: ignore[return-value]
 
 
@@ -65,18 +65,18 @@ async def test_what_nobody_waits_for_is_not_kept() -> None:
 
 def test_parts_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MessageRejected, match="part 2 of 2"):
-        PartAssembler().add(Part(number=2, count=2, digest="d", data=b""))
+        PartAssembler().add(ReplyPart(number=2, count=2, digest="d", data=b""))
     with pytest.raises(MessageRejected, match="none of one answer"):
-        PartAssembler().add(Part(number=0, count=1, digest="d", data=b"x"))
+        PartAssembler().add(ReplyPart(number=0, count=1, digest="d", data=b"x"))
     monkeypatch.setattr("evenkeel.bus.parts.LARGEST_ANSWER_BYTES", 100)
     parts = PartAssembler()
-    parts.add(Part(number=0, count=9, digest="d", data=b"x" * 90))
+    parts.add(ReplyPart(number=0, count=9, digest="d", data=b"x" * 90))
     with pytest.raises(MessageRejected, match="more than 100 bytes"):
-        parts.add(Part(number=1, count=9, digest="d", data=b"x" * 90))
+        parts.add(ReplyPart(number=1, count=9, digest="d", data=b"x" * 90))
 
 
 def test_answers_that_never_come_to_an_end_are_forgotten() -> None:
     parts = PartAssembler()
     for number in range(10):
-        parts.add(Part(number=0, count=2, digest=str(number), data=b"x"))
+        parts.add(ReplyPart(number=0, count=2, digest=str(number), data=b"x"))
         assert len(parts._answers) <= ANSWERS_MAX

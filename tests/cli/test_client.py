@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel.cli.client import API, Client, RequestRefused, Unreachable, UsageError, checked_endpoint, segment
+from evenkeel.cli.client import API, ApiRefused, Client, Unreachable, UsageError, checked_endpoint, segment
 from tests.cli.stub import Stub, served
 
 NOBODY = "http://127.0.0.1:1"
@@ -82,14 +82,14 @@ def test_a_put_may_be_repeated_on_the_next_endpoint(stub: Stub, silent: str) -> 
 )
 def test_a_refusal_carries_the_servers_reason(stub: Stub, body: object, reason: str) -> None:
     stub.on("DELETE", "/subnets/x", body, status=409)
-    with pytest.raises(RequestRefused, match=reason) as caught:
+    with pytest.raises(ApiRefused, match=reason) as caught:
         Client([stub.url]).delete(f"{API}/subnets/x")
     assert caught.value.status == 409
 
 
 def test_an_answer_that_is_not_json_is_said_to_be_somebody_elses(stub: Stub) -> None:
     stub.on("GET", "/status", b"hello")
-    with pytest.raises(RequestRefused, match="not JSON"):
+    with pytest.raises(ApiRefused, match="not JSON"):
         Client([stub.url]).get(f"{API}/status")
 
 

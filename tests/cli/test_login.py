@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from evenkeel.cli.client import API, Client, RequestRefused, UsageError
+from evenkeel.cli.client import API, ApiRefused, Client, UsageError
 from evenkeel.cli.login import login_headers
 
 
@@ -79,7 +79,7 @@ def door() -> Iterator[str]:
 
 
 def test_a_missing_login_is_told_in_the_servers_words(door: str) -> None:
-    with pytest.raises(RequestRefused, match=r"who are you\?"):
+    with pytest.raises(ApiRefused, match=r"who are you\?"):
         Client([door]).get(f"{API}/status")
 
 

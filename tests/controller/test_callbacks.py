@@ -24,10 +24,12 @@ def service(name: str, members: int) -> ServiceDefinition:
     return ServiceDefinition(load_balancer_id=name, project_id="t", revision=1, vip=VIP, pools=(pool,))
 
 
-async def answered(services: list[ServiceDefinition], *, takes_parts: bool = True, **settings: int) -> m.Services:
+async def answered(
+    services: list[ServiceDefinition], *, takes_parts: bool = True, **settings: int
+) -> m.ServiceDefinitions:
     call = m.GetServices(agent_id="a", session_id="s", shard_id="x", epoch=1, takes_parts=takes_parts)
-    reply = await callbacks(m.Services(services=tuple(services), missing=("gone",)), **settings).handle(call)
-    assert isinstance(reply, m.Services)
+    reply = await callbacks(m.ServiceDefinitions(services=tuple(services), missing=("gone",)), **settings).handle(call)
+    assert isinstance(reply, m.ServiceDefinitions)
     return reply
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.hints import Hints
-from evenkeel.core.control import LookAgain, ShardOwner
+from evenkeel.core.control import Recheck, ShardOwner
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import WorkHint
 from tests.waiting import eventually
@@ -36,10 +36,10 @@ async def test_hints_for_one_shard_become_one_message_while_the_bus_is_slow(monk
     bus: Any = SlowBus()
     hints = Hints(bus)
     task = asyncio.create_task(hints.run())
-    hints.work(OWNER, "lb-0")
+    hints.notify_work(OWNER, "lb-0")
     await eventually(lambda: bus.asked)
     for n in range(1, 10):
-        hints.work(OWNER, f"lb-{n % 3}")
+        hints.notify_work(OWNER, f"lb-{n % 3}")
     bus.open.set()
     await eventually(lambda: len(bus.sent) == 2)
     assert bus.sent[1] == WorkHint(shard_id="x", load_balancer_ids=("lb-0", "lb-1", "lb-2"))
@@ -52,10 +52,10 @@ async def test_a_bus_that_is_down_costs_the_hint_and_nothing_else() -> None:
     bus.down = True
     hints = Hints(bus)
     task = asyncio.create_task(hints.run())
-    hints.work(OWNER, "lb-1")
+    hints.notify_work(OWNER, "lb-1")
     await eventually(lambda: bus.asked)
     bus.down = False
-    hints.work(OWNER, "lb-2")
+    hints.notify_work(OWNER, "lb-2")
     await eventually(lambda: len(bus.sent) == 1)
     assert not task.done()
     task.cancel()
@@ -66,12 +66,12 @@ async def test_looks_at_one_shard_become_one_hint_that_asks_for_the_most(monkeyp
     bus: Any = SlowBus()
     bus.open.set()
     hints = Hints(bus)
-    hints.look(LookAgain(owner=OWNER, load_balancer_ids=("lb-2",)))
-    hints.look(LookAgain(owner=OWNER, load_balancer_ids=("lb-1",)))
+    hints.notify_recheck(Recheck(owner=OWNER, load_balancer_ids=("lb-2",)))
+    hints.notify_recheck(Recheck(owner=OWNER, load_balancer_ids=("lb-1",)))
     task = asyncio.create_task(hints.run())
     await eventually(lambda: bus.sent)
-    hints.look(LookAgain(owner=OWNER, load_balancer_ids=("lb-1",)))
-    hints.look(LookAgain(owner=OWNER, load_balancer_ids=("lb-2", "lb-3", "lb-4")))
+    hints.notify_recheck(Recheck(owner=OWNER, load_balancer_ids=("lb-1",)))
+    hints.notify_recheck(Recheck(owner=OWNER, load_balancer_ids=("lb-2", "lb-3", "lb-4")))
     await eventually(lambda: len(bus.sent) == 2)
     assert bus.sent == [
         WorkHint(shard_id="x", load_balancer_ids=("lb-1", "lb-2"), look_again=True),

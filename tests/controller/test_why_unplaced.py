@@ -1,9 +1,9 @@
 """The reason on a load balancer that no device group can take now."""
 
 from evenkeel.controller.scheduler import GROUPS_NAMED_MAX, why_unplaced
-from evenkeel.core.placement import AgentView, GroupView
+from evenkeel.core.placement import AgentSnapshot, GroupView
 
-LIVE = AgentView(id="a", live=True)
+LIVE = AgentSnapshot(id="a", live=True)
 
 
 def full(number: int, *at_limit: str) -> GroupView:
@@ -29,7 +29,7 @@ def test_very_many_full_groups_do_not_make_the_reason_long() -> None:
 
 
 def test_a_full_group_without_agents_is_not_the_reason() -> None:
-    gone = GroupView(number=2, capacity_score=1.0, agents=(AgentView(id="b", live=False),), at_limit=("x 1 of 1",))
+    gone = GroupView(number=2, capacity_score=1.0, agents=(AgentSnapshot(id="b", live=False),), at_limit=("x 1 of 1",))
     assert "lab/2" not in why_unplaced("lab", [full(1), gone])
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.control import Agent
-from evenkeel.core.placement import AgentView, GroupSnapshot, Outlook, ShardView
+from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, Outlook, ShardSnapshot
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 
 
@@ -33,7 +33,7 @@ def agent(**values: Any) -> Agent:
 def group_of(known: Agent) -> GroupSnapshot:
     """The device group that an agent of these counts and settings is in."""
     up = known.alive and known.admin_state_up and not known.forced_down
-    this = AgentView(
+    this = AgentSnapshot(
         id="a",
         live=known.alive,
         admin_state_up=known.admin_state_up,
@@ -44,12 +44,12 @@ def group_of(known: Agent) -> GroupSnapshot:
         reported_at=60.0,
     )
     others = [
-        AgentView(id=f"b{number}", live=True, reachable_devices=2, reported_at=60.0)
+        AgentSnapshot(id=f"b{number}", live=True, reachable_devices=2, reported_at=60.0)
         for number in range(known.successors)
     ]
     kinds = (("a", "a", known.acting_shards), ("a", None, known.unserved_shards), ("a", "b0", known.away_shards))
     return GroupSnapshot(
-        shards=tuple(ShardView(id="s", home=home, acting=acting, epoch=1) for home, acting, many in kinds if many),
+        shards=tuple(ShardSnapshot(id="s", home=home, acting=acting, epoch=1) for home, acting, many in kinds if many),
         agents=(this, *others),
         reschedule=known.reschedule,
         failback=known.failback,

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from evenkeel.core.placement import AgentView
+from evenkeel.core.placement import AgentSnapshot
 from evenkeel.core.reach import UNWATCHED_SECONDS, Reach, ReachKind, judge
 
 NOW = 1000.0
 NONE = Reach(kind=ReachKind.NONE, away=("a", "b"))
 
 
-def agent(reaches: int | None = 2, *away: str, **changes: Any) -> AgentView:
+def agent(reaches: int | None = 2, *away: str, **changes: Any) -> AgentSnapshot:
     values: dict[str, Any] = {
         "id": "x",
         "live": True,
@@ -17,7 +17,7 @@ def agent(reaches: int | None = 2, *away: str, **changes: Any) -> AgentView:
         "reachable_devices": reaches,
         "reachable_since": NOW - 60,
     }
-    return AgentView(unreachable_devices=away, **values | changes)
+    return AgentSnapshot(unreachable_devices=away, **values | changes)
 
 
 def test_a_group_whose_agents_reach_everything_is_reached() -> None:

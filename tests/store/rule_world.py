@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 from sqlalchemy import Connection, insert, select
 
-from evenkeel.core.placement import AgentView, GroupSnapshot, ShardView, handover_overdue
+from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, ShardSnapshot, handover_overdue
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
@@ -208,9 +208,9 @@ def _everything(connection: Connection) -> GroupSnapshot:
     )
 
 
-def shard_view(row: Any) -> ShardView:
+def shard_view(row: Any) -> ShardSnapshot:
     """Of a row with ``now``."""
-    return ShardView(
+    return ShardSnapshot(
         id=row.id,
         home=row.home_agent_id,
         acting=row.acting_agent_id,
@@ -220,7 +220,7 @@ def shard_view(row: Any) -> ShardView:
     )
 
 
-def by_id(group: GroupSnapshot) -> dict[str, AgentView]:
+def by_id(group: GroupSnapshot) -> dict[str, AgentSnapshot]:
     """The group's agents."""
     return {agent.id: agent for agent in group.agents}
 

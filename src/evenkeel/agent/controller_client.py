@@ -96,11 +96,11 @@ class ControllerClient:
         """What this session owns."""
         return await self._ask(call, m.Assignments)
 
-    async def services(self, call: m.GetServices) -> m.Services:
+    async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
         """One answer's worth of service definitions. A very large one may take longer than others to be read and sent:
         each time-out doubles the next one's time, each answer halves it again."""
         try:
-            found = await self._ask(call, m.Services, self._services_timeout)
+            found = await self._ask(call, m.ServiceDefinitions, self._services_timeout)
         except CallTimeout:
             self._services_timeout = min(2 * self._services_timeout, max(LONGEST_SECONDS, self._timeout))
             raise

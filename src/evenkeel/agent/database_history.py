@@ -77,15 +77,15 @@ class DatabaseHistory:
         left_at = self._former[project_id][1]
         return left_at < min(now, self._began_at or now) - SERVED_LATELY_SECONDS
 
-    def lost(self) -> tuple[m.ServedShard, ...]:
+    def lost(self) -> tuple[m.FormerShard, ...]:
         """What may have been lost with the history before: left since shortly before that ended."""
         if self._began_at is None:
             return ()
         since, until = self._began_at - SERVED_LATELY_SECONDS, self._began_at + SERVED_LATELY_SECONDS
         left = [(project, epoch) for project, (epoch, at) in self._former.items() if since <= at <= until]
-        return tuple(m.ServedShard(project_id=project, epoch=epoch) for project, epoch in left[:SERVED_PER_CALL])
+        return tuple(m.FormerShard(project_id=project, epoch=epoch) for project, epoch in left[:SERVED_PER_CALL])
 
-    def recovered(self, shards: tuple[m.ServedShard, ...]) -> None:
+    def recovered(self, shards: tuple[m.FormerShard, ...]) -> None:
         """The database knows them now."""
         for shard in shards:
             known = self._former.get(shard.project_id)

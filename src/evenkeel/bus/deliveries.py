@@ -17,7 +17,7 @@ from evenkeel.bus.codec import Envelope, decode, decode_reply, encode
 from evenkeel.bus.parts import PartAssembler, cut
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import BusUnavailable, MessageRejected, MessageTooLarge
-from evenkeel.core.messages import LARGEST_ANSWER_BYTES, Part, Refused
+from evenkeel.core.messages import LARGEST_ANSWER_BYTES, Refused, ReplyPart
 from evenkeel.core.ports import Handler
 from evenkeel.core.values import Value
 
@@ -181,7 +181,7 @@ class PendingCalls:
         future = self._waiting.get(call_id)
         if future is None or future.done():
             return
-        if isinstance(reply, Part):
+        if isinstance(reply, ReplyPart):
             raw = self._parts.setdefault(call_id, PartAssembler()).add(reply)
             if raw is None:
                 return

@@ -9,7 +9,7 @@ import hashlib
 
 from evenkeel.bus.codec import encode
 from evenkeel.core.errors import MessageRejected
-from evenkeel.core.messages import LARGEST_ANSWER_BYTES, Part
+from evenkeel.core.messages import LARGEST_ANSWER_BYTES, ReplyPart
 
 OVERHEAD_BYTES = 512
 """Of a part's envelope, at most: ids, numbers and names of fields."""
@@ -24,7 +24,9 @@ def cut(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
     slices = [raw[start : start + size] for start in range(0, len(raw), size)]
     return tuple(
         encode(
-            Part(number=number, count=len(slices), digest=digest, data=data), message_id=message_id, max_bytes=max_bytes
+            ReplyPart(number=number, count=len(slices), digest=digest, data=data),
+            message_id=message_id,
+            max_bytes=max_bytes,
         )
         for number, data in enumerate(slices)
     )
@@ -36,7 +38,7 @@ class PartAssembler:
     def __init__(self) -> None:
         self._answers: dict[str, dict[int, bytes]] = {}
 
-    def add(self, part: Part) -> bytes | None:
+    def add(self, part: ReplyPart) -> bytes | None:
         """The whole answer's bytes, if this was what it lacked. Raises :class:`MessageRejected` for a part that cannot
         be one of an answer."""
         if not 0 <= part.number < part.count:

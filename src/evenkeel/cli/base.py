@@ -8,7 +8,7 @@ from cliff.command import Command
 from cliff.lister import Lister
 from cliff.show import ShowOne
 
-from evenkeel.cli.client import API, Client, RequestRefused, segment
+from evenkeel.cli.client import API, ApiRefused, Client, segment
 
 if TYPE_CHECKING:
     from evenkeel.cli.main import EvenKeelApp
@@ -39,7 +39,7 @@ class ShowCommand(ApiCommand, ShowOne):
 
 
 def find_agent(client: Client, name: str) -> dict[str, Any]:
-    """The agent with this id, or on this host. Raises :class:`RequestRefused` if there is none, or more than one."""
+    """The agent with this id, or on this host. Raises :class:`ApiRefused` if there is none, or more than one."""
     if is_id(name):
         agent: dict[str, Any] = client.get(f"{API}/agents/{segment(name)}")["agent"]
         return agent
@@ -47,10 +47,10 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
     if not found:  # operators may have configured ids of their own
         found = client.get(f"{API}/agents", {"id": name})["agents"]
     if not found:
-        raise RequestRefused(404, f"no agent has the id or host {name!r}")
+        raise ApiRefused(404, f"no agent has the id or host {name!r}")
     if len(found) > 1:
         which = ", ".join(f"{row['id']} ({row['environment']}, group {row['group_number']})" for row in found)
-        raise RequestRefused(409, f"several agents are on host {name!r}: {which}; name one by id")
+        raise ApiRefused(409, f"several agents are on host {name!r}: {which}; name one by id")
     return found[0]
 
 

@@ -26,7 +26,7 @@ class ClientError(Exception):
     exit_code = 1
 
 
-class RequestRefused(ClientError):
+class ApiRefused(ClientError):
     """The server understood and refused, or failed. The text is the server's reason; ``status`` its HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -93,7 +93,7 @@ class Client:
     def request(self, method: str, path: str, *, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
         """The decoded answer; None if it has no body.
 
-        Raises :class:`RequestRefused`, and :class:`Unreachable` if no endpoint answered.
+        Raises :class:`ApiRefused`, and :class:`Unreachable` if no endpoint answered.
         """
         problems = []
         for endpoint in list(self._endpoints):
@@ -154,13 +154,13 @@ def _opener(endpoint: str) -> urllib.request.OpenerDirector:
 
 def _decoded(content: bytes) -> Any:
     if len(content) > MAX_ANSWER_BYTES:
-        raise RequestRefused(200, f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
+        raise ApiRefused(200, f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
     if not content:
         return None
     try:
         return json.loads(content)
     except ValueError as error:
-        raise RequestRefused(200, "the endpoint answers something that is not JSON; is it Even Keel's?") from error
+        raise ApiRefused(200, "the endpoint answers something that is not JSON; is it Even Keel's?") from error
 
 
 def _refusal(error: urllib.error.HTTPError) -> Exception:
@@ -169,7 +169,7 @@ def _refusal(error: urllib.error.HTTPError) -> Exception:
         reason = _reason(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
     if error.code == 503:
         return _Down(f"503 {reason}", executed=False)
-    return RequestRefused(error.code, reason)
+    return ApiRefused(error.code, reason)
 
 
 def _reason(content: bytes) -> str:

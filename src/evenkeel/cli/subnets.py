@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
-from evenkeel.cli.client import API, Client, RequestRefused, segment
+from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("id", "name", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
@@ -63,10 +63,10 @@ class DeleteSubnet(ApiCommand):
 
 
 def subnet_id(client: Client, name: str) -> str:
-    """The id of the subnet with this id or name. Raises :class:`RequestRefused`."""
+    """The id of the subnet with this id or name. Raises :class:`ApiRefused`."""
     if is_id(name):
         return name
     for row in client.get(f"{API}/subnets")["subnets"]:
         if row["name"] == name:
             return str(row["id"])
-    raise RequestRefused(404, f"no subnet has the id or name {name!r}")
+    raise ApiRefused(404, f"no subnet has the id or name {name!r}")

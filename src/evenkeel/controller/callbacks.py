@@ -94,7 +94,7 @@ class Callbacks:
                 log.warning("message is not for controllers", type=type(message).__name__)
                 return m.Refused(code="unexpected", reason=f"{type(message).__name__} is not for controllers")
 
-    async def _services(self, call: m.GetServices) -> m.Services:
+    async def _services(self, call: m.GetServices) -> m.ServiceDefinitions:
         found = await self._ownership.services(
             call.agent_id,
             call.session_id,
@@ -121,7 +121,7 @@ class Callbacks:
     async def _observed(self, report: m.ReportStatus) -> m.ReportReceipt:
         """Findings first: what is there again takes its status from the same look."""
         for look in await self._reports.note_findings(report) if has_findings(report) else ():
-            self._hints.look(look)
+            self._hints.notify_recheck(look)
         if report.expected_after is not None:
             return await self._reports.expected(report, limit=self._settings.expected_per_answer)
         return await self._reports.record_observed(report)
@@ -130,7 +130,7 @@ class Callbacks:
         for shard in call.shards:
             owner = await self._ownership.release(call.agent_id, call.session_id, shard.shard_id, shard.epoch)
             if owner is not None:
-                self._hints.assignments(owner)
+                self._hints.notify_assignments(owner)
             else:
                 self._on_unserved()
 

@@ -24,7 +24,7 @@ class Driver:
         if change.tell_network and self._ports is not None:
             self._ports.changed(change.load_balancer_id)
         if change.owner is not None:
-            self._hints.work(change.owner, change.load_balancer_id)
+            self._hints.notify_work(change.owner, change.load_balancer_id)
         elif not change.placed and change.tree is not None:
             root = change.tree.load_balancer
             try:

@@ -8,7 +8,7 @@ import asyncio
 
 import structlog
 
-from evenkeel.core.control import LookAgain, ShardOwner
+from evenkeel.core.control import Recheck, ShardOwner
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import AssignmentsHint, WorkHint, agent_queue
@@ -28,11 +28,11 @@ class Hints:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._work: dict[tuple[str, ShardId], set[LoadBalancerId]] = {}
-        self._looks: dict[tuple[str, ShardId], LookAgain] = {}
+        self._rechecks: dict[tuple[str, ShardId], Recheck] = {}
         self._assignments: set[str] = set()
         self._wake = asyncio.Event()
 
-    def work(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
+    def notify_work(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
         """There is a newer revision of the load balancer."""
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         ids = self._work.get(key)
@@ -44,20 +44,20 @@ class Hints:
             ids.add(load_balancer_id)
         self._wake.set()
 
-    def look(self, look: LookAgain) -> None:
+    def notify_recheck(self, recheck: Recheck) -> None:
         """The devices are to be looked at again by the owner of the shard."""
-        owner = look.owner
+        owner = recheck.owner
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
-        waiting = self._looks.get(key)
-        if waiting is None and len(self._looks) >= MAX_WAITING_SHARDS:
+        waiting = self._rechecks.get(key)
+        if waiting is None and len(self._rechecks) >= MAX_WAITING_SHARDS:
             return
-        ids = {*look.load_balancer_ids, *(waiting.load_balancer_ids if waiting else ())}
-        complete = look.complete or len(ids) > MAX_IDS_PER_HINT or (waiting is not None and waiting.complete)
+        ids = {*recheck.load_balancer_ids, *(waiting.load_balancer_ids if waiting else ())}
+        complete = recheck.complete or len(ids) > MAX_IDS_PER_HINT or (waiting is not None and waiting.complete)
         kept = () if complete else tuple(sorted(ids))
-        self._looks[key] = LookAgain(owner=owner, load_balancer_ids=kept, complete=complete)
+        self._rechecks[key] = Recheck(owner=owner, load_balancer_ids=kept, complete=complete)
         self._wake.set()
 
-    def assignments(self, owner: ShardOwner) -> None:
+    def notify_assignments(self, owner: ShardOwner) -> None:
         """The set of shards the agent owns has changed."""
         self._assignments.add(agent_queue(owner.environment, owner.group_number, owner.host))
         self._wake.set()
@@ -75,13 +75,13 @@ class Hints:
     async def _flush(self) -> None:
         queues, self._assignments = self._assignments, set()
         work, self._work = self._work, {}
-        looks, self._looks = self._looks, {}
+        rechecks, self._rechecks = self._rechecks, {}
         sends = [self._send(queue, AssignmentsHint()) for queue in sorted(queues)]
         sends += [
             self._send(queue, WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids))))
             for (queue, shard_id), ids in work.items()
         ]
-        sends += [self._send(queue, _look_hint(look)) for (queue, _), look in looks.items()]
+        sends += [self._send(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()]
         await asyncio.gather(*sends)
 
     async def _send(self, queue: str, hint: WorkHint | AssignmentsHint) -> None:
@@ -92,10 +92,10 @@ class Hints:
             log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))
 
 
-def _look_hint(look: LookAgain) -> WorkHint:
+def _recheck_hint(recheck: Recheck) -> WorkHint:
     return WorkHint(
-        shard_id=look.owner.shard_id,
-        load_balancer_ids=look.load_balancer_ids,
+        shard_id=recheck.owner.shard_id,
+        load_balancer_ids=recheck.load_balancer_ids,
         look_again=True,
-        complete=look.complete,
+        complete=recheck.complete,
     )

@@ -12,14 +12,14 @@ from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import LookAgain, ShardOwner, Stock
+from evenkeel.core.control import Recheck, ShardOwner, Stock
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
     GroupView,
     Handover,
-    ShardView,
+    ShardSnapshot,
     assign_unserved,
     choose_group,
     choose_home,
@@ -108,7 +108,7 @@ class Scheduler:
         group = await self._scheduling.group_snapshot(
             shard.environment, shard.group_number, settle_seconds=self._settings.settle_seconds
         )
-        view = ShardView(
+        view = ShardSnapshot(
             id=shard.id,
             home=shard.home_agent_id,
             acting=shard.acting_agent_id,
@@ -119,8 +119,8 @@ class Scheduler:
         return handover is not None and await self._start_handover(handover, rebind=True)
 
     def _tell(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
-        self._hints.assignments(owner)
-        self._hints.work(owner, load_balancer_id)
+        self._hints.notify_assignments(owner)
+        self._hints.notify_work(owner, load_balancer_id)
 
     async def tick(self) -> None:
         """Look for anything unserved or out of place, once."""
@@ -163,7 +163,7 @@ class Scheduler:
     async def _note_reach(self, environment: str, number: int) -> None:
         observer = await self._scheduling.note_reach(environment, number)
         if observer is not None:
-            self._hints.look(LookAgain(owner=observer))
+            self._hints.notify_recheck(Recheck(owner=observer))
 
     async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[LoadBalancerId, str]]) -> None:
         elsewhere: dict[str, list[LoadBalancerId]] = {}
@@ -190,7 +190,7 @@ class Scheduler:
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
             for taker in await self._scheduling.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
                 log.info("shard assigned", shard=taker.shard_id, host=taker.host)
-                self._hints.assignments(taker)
+                self._hints.notify_assignments(taker)
 
     async def _start_handover(self, move: Handover, *, rebind: bool = False) -> bool:
         """False: the shard, or the agent, is not what it was when this was decided."""
@@ -198,7 +198,7 @@ class Scheduler:
         if owner is None:
             return False
         log.info("handover asked for", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)
-        self._hints.assignments(owner)
+        self._hints.notify_assignments(owner)
         return True
 
 

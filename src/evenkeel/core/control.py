@@ -133,7 +133,7 @@ class GroupReach(Value):
     """How many projects have a shard there."""
 
 
-class LookAgain(Value):
+class Recheck(Value):
     """Devices may hold, or show, something else than the owner of a shard knows: it is to look."""
 
     owner: ShardOwner

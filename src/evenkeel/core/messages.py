@@ -136,11 +136,11 @@ class GetAssignments(Message, tag="get_assignments"):
 
     agent_id: AgentId
     session_id: SessionId
-    served: tuple["ServedShard", ...] = ()
+    served: tuple["FormerShard", ...] = ()
     """In a new history: what this process served before and is not told of any more. Those that the database does not
     know are made again, so that what they left on the devices is removed."""
     takes_parts: bool = False
-    """The caller puts an answer together that comes as :class:`Part` messages."""
+    """The caller puts an answer together that comes as :class:`ReplyPart` messages."""
 
 
 class GetServices(Message, tag="get_services"):
@@ -174,7 +174,7 @@ class ShardEpoch(Wire):
     epoch: int
 
 
-class ServedShard(Wire):
+class FormerShard(Wire):
     """A shard as it was served in the history before."""
 
     project_id: str
@@ -323,7 +323,7 @@ class Refused(Reply, tag="refused"):
     """Set where the same call may succeed after that time."""
 
 
-class Part(Reply, tag="part"):
+class ReplyPart(Reply, tag="part"):
     """A slice of an answer that does not fit one message. Sent to callers that said that they take parts; those above
     the bus never see it."""
 
@@ -372,7 +372,7 @@ class Assignments(Reply, tag="assignments"):
     """As in :class:`SessionState`."""
 
 
-class Services(Reply, tag="services"):
+class ServiceDefinitions(Reply, tag="services"):
     """Service definitions in id order. ``missing``: asked for by id, and not in this shard any more."""
 
     services: tuple[ServiceDefinition, ...]
@@ -409,7 +409,7 @@ Call = (
     | ReportStatus
 )
 Hint = WorkHint | AssignmentsHint
-AnyReply = Done | Refused | Part | SessionState | Assignments | Services | ReportReceipt
+AnyReply = Done | Refused | ReplyPart | SessionState | Assignments | ServiceDefinitions | ReportReceipt
 AnyMessage = Call | Hint | AnyReply
 
 

@@ -8,7 +8,7 @@ is known stays, whatever one that is cut off says meanwhile.
 from collections.abc import Sequence
 from enum import StrEnum
 
-from evenkeel.core.placement import AgentView
+from evenkeel.core.placement import AgentSnapshot
 from evenkeel.core.values import Value
 
 GRACE_SECONDS = 1.0
@@ -43,7 +43,7 @@ class Reach(Value):
                 return ""
 
 
-def judge(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
+def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
     """What is known of a group, by its agents' rows at ``now``, the database's time."""
     acting = [agent for agent in agents if agent.acts]
     if not acting:
@@ -63,14 +63,14 @@ def judge(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
     return Reach(kind=ReachKind.NONE, away=found)
 
 
-def _may_reach(agent: AgentView, now: float) -> bool:
+def _may_reach(agent: AgentSnapshot, now: float) -> bool:
     """It lives and has not said what it sees; or it went a moment ago, perhaps to be restarted, and saw devices."""
     if agent.acts:
         return agent.reachable_devices is None
     return not agent.forced_down and agent.reachable_devices != 0 and now - agent.live_until <= UNWATCHED_SECONDS
 
 
-def _unwatched(known: Reach, agents: Sequence[AgentView], now: float) -> Reach:
+def _unwatched(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
     """Whoever went last may have told that the devices are out of reach: that stands."""
     if known.kind is ReachKind.NONE:
         return known

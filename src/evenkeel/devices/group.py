@@ -20,7 +20,7 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.errors import NoAnswer, PartitionTrouble
-from evenkeel.devices.reach import Line, Reach
+from evenkeel.devices.reach import DeviceReach, Line
 from evenkeel.devices.waiting import ended
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class GroupDevice(ABC, Generic[R]):
     def __init__(self, line: Line, connect_timeout_seconds: float) -> None:
         self.host = line.host
         """Its name in the group."""
-        self.reach = Reach(line, connect_timeout_seconds)
+        self.reach = DeviceReach(line, connect_timeout_seconds)
 
     @abstractmethod
     async def check(self) -> DeviceState:

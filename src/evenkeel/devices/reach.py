@@ -45,7 +45,7 @@ class Line(Protocol):
         ...
 
 
-class Reach:
+class DeviceReach:
     """One device. ``doubt`` is why it counts as out of reach; None while it is trusted."""
 
     def __init__(self, line: Line, connect_timeout_seconds: float) -> None:

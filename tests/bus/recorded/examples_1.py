@@ -193,7 +193,7 @@ REPLIES: dict[str, m.AnyReply] = {
             m.Assignment(shard_id=COMMON, project_id="", epoch=1),
         ),
     ),
-    "services": m.Services(services=(SERVICE, DELETED), missing=("gone",), more=True),
+    "services": m.ServiceDefinitions(services=(SERVICE, DELETED), missing=("gone",), more=True),
     "report_receipt": m.ReportReceipt(),
     "report_receipt-stale": m.ReportReceipt(stale=True),
 }

@@ -1,9 +1,9 @@
 """A tenant stays where it is; a new one goes where somebody is up."""
 
-from evenkeel.core.placement import AgentView, GroupView, choose_group
+from evenkeel.core.placement import AgentSnapshot, GroupView, choose_group
 from tests.core.placement.test_shards import first
 
-UP, DOWN = AgentView(id="a", live=True), AgentView(id="b", live=False)
+UP, DOWN = AgentSnapshot(id="a", live=True), AgentSnapshot(id="b", live=False)
 
 
 def test_a_tenant_stays_on_its_group_while_no_agent_is_up_there() -> None:

@@ -4,10 +4,10 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from evenkeel.core.placement import (
-    AgentView,
+    AgentSnapshot,
     GroupSnapshot,
     Handover,
-    ShardView,
+    ShardSnapshot,
     assign_unserved,
     may_assign,
     may_receive,
@@ -19,7 +19,7 @@ from evenkeel.core.placement import (
 from tests.core.placement.test_shards import agent, first, groups_st, shard
 
 
-def named(group: GroupSnapshot, agent_id: str | None) -> AgentView | None:
+def named(group: GroupSnapshot, agent_id: str | None) -> AgentSnapshot | None:
     return next((each for each in group.agents if each.id == agent_id), None)
 
 
@@ -49,7 +49,7 @@ def test_a_drained_agent_receives_nothing_and_is_assigned_its_own_shards_only() 
 
 def test_nothing_is_committed_on_what_has_changed() -> None:
     (step,) = assign_unserved(GroupSnapshot(shards=(shard(),), agents=(agent("h"),)), first)
-    newer = ShardView(id="s", home="h", acting=None, epoch=5)
+    newer = ShardSnapshot(id="s", home="h", acting=None, epoch=5)
     assert not may_assign(step, newer, taker=agent("h"), acting=None, halted=False)
     assert not may_assign(step, shard(acting="a"), taker=agent("h"), acting=agent("a"), halted=False)
     move = Handover(shard_id="s", seen_epoch=4, agent_id="h")

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from evenkeel.core.placement import HANDOVER_PATIENCE_SECONDS, AgentRecord, AgentView, agent_view, handover_overdue
+from evenkeel.core.placement import HANDOVER_PATIENCE_SECONDS, AgentRecord, AgentSnapshot, agent_view, handover_overdue
 
 NOW, SETTLE, TTL = 10_000.0, 60.0, 5.0
 
 
-def view(**changes: Any) -> AgentView:
+def view(**changes: Any) -> AgentSnapshot:
     values: dict[str, Any] = {
         "id": "a",
         "registered": True,

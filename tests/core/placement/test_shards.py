@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from evenkeel.core.placement import (
-    AgentView,
+    AgentSnapshot,
     GroupSnapshot,
     GroupView,
-    ShardView,
+    ShardSnapshot,
     assign_unserved,
     choose_group,
     choose_home,
@@ -42,8 +42,8 @@ def agent(
     reported_at: float = 20.0,
     shards: int = 0,
     homed: int = 0,
-) -> AgentView:
-    return AgentView(
+) -> AgentSnapshot:
+    return AgentSnapshot(
         id=name,
         live=live,
         admin_state_up=up,
@@ -58,8 +58,8 @@ def agent(
     )
 
 
-def shard(name: str = "s", *, home: str = "h", acting: str | None = None, to: str | None = None) -> ShardView:
-    return ShardView(id=name, home=home, acting=acting, epoch=4, handover_to=to)
+def shard(name: str = "s", *, home: str = "h", acting: str | None = None, to: str | None = None) -> ShardSnapshot:
+    return ShardSnapshot(id=name, home=home, acting=acting, epoch=4, handover_to=to)
 
 
 def takers(group: GroupSnapshot) -> list[str]:
@@ -186,7 +186,7 @@ def test_an_agent_that_has_not_looked_since_another_found_a_device_again_keeps_i
 
 
 def test_a_handover_that_is_not_released_is_taken_in_the_end() -> None:
-    stuck = ShardView(id="s", home="h", acting="h", epoch=4, handover_to="b", overdue=True)
+    stuck = ShardSnapshot(id="s", home="h", acting="h", epoch=4, handover_to="b", overdue=True)
     agents = (agent("h", up=False), agent("a"), agent("b", shards=9))
     assert takers(GroupSnapshot(shards=(stuck,), agents=agents)) == ["b"]
 
@@ -246,7 +246,7 @@ def test_a_host_declared_dead_is_replaced_for_good_where_that_is_possible() -> N
 
 agents_st = st.lists(
     st.builds(
-        AgentView,
+        AgentSnapshot,
         id=st.sampled_from("abcdef"),
         live=st.booleans(),
         admin_state_up=st.booleans(),
@@ -266,7 +266,7 @@ agents_st = st.lists(
 )
 shards_st = st.lists(
     st.builds(
-        ShardView,
+        ShardSnapshot,
         id=st.uuids().map(str),
         home=st.sampled_from("abcdef"),
         acting=st.none() | st.sampled_from("abcdef"),
@@ -287,7 +287,7 @@ groups_st = st.builds(
 )
 
 
-def served(group: GroupSnapshot, view: ShardView) -> bool:
+def served(group: GroupSnapshot, view: ShardSnapshot) -> bool:
     return any(each.id == view.acting and each.acts for each in group.agents)
 
 
@@ -319,7 +319,9 @@ def test_where_any_agent_may_take_over_no_shard_is_left_unserved(group: GroupSna
 
 
 @given(agents_st, st.integers(1, 40))
-def test_spreading_leaves_no_agent_more_than_one_above_what_it_had_to_take(agents: list[AgentView], count: int) -> None:
+def test_spreading_leaves_no_agent_more_than_one_above_what_it_had_to_take(
+    agents: list[AgentSnapshot], count: int
+) -> None:
     shards = tuple(shard(str(n), home="gone") for n in range(count))
     load = {view.id: view.shards for view in fit_agents(agents)}
     for step in assign_unserved(GroupSnapshot(shards=shards, agents=tuple(agents)), first):
@@ -346,7 +348,7 @@ def test_handovers_go_from_one_that_serves_to_another_that_is_fit(group: GroupSn
     assert not {move.shard_id for move in leaving} & {move.shard_id for move in home}
 
 
-def moved(group: GroupSnapshot, which: ShardView) -> str | None:
+def moved(group: GroupSnapshot, which: ShardSnapshot) -> str | None:
     plan = plan_failover(group, which, first)
     assert plan is None or (plan.shard_id, plan.seen_epoch) == (which.id, which.epoch)
     return None if plan is None else plan.agent_id

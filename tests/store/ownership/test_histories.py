@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlalchemy import update
 
 from evenkeel.core.errors import SessionLost
-from evenkeel.core.messages import Applied, ReportApplied, Seen, ServedShard, SessionState
+from evenkeel.core.messages import Applied, FormerShard, ReportApplied, Seen, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership import former_agents, lost_shards
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW
@@ -236,7 +236,7 @@ async def test_an_operator_begins_one_at_any_time(old: World) -> None:
 async def test_a_shard_that_the_database_lost_is_made_again_for_who_served_it(old: World) -> None:
     await old.operator.new_history()
     revision = await old.assignments_revision("a1")
-    lost = (ServedShard(project_id="p9", epoch=7), ServedShard(project_id="", epoch=1))
+    lost = (FormerShard(project_id="p9", epoch=7), FormerShard(project_id="", epoch=1))
     answer = await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     assert {(each.project_id, each.epoch) for each in answer.shards} == {("", 1), ("p9", 8)}
     assert answer.revision == revision + 1 and answer.history == (await old.operator.history()).id
@@ -252,7 +252,7 @@ async def test_an_agent_that_lies_makes_so_many_shards_in_all_with_one_event_for
     await old.tenant("before")
     await old.operator.new_history()
     for call in range(4):
-        lost = tuple(ServedShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4))
+        lost = tuple(FormerShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4))
         await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
         await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     made = [row.project_id for row in await old.rows(schema.shard) if row.project_id.startswith("p")]
@@ -263,14 +263,14 @@ async def test_an_agent_that_lies_makes_so_many_shards_in_all_with_one_event_for
     assert await old.shard_of("p3-0") is not None
     await age(old, 1.0)
     await old.operator.new_history()
-    await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=(ServedShard(project_id="q", epoch=1),))
+    await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=(FormerShard(project_id="q", epoch=1),))
     assert await old.shard_of("q") is not None
 
 
 async def test_calls_at_the_same_time_make_no_more_shards_than_one(old: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lost_shards, "RESTORED_TOTAL_MAX", 6)
     await old.operator.new_history()
-    calls = (tuple(ServedShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4)) for call in range(6))
+    calls = (tuple(FormerShard(project_id=f"p{call}-{number}", epoch=1) for number in range(4)) for call in range(6))
     await asyncio.gather(*(old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost) for lost in calls))
     assert len([row for row in await old.rows(schema.shard) if row.project_id]) <= 6
 
@@ -280,18 +280,18 @@ async def test_a_shard_that_is_known_stays_with_its_owner(old: World) -> None:
     owner = await old.tenant("p1", home="a1")
     await old.operator.new_history()
     await old.store.ownership.assignments(
-        "a2", "session-of-a2", work_limit=9, served=(ServedShard(project_id="p1", epoch=9),)
+        "a2", "session-of-a2", work_limit=9, served=(FormerShard(project_id="p1", epoch=9),)
     )
     row = await old.shard(owner.shard_id)
     assert (row.acting_agent_id, row.epoch) == ("a1", 1)
 
 
 async def test_nobody_makes_shards_at_other_times_or_in_anothers_name(old: World) -> None:
-    lost = (ServedShard(project_id="p9", epoch=7),)
+    lost = (FormerShard(project_id="p9", epoch=7),)
     await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
     await old.operator.new_history()
     with pytest.raises(SessionLost):
         await old.store.ownership.assignments("a1", "nonsense", work_limit=9, served=lost)
-    absurd = (ServedShard(project_id="p9", epoch=2**60), ServedShard(project_id="p8", epoch=-1))
+    absurd = (FormerShard(project_id="p9", epoch=2**60), FormerShard(project_id="p8", epoch=-1))
     await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=absurd)
     assert await old.shard_of("p9") is None and await old.shard_of("p8") is None

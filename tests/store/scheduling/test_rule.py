@@ -10,11 +10,11 @@ from sqlalchemy import select
 
 from evenkeel.core.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.placement import (
-    AgentView,
+    AgentSnapshot,
     Assign,
     GroupSnapshot,
     Handover,
-    ShardView,
+    ShardSnapshot,
     assign_unserved,
     ended_handovers,
     may_assign,
@@ -61,7 +61,7 @@ def steps(group: GroupSnapshot) -> set[str]:
     return takers(group).keys() | set(ended_handovers(group))
 
 
-def names_deleted(shard: ShardView, views: Mapping[str, AgentView]) -> bool:
+def names_deleted(shard: ShardSnapshot, views: Mapping[str, AgentSnapshot]) -> bool:
     named = {shard.home, shard.acting, shard.handover_to} - {None}
     return not named <= views.keys()
 
@@ -135,7 +135,7 @@ def test_operators_are_told_why_nothing_moves_if_and_only_if_the_rule_has_no_ste
         assert bool(told) == bool(stuck)
 
 
-def under_way(shard: ShardView, views: Mapping[str, AgentView]) -> bool:
+def under_way(shard: ShardSnapshot, views: Mapping[str, AgentSnapshot]) -> bool:
     """Its acting agent was asked to hand it over."""
     return shard.handover_to is not None and shard.acting in views and views[shard.acting].acts
 

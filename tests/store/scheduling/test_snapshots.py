@@ -10,7 +10,7 @@ from sqlalchemy import update
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import ReportState
 from evenkeel.core.placement import (
-    AgentView,
+    AgentSnapshot,
     Assign,
     GroupSnapshot,
     GroupView,
@@ -143,7 +143,7 @@ async def test_controllers_that_place_at_once_make_one_shard_and_bind_once(world
 # -- snapshots
 
 
-def timeless(agent: AgentView) -> AgentView:
+def timeless(agent: AgentSnapshot) -> AgentSnapshot:
     return replace(agent, live_since=0.0, live_until=0.0, reported_at=0.0)
 
 
@@ -164,12 +164,12 @@ async def test_groups_show_load_score_and_where_the_tenant_is(world: World) -> N
     first, second = await groups_for(world, "p1")  # which stays where it is: loads decide nothing and are not counted
     assert (first.number, first.holds_tenant, first.capacity_score) == (1, True, 0.0)
     assert tuple(timeless(agent) for agent in first.agents) == (
-        AgentView(id="a1", live=True, settled=True, shards=0, homed=0),
-        AgentView(id="a2", live=True, admin_state_up=False, fresh=True, settled=False),
+        AgentSnapshot(id="a1", live=True, settled=True, shards=0, homed=0),
+        AgentSnapshot(id="a2", live=True, admin_state_up=False, fresh=True, settled=False),
     )
     assert (second.number, second.holds_tenant, second.capacity_score) == (2, False, 0.5)
     (third,) = second.agents
-    assert timeless(third) == AgentView(id="a3", live=True, fresh=True, settled=False)
+    assert timeless(third) == AgentSnapshot(id="a3", live=True, fresh=True, settled=False)
     assert third.reported_at > 0.0
 
 

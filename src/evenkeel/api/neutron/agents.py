@@ -12,7 +12,7 @@ from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.bodies import Request
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.lists import Filters
-from evenkeel.api.neutron.bodies import Change, invalid
+from evenkeel.api.neutron.bodies import NeutronChange, invalid
 from evenkeel.api.neutron.fields import Flag
 from evenkeel.api.neutron.lists import listed, parse_list, shown
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
@@ -51,7 +51,7 @@ class NeutronAgentView(Value):
     configurations: dict[str, Any]
 
 
-class NeutronAgentChange(Change):
+class NeutronAgentChange(NeutronChange):
     """What can be changed of an agent."""
 
     admin_state_up: Flag | UnsetType = UNSET

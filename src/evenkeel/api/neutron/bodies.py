@@ -15,14 +15,14 @@ from evenkeel.core.errors import Invalid
 T = TypeVar("T")
 
 
-class New(Request):
+class NeutronNew(Request):
     """Base of objects to be made."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"})
     """What is shown of them, and cannot be given."""
 
 
-class Change(Request):
+class NeutronChange(Request):
     """Base of changes to an object."""
 
     READ_ONLY: ClassVar[frozenset[str]] = frozenset({"id", "tenant_id", "project_id"})

@@ -39,7 +39,7 @@ class NeutronErrorAnswer(Value, rename={"error": "NeutronError"}):
     error: NeutronErrorView
 
 
-class Named(NamedTuple):
+class NamedError(NamedTuple):
     """What an API calls an error."""
 
     type: str
@@ -55,10 +55,10 @@ class NeutronRefusal(Refusal):
         self.kind = kind
 
 
-class Names(NamedTuple):
+class ErrorNames(NamedTuple):
     """What an API calls the errors that it does not raise itself."""
 
-    by_code: Mapping[str, Named]
+    by_code: Mapping[str, NamedError]
     missing: Mapping[str, tuple[str, str]]
     """By what is not found (:attr:`NotFound.kind`): type, and what it is called in the text."""
 
@@ -81,7 +81,7 @@ def plain(status: int, text: str = "", headers: Headers = ()) -> Answer:
     return told(status, kind, text or _PLAIN.get(status, phrase), headers)
 
 
-def answer_to(error: Exception, names: Names, request_id: str) -> Answer:
+def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
     """The answer to any error; what is not expected is logged and told to nobody."""
     if isinstance(error, Refusal):
         return _refused(error)
@@ -111,7 +111,7 @@ def _refused(error: Refusal) -> Answer:
     return plain(error.status, str(error), error.headers)
 
 
-def _requested(error: RequestError, names: Names) -> Answer:
+def _requested(error: RequestError, names: ErrorNames) -> Answer:
     if isinstance(error, NotFound):
         kind, called = names.missing.get(error.kind, ("HTTPNotFound", error.kind))
         return told(404, kind, f"{called} {error.object_id} could not be found")

@@ -8,7 +8,7 @@ from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.bodies import Request
 from evenkeel.api.context import Call, Services
 from evenkeel.api.lists import Filters, as_text, page_of
-from evenkeel.api.neutron.bodies import Change, invalid
+from evenkeel.api.neutron.bodies import NeutronChange, invalid
 from evenkeel.api.neutron.fields import QuotaLimit
 from evenkeel.api.neutron.lists import listed, parse_list, shown
 from evenkeel.api.octavia.quotas import project_of
@@ -49,7 +49,7 @@ class NeutronProjectQuotaView(NeutronQuotaView):
     tenant_id: str
 
 
-class NeutronQuotaChange(Change):
+class NeutronQuotaChange(NeutronChange):
     """Limits to set; null: the default again."""
 
     READ_ONLY: ClassVar[frozenset[str]] = frozenset({"tenant_id", "project_id"})

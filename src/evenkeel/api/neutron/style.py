@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.neutron.bodies import NeutronReader
-from evenkeel.api.neutron.errors import Headers, Names, NeutronErrorAnswer, answer_to, plain
+from evenkeel.api.neutron.errors import ErrorNames, Headers, NeutronErrorAnswer, answer_to, plain
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ class NeutronStyle:
 
     errors: tuple[type[Any], ...] = (NeutronErrorAnswer,)
 
-    def __init__(self, base: str, names: Names) -> None:
+    def __init__(self, base: str, names: ErrorNames) -> None:
         self.base = base
         self._names = names
 

@@ -17,7 +17,7 @@ from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.consumer import AmqpSubscription
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.presence import AmqpAnnouncement
-from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, QueueFull, QueueGone, QueueRefused
+from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, PublishNacked, QueueGone, QueueRefused
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
 from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
@@ -100,7 +100,7 @@ class AmqpBus:
                 return
             except QueueGone:
                 await asyncio.sleep(GONE_SECONDS)
-            except QueueFull:
+            except PublishNacked:
                 if time() >= full_until:
                     raise
                 await asyncio.sleep(FULL_RETRY_SECONDS)
@@ -212,7 +212,7 @@ class AmqpBus:
                     raise
                 gone = True
                 await asyncio.sleep(GONE_SECONDS)
-            except QueueFull:
+            except PublishNacked:
                 if asyncio.get_running_loop().time() >= full_until:
                     raise
                 await asyncio.sleep(FULL_RETRY_SECONDS)

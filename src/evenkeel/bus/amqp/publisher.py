@@ -22,7 +22,7 @@ class QueueGone(BusUnavailable):
     """The queue that we knew has been deleted; declared anew, it may be tried again."""
 
 
-class QueueFull(BusUnavailable):
+class PublishNacked(BusUnavailable):
     """The broker does not take a message now: the queue is full, or has no leader yet after the loss of a node."""
 
 
@@ -98,7 +98,7 @@ class Publisher:
                 self._declared.discard(queue)
                 raise QueueGone(f"queue {queue} was deleted") from error
             except PublishRefused as error:
-                raise QueueFull(f"queue {queue} is full or has no leader") from error
+                raise PublishNacked(f"queue {queue} is full or has no leader") from error
 
     async def _ensure(self, queue: str) -> None:
         if queue in self._declared:

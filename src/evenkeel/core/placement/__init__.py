@@ -32,12 +32,12 @@ from evenkeel.core.placement.shards import (
 )
 from evenkeel.core.placement.views import (
     FULL_SCORE,
-    AgentView,
+    AgentSnapshot,
     Assign,
     GroupSnapshot,
     GroupView,
     Handover,
-    ShardView,
+    ShardSnapshot,
     Tie,
 )
 
@@ -46,7 +46,7 @@ __all__ = [
     "HANDOVER_PATIENCE_SECONDS",
     "SESSIONS_AHEAD_MAX",
     "AgentRecord",
-    "AgentView",
+    "AgentSnapshot",
     "Assign",
     "Candidates",
     "GroupSnapshot",
@@ -54,7 +54,7 @@ __all__ = [
     "Handover",
     "Obstacle",
     "Outlook",
-    "ShardView",
+    "ShardSnapshot",
     "Tie",
     "agent_view",
     "assign_unserved",

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable
 
 from evenkeel.core.ids import AgentId
-from evenkeel.core.placement.views import AgentView, Tie
+from evenkeel.core.placement.views import AgentSnapshot, Tie
 
 REPORT_AGE_SECONDS = 6.0
 """How much later: what an agent reports of its devices it may have seen a status interval ago."""
 
 
-def fit_agents(agents: Iterable[AgentView]) -> list[AgentView]:
+def fit_agents(agents: Iterable[AgentSnapshot]) -> list[AgentSnapshot]:
     """Eligible agents, without those that reach fewer devices than another one does.
 
     What one said before another lost a device, or found it again, proves nothing: it may see the same when it looks. So
@@ -20,7 +20,7 @@ def fit_agents(agents: Iterable[AgentView]) -> list[AgentView]:
     return [agent for agent in eligible if not any(_reaches_more(other, agent) for other in eligible)]
 
 
-def _reaches_more(other: AgentView, agent: AgentView) -> bool:
+def _reaches_more(other: AgentSnapshot, agent: AgentSnapshot) -> bool:
     if other.reachable_devices is None or agent.reachable_devices is None:
         return False
     differ_since = max(agent.reachable_since, other.reachable_since)
@@ -29,7 +29,7 @@ def _reaches_more(other: AgentView, agent: AgentView) -> bool:
     return more and both_said_so_at >= differ_since + REPORT_AGE_SECONDS
 
 
-def back_first(agent: AgentView, silent: AgentView) -> bool:
+def back_first(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
     """It came back only after the other one fell silent, and that may be about to come back too."""
     return agent.fresh and agent.live_since >= silent.live_until
 
@@ -37,13 +37,13 @@ def back_first(agent: AgentView, silent: AgentView) -> bool:
 class Loads:
     """Fit agents by id with the shards they serve; each that is given one counts it."""
 
-    def __init__(self, agents: Iterable[AgentView], tie: Tie[AgentView]) -> None:
+    def __init__(self, agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> None:
         self.fit = {agent.id: agent for agent in fit_agents(agents)}
         self._load = {agent.id: agent.shards for agent in self.fit.values()}
         self._tie = tie
 
     def choose(
-        self, *preferred: AgentId | None, other_than: AgentId | None = None, silent: AgentView | None = None
+        self, *preferred: AgentId | None, other_than: AgentId | None = None, silent: AgentSnapshot | None = None
     ) -> AgentId | None:
         """The first preferred one that is fit, else the one with the fewest shards; None if there is none.
 

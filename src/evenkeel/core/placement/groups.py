@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from evenkeel.core.placement.agents import fit_agents
-from evenkeel.core.placement.views import AgentView, GroupView, Tie
+from evenkeel.core.placement.views import AgentSnapshot, GroupView, Tie
 
 
 def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView | None:
@@ -20,7 +20,7 @@ def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView 
     return tie([group for group in preferred if group.capacity_score == lowest])
 
 
-def choose_home(agents: Iterable[AgentView], tie: Tie[AgentView]) -> AgentView | None:
+def choose_home(agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> AgentSnapshot | None:
     """The home of a new shard: the fit agent that is home to the fewest; ties by what it serves now, then ``tie``."""
     fit = fit_agents(agents)
     if not fit:

@@ -4,16 +4,16 @@ Weaker than the rule on purpose: an agent that was the best choice a moment ago 
 would be chosen now. Every step of the rule passes, and the store's statements say the same.
 """
 
-from evenkeel.core.placement.views import AgentView, Assign, Handover, ShardView
+from evenkeel.core.placement.views import AgentSnapshot, Assign, Handover, ShardSnapshot
 
 
-def may_receive(agent: AgentView | None) -> bool:
+def may_receive(agent: AgentSnapshot | None) -> bool:
     """A shard may be handed over to it. None: there is no such agent in the device group."""
     return agent is not None and agent.eligible
 
 
 def may_assign(
-    step: Assign, shard: ShardView, *, taker: AgentView | None, acting: AgentView | None, halted: bool
+    step: Assign, shard: ShardSnapshot, *, taker: AgentSnapshot | None, acting: AgentSnapshot | None, halted: bool
 ) -> bool:
     """The shard is as it was seen and nobody serves it, or its owner should have released it long ago; and the taker
     may have it: only its home while the circuit breaker is open, and a drained agent only as its home.
@@ -28,7 +28,7 @@ def may_assign(
 
 
 def may_start_handover(
-    step: Handover, shard: ShardView, *, receiver: AgentView | None, acting: AgentView | None
+    step: Handover, shard: ShardSnapshot, *, receiver: AgentSnapshot | None, acting: AgentSnapshot | None
 ) -> bool:
     """The shard is as it was seen, another agent has it and was not asked for it yet; and the receiver may have it.
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.ids import AgentId
 from evenkeel.core.placement.shards import Obstacle, Rule, min_id
-from evenkeel.core.placement.views import AgentView, GroupSnapshot, ShardView
+from evenkeel.core.placement.views import AgentSnapshot, GroupSnapshot, ShardSnapshot
 
 _ORDER = {obstacle: position for position, obstacle in enumerate(Obstacle)}
 
@@ -20,8 +20,8 @@ class Outlook:
 
     def __init__(self, group: GroupSnapshot) -> None:
         self._rule = Rule(in_time(group), min_id)
-        self._acted: dict[AgentId | None, list[ShardView]] = {}
-        self._homed: dict[AgentId, list[ShardView]] = {}
+        self._acted: dict[AgentId | None, list[ShardSnapshot]] = {}
+        self._homed: dict[AgentId, list[ShardSnapshot]] = {}
         for shard in self._rule.group.shards:
             self._acted.setdefault(shard.acting, []).append(shard)
             self._homed.setdefault(shard.home, []).append(shard)
@@ -44,7 +44,7 @@ class Outlook:
             return None
         return min(self._waiting(agent), key=_ORDER.__getitem__, default=None)
 
-    def _waiting(self, agent: AgentView) -> Iterator[Obstacle]:
+    def _waiting(self, agent: AgentSnapshot) -> Iterator[Obstacle]:
         unserved = [shard for shard in self._homed.get(agent.id, ()) if shard.acting is None]
         for shard in (*self._acted.get(agent.id, ()), *unserved):
             # one that is being handed over has no obstacle: neither decision is about it
@@ -59,7 +59,7 @@ class Outlook:
             return None
         return self._rule.keeps_from_home(agent_id)
 
-    def _comes_home(self, shard: ShardView) -> bool:
+    def _comes_home(self, shard: ShardSnapshot) -> bool:
         """A step of the rule brings it home, as soon as a handover to somebody else has ended."""
         acting = None if shard.acting is None else self._rule.agents.get(shard.acting)
         if acting is not None and acting.acts and shard.handover_to == shard.home:

@@ -6,7 +6,7 @@ Times of the future were written before that clock was set back: they prolong no
 import math
 
 from evenkeel.core.ids import AgentId
-from evenkeel.core.placement.views import AgentView
+from evenkeel.core.placement.views import AgentSnapshot
 from evenkeel.core.values import Value
 
 FRESH_SESSIONS = 1.5
@@ -37,12 +37,12 @@ class AgentRecord(Value):
     home_shards: int = 0
 
 
-def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentView:
+def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentSnapshot:
     """The agent at ``now``. ``settle_seconds``: how long it must have been up to get its shards back."""
     live = is_live(record, now)
     reachable_since = _past(record.reachable_since, now)
     eligible = live and record.admin_state_up and not record.forced_down
-    return AgentView(
+    return AgentSnapshot(
         id=record.id,
         live=live,
         admin_state_up=record.admin_state_up,

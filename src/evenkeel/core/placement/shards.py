@@ -10,7 +10,7 @@ from enum import Enum
 
 from evenkeel.core.ids import AgentId, ShardId
 from evenkeel.core.placement.agents import Loads, back_first
-from evenkeel.core.placement.views import AgentView, Assign, GroupSnapshot, Handover, ShardView, Tie
+from evenkeel.core.placement.views import AgentSnapshot, Assign, GroupSnapshot, Handover, ShardSnapshot, Tie
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 
 
@@ -32,12 +32,12 @@ class Obstacle(Enum):
 class Rule:
     """The decisions on the shards of one device group; ``give`` what they decide, so that the next ones know."""
 
-    def __init__(self, group: GroupSnapshot, tie: Tie[AgentView]) -> None:
+    def __init__(self, group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> None:
         self.group = group
         self.agents = {agent.id: agent for agent in group.agents}
         self.loads = Loads(group.agents, tie)
 
-    def taker(self, shard: ShardView) -> AgentId | Obstacle | None:
+    def taker(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
         """Who is to take a shard that nobody serves, or that its owner does not release."""
         acting = self._acting(shard)
         home = self.agents.get(shard.home)
@@ -52,7 +52,7 @@ class Rule:
             return shard.home if home is not None and home.acts else Obstacle.NO_SUCCESSOR
         return self.loads.choose(shard.home, silent=silent) or Obstacle.MAY_COME_BACK
 
-    def successor(self, shard: ShardView) -> AgentId | Obstacle | None:
+    def successor(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
         """Whom an agent that lives and should not serve is to release the shard to: a drained one, or one that reaches
         fewer devices than another does."""
         acting = self._acting(shard)
@@ -60,7 +60,7 @@ class Rule:
             return None
         return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or Obstacle.NO_SUCCESSOR
 
-    def returns_to(self, shard: ShardView) -> AgentId | Obstacle | None:
+    def returns_to(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
         """Its home, if it is served well elsewhere and is to go back."""
         if shard.handover_to is not None or shard.acting not in self.loads.fit or shard.acting == shard.home:
             return None
@@ -68,7 +68,7 @@ class Rule:
 
     # -- parts of these decisions
 
-    def _acting(self, shard: ShardView) -> AgentView | None:
+    def _acting(self, shard: ShardSnapshot) -> AgentSnapshot | None:
         return None if shard.acting is None else self.agents.get(shard.acting)
 
     def fixed(self) -> Obstacle | None:
@@ -83,7 +83,7 @@ class Rule:
             case RescheduleMode.NEVER:
                 return Obstacle.BOUND
 
-    def tied_to_home(self, home: AgentView | None) -> Obstacle | None:
+    def tied_to_home(self, home: AgentSnapshot | None) -> Obstacle | None:
         """Why nobody but its home may take a shard that nobody serves; None: others may."""
         if self.group.halted:
             return Obstacle.HALTED
@@ -108,7 +108,7 @@ class Rule:
         return None if home.settled else Obstacle.SETTLING
 
 
-def _home_only(home: AgentView | None, silent: AgentView | None, tied: Obstacle) -> AgentId | Obstacle:
+def _home_only(home: AgentSnapshot | None, silent: AgentSnapshot | None, tied: Obstacle) -> AgentId | Obstacle:
     if home is None or not home.acts:
         return tied
     return Obstacle.MAY_COME_BACK if silent is not None and back_first(home, silent) else home.id
@@ -117,7 +117,7 @@ def _home_only(home: AgentView | None, silent: AgentView | None, tied: Obstacle)
 # -- plans
 
 
-def assign_unserved(group: GroupSnapshot, tie: Tie[AgentView]) -> list[Assign]:
+def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assign]:
     """Every shard that nobody serves gets an agent: its home if that is fit, else they spread over the fit ones.
 
     While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
@@ -137,7 +137,7 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentView]) -> list[Assign]:
     return plan
 
 
-def plan_leaving(group: GroupSnapshot, tie: Tie[AgentView], *, at_once: int) -> list[Handover]:
+def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int) -> list[Handover]:
     """Planned handovers away from agents that live and should not serve. At most ``at_once`` under way in the group."""
     rule = Rule(group, tie)
     room = _room(group, at_once)
@@ -162,7 +162,7 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     return going[: max(0, _room(group, at_once))]
 
 
-def plan_failover(group: GroupSnapshot, shard: ShardView, tie: Tie[AgentView]) -> Handover | None:
+def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnapshot]) -> Handover | None:
     """Where a served shard is to go because an operator says so: home if it is away, else to the fit agent with the
     fewest shards. None: there is no other, it is moving already, or it may not move."""
     rule = Rule(group, tie)
@@ -179,7 +179,7 @@ def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
     return [shard.id for shard in group.shards if shard.handover_to is not None and shard.handover_to not in eligible]
 
 
-def min_id(equals: Sequence[AgentView]) -> AgentView:
+def min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
     """A tie for where nothing is drawn."""
     return min(equals, key=lambda agent: agent.id)
 
@@ -188,5 +188,5 @@ def _room(group: GroupSnapshot, at_once: int) -> int:
     return at_once - sum(shard.handover_to is not None for shard in group.shards)
 
 
-def _handover(shard: ShardView, agent_id: AgentId) -> Handover:
+def _handover(shard: ShardSnapshot, agent_id: AgentId) -> Handover:
     return Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=agent_id)

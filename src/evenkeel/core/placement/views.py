@@ -14,7 +14,7 @@ FULL_SCORE = 1.0
 """A device group whose capacity score reaches this takes no new load balancers (F5's capacity policy)."""
 
 
-class AgentView(Value):
+class AgentSnapshot(Value):
     """What placement needs to know of an agent; made by :func:`evenkeel.core.placement.agent_view`."""
 
     id: AgentId
@@ -70,7 +70,7 @@ class GroupView(Value):
 
     number: int
     capacity_score: float
-    agents: tuple[AgentView, ...] = ()
+    agents: tuple[AgentSnapshot, ...] = ()
     holds_tenant: bool = False
     in_zone: bool = True
     """The load balancer's availability zone, if it has one, is here."""
@@ -93,7 +93,7 @@ class GroupView(Value):
         return self.has_room and any(agent.eligible for agent in self.agents)
 
 
-class ShardView(Value):
+class ShardSnapshot(Value):
     """What placement needs to know of a shard."""
 
     id: ShardId
@@ -108,8 +108,8 @@ class ShardView(Value):
 class GroupSnapshot(Value):
     """One device group as the scheduler sees it: shards that may need a decision, and all agents."""
 
-    shards: tuple[ShardView, ...] = ()
-    agents: tuple[AgentView, ...] = ()
+    shards: tuple[ShardSnapshot, ...] = ()
+    agents: tuple[AgentSnapshot, ...] = ()
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     failback: FailbackMode = FailbackMode.AUTO
     halted: bool = False

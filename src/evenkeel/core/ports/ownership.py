@@ -5,7 +5,15 @@ from typing import Protocol
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
-from evenkeel.core.messages import Assignments, Register, ReportState, Seen, ServedShard, Services, SessionState
+from evenkeel.core.messages import (
+    Assignments,
+    FormerShard,
+    Register,
+    ReportState,
+    Seen,
+    ServiceDefinitions,
+    SessionState,
+)
 
 
 class OwnershipStore(Protocol):
@@ -39,7 +47,7 @@ class OwnershipStore(Protocol):
         ...
 
     async def assignments(
-        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[ServedShard] = ()
+        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[FormerShard] = ()
     ) -> Assignments:
         """The session's shards and their unconfirmed load balancers. ``served``: see :class:`GetAssignments`; taken for
         a while after a new history has begun. Raises :class:`SessionLost`."""
@@ -55,7 +63,7 @@ class OwnershipStore(Protocol):
         load_balancer_ids: Sequence[LoadBalancerId] | None,
         after_id: str,
         limit: int,
-    ) -> Services:
+    ) -> ServiceDefinitions:
         """Definitions of a shard. Raises :class:`SessionLost` if the agent does not own it at that epoch, or the
         session is not the agent's."""
         ...

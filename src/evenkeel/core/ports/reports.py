@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from evenkeel.core.control import LookAgain
+from evenkeel.core.control import Recheck
 from evenkeel.core.messages import ReportApplied, ReportReceipt, ReportStatus
 
 
@@ -24,7 +24,7 @@ class ReportStore(Protocol):
         of its session, and then takes nothing of it."""
         ...
 
-    async def note_findings(self, report: ReportStatus) -> tuple[LookAgain, ...]:
+    async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
         """What the devices do not hold as they should: absent load balancers become ERROR with all below them, those
         that are present again lose that reason; an event for each change. Returns who is to look, and at what. A
         constant number of statements for each thousand. Old epochs are ignored. Raises :class:`CallRefused` as

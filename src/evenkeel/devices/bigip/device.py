@@ -21,7 +21,7 @@ from evenkeel.devices.bigip.observe.capacity import CapacityReader
 from evenkeel.devices.bigip.observe.partition_reads import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import claim, guard
-from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PassOutcome, View
+from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
 from evenkeel.devices.group import GroupDevice
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class BigIpDevice(GroupDevice[observation.Reading]):
         super().__init__(self.icontrol, options.connect_timeout_seconds)
         self._options = options
         self._names = names
-        self._views: dict[str, View] = {}
+        self._views: dict[str, PartitionView] = {}
         self._left: dict[str, tuple[Guard, dict[str, Change]]] = {}
         """By partition and under which guard of ours: the change that each load balancer was left at. Nobody else can
         have written meanwhile, so it outlives what is known of the partition."""
@@ -87,7 +87,7 @@ class BigIpDevice(GroupDevice[observation.Reading]):
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
             # With nothing remembered everything is read first, guards included.
-            view = self._views[partition] = self._view_of(partition, mine) or View(mine, new=False)
+            view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
             outcome = await PartitionPass(
                 self.icontrol,
                 self._options,
@@ -166,12 +166,12 @@ class BigIpDevice(GroupDevice[observation.Reading]):
                 self._views.pop(partition, None)
                 raise
 
-    def _view_of(self, partition: str, mine: Guard) -> View | None:
+    def _view_of(self, partition: str, mine: Guard) -> PartitionView | None:
         """What is known of the partition under this guard."""
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
 
-    async def _taken_over(self, project_id: str, partition: str, mine: Guard) -> View:
+    async def _taken_over(self, project_id: str, partition: str, mine: Guard) -> PartitionView:
         """What is known of the partition with the guard moved."""
         await self._refuse_former(project_id, partition)
         new = await guard.take_over(
@@ -183,7 +183,7 @@ class BigIpDevice(GroupDevice[observation.Reading]):
             pending=self._pending_of(partition),
             timeout_seconds=self._options.commit_timeout_seconds,
         )
-        return View(mine, new=new)
+        return PartitionView(mine, new=new)
 
     async def _refuse_former(self, project_id: str, partition: str) -> None:
         """Begin no second partition for a tenant that has one under the name an earlier version gave it.

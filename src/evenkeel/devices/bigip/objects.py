@@ -79,7 +79,7 @@ class Verb(StrEnum):
     DELETE = "DELETE"
 
 
-class Operation(Value):
+class ConfigOperation(Value):
     """One change. ``owner`` is the load balancer it is done for; empty for what several may share."""
 
     verb: Verb

@@ -30,7 +30,7 @@ CLIMBS_MAX = 64
 """Requests for one takeover, each of which raises a guard by no more than the daemon takes at once."""
 
 
-class Done(Value):
+class DeviceResult(Value):
     """What became of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: nothing was taken."""
 
     errors: dict[LoadBalancerId, str]
@@ -85,7 +85,7 @@ class HaproxyDevice(GroupDevice[Reading]):
         async with self.reached():
             self._lives[partition] = (await self._climb(partition, wanted)).state_id
 
-    async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[Rendered]) -> Done:
+    async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[Rendered]) -> DeviceResult:
         """Make this device's partition so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`. In a partition's
         trouble (:class:`PartitionTrouble`) the whole batch waits: no half of it would fare better."""
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
@@ -152,16 +152,16 @@ class HaproxyDevice(GroupDevice[Reading]):
         change: wire.PartitionChange,
         wanted: Sequence[wire.LoadBalancerConfig],
         removed: Sequence[str],
-    ) -> Done:
+    ) -> DeviceResult:
         """One request; of a batch that is refused as a whole, each half for itself, down to the one that is bad."""
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
         try:
             return _done(await self.daemon.patch(partition, whole))
         except DeviceRejected as error:
             if len(wanted) + len(removed) <= 1:
-                return Done(errors=_all_of(wanted, removed, error.reason), wrote=False)
+                return DeviceResult(errors=_all_of(wanted, removed, error.reason), wrote=False)
         first, second = [await self._patch(partition, change, *half) for half in _halves(wanted, removed)]
-        return Done(
+        return DeviceResult(
             errors={**first.errors, **second.errors},
             wrote=first.wrote or second.wrote,
             receipt=second.receipt or first.receipt,
@@ -173,7 +173,7 @@ class HaproxyDevice(GroupDevice[Reading]):
         change: wire.PartitionChange,
         wanted: Sequence[wire.LoadBalancerConfig],
         problems: Mapping[LoadBalancerId, str],
-    ) -> Done:
+    ) -> DeviceResult:
         """All of the partition. Of those with problems it goes on holding what it holds. What is refused as a whole and
         taken in pieces (it is too large for one request) comes and goes in pieces."""
         held = await self.daemon.held(partition) if problems else ()
@@ -187,10 +187,14 @@ class HaproxyDevice(GroupDevice[Reading]):
         if not found.errors:
             orphans = await self._held_beside(partition, {*(one.id for one in wanted), *problems})
             gone = await self._patch(partition, change, (), orphans) if orphans else found
-            return Done(errors=gone.errors, wrote=found.wrote or gone.wrote, receipt=gone.receipt or found.receipt)
+            return DeviceResult(
+                errors=gone.errors, wrote=found.wrote or gone.wrote, receipt=gone.receipt or found.receipt
+            )
         good = tuple(one for one in wanted if one.id not in found.errors)
         done = await self._put(partition, change, good, {**problems, **found.errors})
-        return Done(errors={**found.errors, **done.errors}, wrote=found.wrote or done.wrote, receipt=done.receipt)
+        return DeviceResult(
+            errors={**found.errors, **done.errors}, wrote=found.wrote or done.wrote, receipt=done.receipt
+        )
 
     async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
         """Ids of what the partition holds and is not named."""
@@ -205,9 +209,9 @@ def token(session_id: SessionId) -> str:
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
 
-def _done(receipt: wire.Receipt) -> Done:
+def _done(receipt: wire.Receipt) -> DeviceResult:
     errors = {LoadBalancerId(one.load_balancer_id): one.error for one in receipt.outcomes if one.error}
-    return Done(errors=errors, wrote=receipt.how != "nothing", receipt=receipt)
+    return DeviceResult(errors=errors, wrote=receipt.how != "nothing", receipt=receipt)
 
 
 Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]

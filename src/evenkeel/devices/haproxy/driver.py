@@ -16,7 +16,7 @@ from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes
-from evenkeel.devices.haproxy.device import Done, HaproxyDevice
+from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
 from evenkeel.devices.haproxy.naming import Names
 from evenkeel.devices.haproxy.observe import observation, watching
 from evenkeel.devices.haproxy.options import HaproxyOptions
@@ -81,7 +81,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.Reading]):
     ) -> Observation:
         return observation.merge(readings, unreachable, self._names, uneven=uneven)
 
-    async def _introduce(self, partition: str, batch: PartitionBatch, done: Mapping[str, Done]) -> None:
+    async def _introduce(self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]) -> None:
         """Have the devices' HAProxys know each other where they do not yet: they share their stick tables.
 
         Clients that are sent elsewhere after a fail-over are no reason to refuse a load balancer, so what fails here

@@ -12,7 +12,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, sel
 from evenkeel.core.control import Agent
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.ids import AgentId, ShardId
-from evenkeel.core.placement import GroupSnapshot, Outlook, ShardView
+from evenkeel.core.placement import GroupSnapshot, Outlook, ShardSnapshot
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.agent_views import view_of
@@ -150,7 +150,7 @@ def _alike_shards(connection: Connection, environment: str | None, group_number:
 def _outlooks(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, Outlook]:
     """What the rule makes of each device group, and of its shards. An agent of no environment or group has no shards
     that settings could apply to."""
-    alike: dict[Place, list[ShardView]] = {}
+    alike: dict[Place, list[ShardSnapshot]] = {}
     for shard in shards:
         alike.setdefault((shard.environment, shard.group_number), []).append(_shard_view(shard))
     members: dict[Place, list[Any]] = {}
@@ -170,8 +170,8 @@ def _outlooks(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, Outlook
     }
 
 
-def _shard_view(shard: Any) -> ShardView:
-    return ShardView(
+def _shard_view(shard: Any) -> ShardSnapshot:
+    return ShardSnapshot(
         id=ShardId(""), home=shard.home_agent_id, acting=shard.acting_agent_id, epoch=0, handover_to=shard.handover_to
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, func, literal, select
 
-from evenkeel.core.placement import AgentRecord, AgentView, agent_view
+from evenkeel.core.placement import AgentRecord, AgentSnapshot, agent_view
 from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
@@ -41,7 +41,7 @@ _COLUMNS = (
 class SeenAgent(Value):
     """An agent at the moment it was read."""
 
-    view: AgentView
+    view: AgentSnapshot
     environment: str
     group_number: int
     host: str
@@ -69,9 +69,9 @@ def read_agents(
     return [_seen(row, settle_seconds) for row in connection.execute(statement)]
 
 
-def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentView]]:
+def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSnapshot]]:
     """The agents of each group."""
-    found: dict[tuple[str, int], list[AgentView]] = {}
+    found: dict[tuple[str, int], list[AgentSnapshot]] = {}
     for agent in agents:
         found.setdefault((agent.environment, agent.group_number), []).append(agent.view)
     return found
@@ -102,7 +102,7 @@ def _seen(row: Any, settle_seconds: float) -> SeenAgent:
     )
 
 
-def view_of(row: Any, *, settle_seconds: float = 0.0, acting_shards: int = 0, home_shards: int = 0) -> AgentView:
+def view_of(row: Any, *, settle_seconds: float = 0.0, acting_shards: int = 0, home_shards: int = 0) -> AgentSnapshot:
     """The view of a row of the agent table that holds ``now`` too, the database's time when it was read."""
     record = AgentRecord(
         id=row.id,

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 
 from evenkeel.core.epochs import next_epoch, plausible
 from evenkeel.core.ids import COMMON_PROJECT, AgentId, SessionId, ShardId
-from evenkeel.core.messages import ServedShard
+from evenkeel.core.messages import FormerShard
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.sessions import session_lost
@@ -36,7 +36,7 @@ _shard = schema.shard
 
 
 def restore_shards(
-    connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[ServedShard]
+    connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> None:
     """Make those that are not there, above the epochs they had. Raises :class:`SessionLost`; :class:`Raced` if calls of
     the same agent made too many together."""
@@ -70,7 +70,7 @@ def _came_since(connection: Connection, agent_id: AgentId) -> int:
     return connection.scalar(statement) or 0
 
 
-def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: ServedShard) -> dict[ShardId, str]:
+def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard) -> dict[ShardId, str]:
     """Its project's id, by its own; empty if it is there."""
     shard_id = ShardId(str(uuid.uuid4()))
     row = {

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, func, literal, select
 
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
-from evenkeel.core.messages import Services
+from evenkeel.core.messages import ServiceDefinitions
 from evenkeel.core.service import definition_of
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
@@ -33,7 +33,7 @@ def read_services(
     load_balancer_ids: Sequence[LoadBalancerId] | None,
     after_id: str,
     limit: int,
-) -> Services:
+) -> ServiceDefinitions:
     """A page of definitions. Raises :class:`SessionLost` unless the agent owns the shard."""
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
     _check_owner(connection, agent_id, session_id, shard_id, epoch)
@@ -75,14 +75,14 @@ def _those_of(connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalan
 
 def _page(
     connection: Connection, ids: Sequence[LoadBalancerId], size: int, missing: tuple[LoadBalancerId, ...] = ()
-) -> Services:
+) -> ServiceDefinitions:
     """The first ``size`` of ``ids``, or fewer if they are large; one that has gone since its id was read is left
     out."""
     shown = ids[:size]
     while len(shown) > 1 and _crowded(connection, shown):
         shown = shown[: len(shown) // 2]
     trees = load_trees(connection, shown)
-    return Services(
+    return ServiceDefinitions(
         services=tuple(definition_of(tree) for tree in trees.values()),
         missing=missing,
         more=len(ids) > len(shown),

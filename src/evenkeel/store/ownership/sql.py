@@ -71,13 +71,13 @@ def reports(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
 
 @cache
 def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """What it acts for is served: the SQL of :attr:`evenkeel.core.placement.AgentView.acts`."""
+    """What it acts for is served: the SQL of :attr:`evenkeel.core.placement.AgentSnapshot.acts`."""
     return and_(live(agent), not_(agent.c.forced_down))
 
 
 @cache
 def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """It may be given shards: the SQL of :attr:`evenkeel.core.placement.AgentView.eligible`."""
+    """It may be given shards: the SQL of :attr:`evenkeel.core.placement.AgentSnapshot.eligible`."""
     return and_(acts(agent), agent.c.admin_state_up)
 
 

@@ -15,11 +15,11 @@ from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import (
     EPOCHS_USED_UP,
     Assignments,
+    FormerShard,
     Register,
     ReportState,
     Seen,
-    ServedShard,
-    Services,
+    ServiceDefinitions,
     SessionState,
 )
 from evenkeel.store.engine.database import Database, Op
@@ -74,7 +74,7 @@ class SqlOwnership:
             await self._db.write(lambda connection: sessions.end_session(connection, agent_id, session_id))
 
     async def assignments(
-        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[ServedShard] = ()
+        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[FormerShard] = ()
     ) -> Assignments:
         if served:
             with suppress(Raced):  # too many at once: it says again what is not there yet
@@ -93,7 +93,7 @@ class SqlOwnership:
         load_balancer_ids: Sequence[LoadBalancerId] | None,
         after_id: str,
         limit: int,
-    ) -> Services:
+    ) -> ServiceDefinitions:
         return await self._db.read(
             lambda connection: services.read_services(
                 connection,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select, update
 
-from evenkeel.core.control import LookAgain, ShardOwner
+from evenkeel.core.control import Recheck, ShardOwner
 from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import ReportReceipt, ReportStatus
 from evenkeel.core.statuses import OperatingStatus
@@ -70,11 +70,11 @@ def read_expected(connection: Connection, report: ReportStatus, limit: int) -> R
     )
 
 
-def note_findings(connection: Connection, report: ReportStatus) -> tuple[LookAgain, ...]:
+def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
     group = locked_group(connection, report)
     if group is None:
         return ()
-    looks: list[LookAgain] = []
+    looks: list[Recheck] = []
     events: list[EventRow] = []
     amiss = {*report.absent, *report.changed, *report.lacking}
     for ids in batches(sorted(amiss)):
@@ -119,14 +119,14 @@ def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[A
     ).all()
 
 
-def _looks(rows: Iterable[Any], *, complete: set[str]) -> list[LookAgain]:
+def _looks(rows: Iterable[Any], *, complete: set[str]) -> list[Recheck]:
     """What has a change under way is being written by its owner anyway, unless it is missing."""
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:
         if row.host is not None and (row.settled or row.id in complete):
             by_shard.setdefault(row.shard_id, []).append(row)
     return [
-        LookAgain(
+        Recheck(
             owner=ShardOwner(
                 shard_id=shard_id,
                 environment=some[0].environment,
@@ -196,7 +196,7 @@ def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
     ]
 
 
-def _all_agents(connection: Connection, group: Any) -> list[LookAgain]:
+def _all_agents(connection: Connection, group: Any) -> list[Recheck]:
     """Every agent of the group looks at all that it serves, also one whose session may revive."""
     hosts = connection.scalars(
         select(_agent.c.host).where(
@@ -206,7 +206,7 @@ def _all_agents(connection: Connection, group: Any) -> list[LookAgain]:
         )
     )
     return [
-        LookAgain(
+        Recheck(
             owner=ShardOwner(
                 shard_id=ShardId(""), environment=group.environment, group_number=group.group_number, host=host
             ),

@@ -1,6 +1,6 @@
 """Implements :class:`evenkeel.core.ports.ReportStore`: each method is a transaction."""
 
-from evenkeel.core.control import LookAgain
+from evenkeel.core.control import Recheck
 from evenkeel.core.messages import ReportApplied, ReportReceipt, ReportStatus
 from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.histories import Histories
@@ -24,7 +24,7 @@ class SqlReports:
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
         return await self._db.write(lambda connection: observed.record_observed(connection, report))
 
-    async def note_findings(self, report: ReportStatus) -> tuple[LookAgain, ...]:
+    async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
         return await self._db.write(lambda connection: findings.note_findings(connection, report))
 
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:

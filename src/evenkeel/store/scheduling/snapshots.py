@@ -15,7 +15,7 @@ from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
     GroupView,
-    ShardView,
+    ShardSnapshot,
     handover_overdue,
 )
 from evenkeel.store.engine.clock import db_now
@@ -150,11 +150,11 @@ _GROUP_SHARDS = _group_shards()
 
 def _shard_views(
     connection: Connection, environment: str, group_number: int, group: GroupSnapshot
-) -> tuple[ShardView, ...]:
+) -> tuple[ShardSnapshot, ...]:
     place = {"b_environment": environment, "b_group": group_number}
     rows = connection.execute(_GROUP_SHARDS, place | looked_for([group]))
     return tuple(
-        ShardView(
+        ShardSnapshot(
             id=row.id,
             home=row.home_agent_id,
             acting=row.acting_agent_id,

@@ -12,10 +12,10 @@ from evenkeel.devices.bigip.objects import (
     MEMBER,
     NODE,
     POOL,
+    ConfigOperation,
     Key,
     Observed,
     ObservedObject,
-    Operation,
     Rendered,
     Verb,
 )
@@ -186,7 +186,7 @@ def test_operations_come_in_an_order_that_refers_to_nothing_missing(
         observed = after(observed, [step])
 
 
-def _still_used(step: Operation, observed: Observed) -> bool:
+def _still_used(step: ConfigOperation, observed: Observed) -> bool:
     if step.key.type == NODE:
         return any(node_of(name) == step.key.name for item in observed.values() for name in item.members)
     path = f"/{PARTITION}/{step.key.name}"

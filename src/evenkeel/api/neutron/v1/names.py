@@ -1,6 +1,6 @@
 """What LBaaS v1 calls errors, as ``neutron-lbaas`` 7 (Liberty) had them, and what it takes to be what is not found."""
 
-from evenkeel.api.neutron.errors import Named, Names
+from evenkeel.api.neutron.errors import ErrorNames, NamedError
 from evenkeel.api.neutron.style import BASE, NeutronStyle
 
 PREFIX = f"{BASE}/v2.0/lb"
@@ -16,24 +16,24 @@ MISSING = {
 }
 
 CODES = {
-    "immutable": Named("StateInvalid"),
-    "vip_exists": Named("VipExists"),
-    "pool_has_vip": Named("PoolInUse"),
-    "in_use": Named("PoolInUse"),
-    "monitor_in_use": Named("HealthMonitorInUse"),
-    "association_exists": Named("PoolMonitorAssociationExists"),
-    "monitor_exists": Named("OneHealthMonitorPerPool"),
-    "member_exists": Named("MemberExists"),
-    "protocol_mismatch": Named("ProtocolMismatch"),
-    "session_persistence": Named("SessionPersistenceConfigurationInvalid"),
-    "address_taken": Named("IpAddressInUse"),
-    "gateway_address": Named("IpAddressInUse", 409),
-    "address_outside": Named("InvalidIpForSubnet"),
-    "address_not_usable": Named("InvalidIpForSubnet"),
-    "no_free_address": Named("IpAddressGenerationFailure"),
-    "subnet_not_found": Named("SubnetNotFound", 404),
-    "provider_unknown": Named("ServiceProviderNotFound"),
-    "unsupported": Named("UnsupportedFeature"),
+    "immutable": NamedError("StateInvalid"),
+    "vip_exists": NamedError("VipExists"),
+    "pool_has_vip": NamedError("PoolInUse"),
+    "in_use": NamedError("PoolInUse"),
+    "monitor_in_use": NamedError("HealthMonitorInUse"),
+    "association_exists": NamedError("PoolMonitorAssociationExists"),
+    "monitor_exists": NamedError("OneHealthMonitorPerPool"),
+    "member_exists": NamedError("MemberExists"),
+    "protocol_mismatch": NamedError("ProtocolMismatch"),
+    "session_persistence": NamedError("SessionPersistenceConfigurationInvalid"),
+    "address_taken": NamedError("IpAddressInUse"),
+    "gateway_address": NamedError("IpAddressInUse", 409),
+    "address_outside": NamedError("InvalidIpForSubnet"),
+    "address_not_usable": NamedError("InvalidIpForSubnet"),
+    "no_free_address": NamedError("IpAddressGenerationFailure"),
+    "subnet_not_found": NamedError("SubnetNotFound", 404),
+    "provider_unknown": NamedError("ServiceProviderNotFound"),
+    "unsupported": NamedError("UnsupportedFeature"),
 }
 
-V1 = NeutronStyle(PREFIX, Names(CODES, MISSING))
+V1 = NeutronStyle(PREFIX, ErrorNames(CODES, MISSING))

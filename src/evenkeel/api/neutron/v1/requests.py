@@ -16,7 +16,7 @@ from evenkeel.api.fields import (
     Text,
     UrlPath,
 )
-from evenkeel.api.neutron.bodies import Change, New
+from evenkeel.api.neutron.bodies import NeutronChange, NeutronNew
 from evenkeel.api.neutron.fields import ConnectionLimit, Flag, Port, Retries, Seconds, Weight
 from evenkeel.core.model import PersistenceType
 from evenkeel.core.pool_rooted import SharedMonitorType
@@ -35,7 +35,7 @@ class V1Persistence(Request):
     cookie_name: CookieName | None = None
 
 
-class V1VipNew(New):
+class V1VipNew(NeutronNew):
     """An address and port in front of a pool."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "port_id"}) | _STATUS
@@ -54,11 +54,11 @@ class V1VipNew(New):
     project_id: ProjectId | None = None
 
 
-class V1VipChange(Change):
+class V1VipChange(NeutronChange):
     """What can be changed of a vip. Without session persistence it has none afterwards, as ever in LBaaS v1."""
 
     READ_ONLY: ClassVar[frozenset[str]] = (
-        Change.READ_ONLY | {"subnet_id", "address", "port_id", "protocol", "protocol_port"} | _STATUS
+        NeutronChange.READ_ONLY | {"subnet_id", "address", "port_id", "protocol", "protocol_port"} | _STATUS
     )
 
     name: Text | UnsetType | None = UNSET
@@ -69,7 +69,7 @@ class V1VipChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V1PoolNew(New):
+class V1PoolNew(NeutronNew):
     """Members that serve the same thing."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "vip_id", "members", "health_monitors_status"}) | _STATUS
@@ -86,11 +86,11 @@ class V1PoolNew(New):
     project_id: ProjectId | None = None
 
 
-class V1PoolChange(Change):
+class V1PoolChange(NeutronChange):
     """What can be changed of a pool."""
 
     READ_ONLY: ClassVar[frozenset[str]] = (
-        Change.READ_ONLY
+        NeutronChange.READ_ONLY
         | {"subnet_id", "protocol", "provider", "vip_id", "members", "health_monitors_status"}
         | _STATUS
     )
@@ -102,7 +102,7 @@ class V1PoolChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V1MemberNew(New):
+class V1MemberNew(NeutronNew):
     """One server of a pool."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"}) | _STATUS
@@ -116,17 +116,17 @@ class V1MemberNew(New):
     project_id: ProjectId | None = None
 
 
-class V1MemberChange(Change):
+class V1MemberChange(NeutronChange):
     """What can be changed of a member."""
 
-    READ_ONLY: ClassVar[frozenset[str]] = Change.READ_ONLY | {"address", "protocol_port"} | _STATUS
+    READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"address", "protocol_port"} | _STATUS
 
     pool_id: ObjectId | UnsetType = UNSET
     weight: Weight | UnsetType | None = UNSET
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V1HealthMonitorNew(New):
+class V1HealthMonitorNew(NeutronNew):
     """How members are checked, in any number of pools. Times in seconds."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"}) | _STATUS
@@ -143,10 +143,10 @@ class V1HealthMonitorNew(New):
     project_id: ProjectId | None = None
 
 
-class V1HealthMonitorChange(Change):
+class V1HealthMonitorChange(NeutronChange):
     """What can be changed of a health monitor."""
 
-    READ_ONLY: ClassVar[frozenset[str]] = Change.READ_ONLY | {"type", "pools"} | _STATUS
+    READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"type", "pools"} | _STATUS
 
     delay: Seconds | UnsetType = UNSET
     timeout: Seconds | UnsetType = UNSET
@@ -157,7 +157,7 @@ class V1HealthMonitorChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V1Association(New):
+class V1Association(NeutronNew):
     """The health monitor that a pool is to have."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset()

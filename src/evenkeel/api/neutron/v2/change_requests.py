@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from evenkeel.api.bodies import Request
 from evenkeel.api.fields import ExpectedCodes, HttpMethod, ObjectId, Text, UrlPath
-from evenkeel.api.neutron.bodies import Change
+from evenkeel.api.neutron.bodies import NeutronChange
 from evenkeel.api.neutron.fields import (
     ConnectionLimit,
     ContainerRef,
@@ -21,10 +21,10 @@ from evenkeel.api.neutron.v2.requests import L7PolicyAction, L7RuleType, LbAlgor
 from evenkeel.api.octavia.l7_requests import Key, RuleValue, Url
 from evenkeel.core.model import L7RuleCompareType
 
-_COMMON = Change.READ_ONLY
+_COMMON = NeutronChange.READ_ONLY
 
 
-class V2LoadBalancerChange(Change):
+class V2LoadBalancerChange(NeutronChange):
     """What can be changed of a load balancer."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
@@ -45,7 +45,7 @@ class V2LoadBalancerChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V2ListenerChange(Change):
+class V2ListenerChange(NeutronChange):
     """What can be changed of a listener."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
@@ -65,7 +65,7 @@ class V2ListenerChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V2PoolChange(Change):
+class V2PoolChange(NeutronChange):
     """What can be changed of a pool."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
@@ -85,7 +85,7 @@ class V2PoolChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V2MemberChange(Change):
+class V2MemberChange(NeutronChange):
     """What can be changed of a member."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"address", "protocol_port", "subnet_id"}
@@ -95,7 +95,7 @@ class V2MemberChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V2HealthMonitorChange(Change):
+class V2HealthMonitorChange(NeutronChange):
     """What can be changed of a health monitor."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"type", "pool_id", "pools"}
@@ -111,7 +111,7 @@ class V2HealthMonitorChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V2L7PolicyChange(Change):
+class V2L7PolicyChange(NeutronChange):
     """What can be changed of an L7 policy."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"listener_id", "rules"}
@@ -125,7 +125,7 @@ class V2L7PolicyChange(Change):
     admin_state_up: Flag | UnsetType | None = UNSET
 
 
-class V2L7RuleChange(Change):
+class V2L7RuleChange(NeutronChange):
     """What can be changed of an L7 rule."""
 
     type: L7RuleType | UnsetType = UNSET

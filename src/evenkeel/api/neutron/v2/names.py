@@ -1,6 +1,6 @@
 """What LBaaS v2 calls errors, as ``neutron-lbaas`` 14 answered them, and what it takes to be what is not found."""
 
-from evenkeel.api.neutron.errors import Named, Names
+from evenkeel.api.neutron.errors import ErrorNames, NamedError
 from evenkeel.api.neutron.style import BASE, NeutronStyle
 
 ENTITY = "EntityNotFound"
@@ -21,28 +21,28 @@ MISSING = {
 }
 
 CODES = {
-    "immutable": Named("StateInvalid"),
-    "has_children": Named("EntityInUse", 409),
-    "in_use": Named("EntityInUse"),
-    "listener_port_taken": Named("LoadBalancerListenerProtocolPortExists"),
-    "default_pool_set": Named("ListenerDefaultPoolAlreadySet"),
-    "protocol_mismatch": Named("ListenerPoolProtocolMismatch", 409),
-    "member_exists": Named("MemberExists"),
-    "monitor_exists": Named("OneHealthMonitorPerPool"),
-    "session_persistence": Named("SessionPersistenceConfigurationInvalid"),
-    "address_taken": Named("IpAddressAlreadyAllocated"),
-    "address_outside": Named("InvalidIpForSubnet"),
-    "address_not_usable": Named("InvalidIpForSubnet"),
-    "gateway_address": Named("InvalidIpForSubnet"),
-    "no_free_address": Named("IpAddressGenerationFailure"),
-    "subnet_not_found": Named("SubnetNotFound", 404),
-    "network_not_found": Named("NetworkNotFound", 404),
-    "provider_unknown": Named("ServiceProviderNotFound"),
-    "flavor_unknown": Named("FlavorNotFound", 404),
-    "l7rule_key_missing": Named("L7RuleKeyMissing", 404),
-    "l7rule_regex": Named("L7RuleInvalidRegex"),
-    "l7rule_compare_type": Named("L7RuleUnsupportedCompareType"),
-    "unsupported": Named("UnsupportedFeature"),
+    "immutable": NamedError("StateInvalid"),
+    "has_children": NamedError("EntityInUse", 409),
+    "in_use": NamedError("EntityInUse"),
+    "listener_port_taken": NamedError("LoadBalancerListenerProtocolPortExists"),
+    "default_pool_set": NamedError("ListenerDefaultPoolAlreadySet"),
+    "protocol_mismatch": NamedError("ListenerPoolProtocolMismatch", 409),
+    "member_exists": NamedError("MemberExists"),
+    "monitor_exists": NamedError("OneHealthMonitorPerPool"),
+    "session_persistence": NamedError("SessionPersistenceConfigurationInvalid"),
+    "address_taken": NamedError("IpAddressAlreadyAllocated"),
+    "address_outside": NamedError("InvalidIpForSubnet"),
+    "address_not_usable": NamedError("InvalidIpForSubnet"),
+    "gateway_address": NamedError("InvalidIpForSubnet"),
+    "no_free_address": NamedError("IpAddressGenerationFailure"),
+    "subnet_not_found": NamedError("SubnetNotFound", 404),
+    "network_not_found": NamedError("NetworkNotFound", 404),
+    "provider_unknown": NamedError("ServiceProviderNotFound"),
+    "flavor_unknown": NamedError("FlavorNotFound", 404),
+    "l7rule_key_missing": NamedError("L7RuleKeyMissing", 404),
+    "l7rule_regex": NamedError("L7RuleInvalidRegex"),
+    "l7rule_compare_type": NamedError("L7RuleUnsupportedCompareType"),
+    "unsupported": NamedError("UnsupportedFeature"),
 }
 
-V2 = NeutronStyle(BASE, Names(CODES, MISSING))
+V2 = NeutronStyle(BASE, ErrorNames(CODES, MISSING))

@@ -19,7 +19,7 @@ from evenkeel.api.fields import (
     Text,
     UrlPath,
 )
-from evenkeel.api.neutron.bodies import New
+from evenkeel.api.neutron.bodies import NeutronNew
 from evenkeel.api.neutron.fields import (
     ConnectionLimit,
     ContainerRef,
@@ -49,7 +49,7 @@ class V2Persistence(Request):
     cookie_name: CookieName | None = None
 
 
-class V2L7RuleNew(New):
+class V2L7RuleNew(NeutronNew):
     """A condition on requests."""
 
     type: L7RuleType
@@ -62,7 +62,7 @@ class V2L7RuleNew(New):
     project_id: ProjectId | None = None
 
 
-class V2L7PolicyParts(New):
+class V2L7PolicyParts(NeutronNew):
     """What every new L7 policy may have."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "rules"})
@@ -84,7 +84,7 @@ class V2L7PolicyNew(V2L7PolicyParts, kw_only=True):
     redirect_pool_id: ObjectId | None = None
 
 
-class V2MemberNew(New):
+class V2MemberNew(NeutronNew):
     """One server of a pool."""
 
     address: Address
@@ -97,7 +97,7 @@ class V2MemberNew(New):
     project_id: ProjectId | None = None
 
 
-class V2HealthMonitorParts(New):
+class V2HealthMonitorParts(NeutronNew):
     """What every new health monitor may have. Times in seconds."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"})
@@ -122,7 +122,7 @@ class V2HealthMonitorNew(V2HealthMonitorParts, kw_only=True):
     pool_id: ObjectId
 
 
-class V2PoolParts(New):
+class V2PoolParts(NeutronNew):
     """What every new pool may have."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "healthmonitor_id", "listeners", "loadbalancers"})
@@ -146,7 +146,7 @@ class V2PoolNew(V2PoolParts):
     loadbalancer_id: ObjectId | None = None
 
 
-class V2ListenerParts(New):
+class V2ListenerParts(NeutronNew):
     """What every new listener may have."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "loadbalancers"})
@@ -172,7 +172,7 @@ class V2ListenerNew(V2ListenerParts):
     default_pool_id: ObjectId | None = None
 
 
-class V2LoadBalancerNew(New):
+class V2LoadBalancerNew(NeutronNew):
     """A load balancer."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset(
@@ -225,7 +225,7 @@ class V2GraphLoadBalancer(V2LoadBalancerNew):
     listeners: Annotated[list[V2GraphListener], Meta(max_length=min(MAX_LISTENERS, MAX_POOLS))] | None = None
 
 
-class V2Graph(New):
+class V2Graph(NeutronNew):
     """A graph."""
 
     loadbalancer: V2GraphLoadBalancer

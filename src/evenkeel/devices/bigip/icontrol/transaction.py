@@ -16,7 +16,7 @@ from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import segment
-from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, Operation, Verb
+from evenkeel.devices.bigip.objects import MEMBER, POOL, ConfigOperation, Key, Verb
 
 TRANSACTIONS = "/mgmt/tm/transaction"
 _FAILED = "transaction failed:"
@@ -34,7 +34,7 @@ class Command(Value):
     body: Mapping[str, Any] = {}
 
 
-def command_of(operation: Operation, partition: str) -> Command:
+def command_of(operation: ConfigOperation, partition: str) -> Command:
     """The request that carries out an operation."""
     collection = collection_path(operation.key, partition)
     if operation.verb is Verb.CREATE:

@@ -5,7 +5,16 @@ It names objects and attributes as they are called on the device, and never a va
 
 from collections.abc import Iterable, Sequence
 
-from evenkeel.devices.bigip.objects import MEMBER, MONITORS, POOL, PROFILES, VIRTUAL, VIRTUAL_ADDRESS, Operation, Verb
+from evenkeel.devices.bigip.objects import (
+    MEMBER,
+    MONITORS,
+    POOL,
+    PROFILES,
+    VIRTUAL,
+    VIRTUAL_ADDRESS,
+    ConfigOperation,
+    Verb,
+)
 
 _WORDS = {
     VIRTUAL: "virtual server",
@@ -18,7 +27,7 @@ _WORDS = {
 ALL_GONE = "nothing of it was left; put back"
 
 
-def findings(steps: Sequence[Operation], wanted: int) -> list[str]:
+def findings(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
     """What these operations of one load balancer repair. ``wanted``: how many objects it has, without members."""
     removed = {step.key for step in steps if step.verb is Verb.DELETE}
     made = {step.key for step in steps if step.verb is Verb.CREATE}
@@ -27,7 +36,7 @@ def findings(steps: Sequence[Operation], wanted: int) -> list[str]:
     return [text for step in steps if (text := _finding(step, step.key in removed and step.key in made))]
 
 
-def _finding(step: Operation, replaced: bool) -> str:
+def _finding(step: ConfigOperation, replaced: bool) -> str:
     thing = _thing(step)
     if step.verb is Verb.MODIFY:
         return f"{thing} was changed ({_listed(step.body)}); put right"
@@ -36,7 +45,7 @@ def _finding(step: Operation, replaced: bool) -> str:
     return f"{thing} was missing; put back" if step.verb is Verb.CREATE else f"{thing} did not belong there; removed"
 
 
-def _thing(step: Operation) -> str:
+def _thing(step: ConfigOperation) -> str:
     word = f"{_WORDS.get(step.key.type, step.key.type.rpartition('/')[2])} {step.key.name}"
     return f"{word} of pool {step.key.pool}" if step.key.pool else word
 

@@ -1,7 +1,7 @@
 """One pass over one partition of one device: guard, look, plan, write, and narrow a refusal down.
 
-What was seen is kept between passes (:class:`View`) and holds only while the same epoch is held and the outcome of
-every write of ours was known. So
+What was seen is kept between passes (:class:`PartitionView`) and holds only while the same epoch is held and the
+outcome of every write of ours was known. So
 
 - a change is planned from what is remembered, and written without a read: the guard protects it, and if what
   is remembered was wrong the device refuses, which leads to a full read;
@@ -29,7 +29,7 @@ from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import OutcomeUnknown, command_of, commit, drop_pending
 from evenkeel.devices.bigip.naming import Guard, Names, guard_of
-from evenkeel.devices.bigip.objects import LIGHT_TYPES, MEMBER, POOL, Observed, Operation, Rendered, Verb
+from evenkeel.devices.bigip.objects import LIGHT_TYPES, MEMBER, POOL, ConfigOperation, Observed, Rendered, Verb
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_all, read_guards, read_light
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
@@ -44,7 +44,7 @@ UNKNOWN_OUTCOMES_MAX = 3
 """Lost answers in one pass after which the device counts as out of reach."""
 
 
-class View:
+class PartitionView:
     """What is known of one partition of one device."""
 
     def __init__(self, mine: Guard, *, new: bool) -> None:
@@ -79,7 +79,7 @@ class PartitionPass:
         batch: PartitionBatch,
         rendered: tuple[Rendered, ...],
         *,
-        view: View,
+        view: PartitionView,
         pending: set[str],
         left: dict[str, Change],
         now: Callable[[], float] = time.monotonic,
@@ -193,14 +193,14 @@ class PartitionPass:
                 self._log.warning("unused nodes not removed", reason=error.reason)
                 self._view.observed = None
 
-    def _unused(self, step: Operation) -> bool:
+    def _unused(self, step: ConfigOperation) -> bool:
         observed = self._view.observed or {}
         pools = (item for item in observed.values() if item.key.type == POOL)
         return step.key in observed and not any(
             node_of(member) == step.key.name for pool in pools for member in pool.members
         )
 
-    async def _settle(self, owners: tuple[str, ...], shared: tuple[Operation, ...] = ()) -> None:
+    async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if they are refused, of each half."""
         all_steps = self._plan().of(frozenset(owners))
         steps = first_of(all_steps)
@@ -241,7 +241,7 @@ class PartitionPass:
         self._make_sure(await read_guards(self._device, self._partition))
         return False
 
-    async def _commit(self, steps: tuple[Operation, ...]) -> None:
+    async def _commit(self, steps: tuple[ConfigOperation, ...]) -> None:
         commands = [
             guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
             *(command_of(step, self._partition) for step in steps),
@@ -266,7 +266,7 @@ class PartitionPass:
             elif service.load_balancer_id not in errors:
                 self._left[service.load_balancer_id] = change_of(service)
 
-    def _note_repairs(self, steps: tuple[Operation, ...]) -> None:
+    def _note_repairs(self, steps: tuple[ConfigOperation, ...]) -> None:
         for one in self._rendered:
             owner = one.service.load_balancer_id
             if owner in self._left and (own := [step for step in steps if step.owner == owner]):
@@ -279,7 +279,7 @@ class PartitionPass:
         return f"{len(services)} load balancers"
 
 
-def first_of(steps: tuple[Operation, ...]) -> tuple[Operation, ...]:
+def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
     """All, or if they are too many for one transaction, which a device drops if it is not committed in time, as many as
     it takes: members come and change first, and go last."""
     if len(steps) <= ONE_TRANSACTION_MAX:
@@ -296,7 +296,7 @@ def change_of(service: ServiceDefinition) -> Change:
     return service.revision, service.change_id
 
 
-def _count(steps: tuple[Operation, ...], verb: Verb) -> int:
+def _count(steps: tuple[ConfigOperation, ...], verb: Verb) -> int:
     return sum(step.verb is verb for step in steps)
 
 

@@ -25,10 +25,10 @@ from evenkeel.devices.bigip.objects import (
     PROFILES,
     VIRTUAL,
     VIRTUAL_ADDRESS,
+    ConfigOperation,
     Key,
     Observed,
     ObservedObject,
-    Operation,
     Rendered,
     Verb,
     WantedObject,
@@ -49,10 +49,10 @@ _REMOVE = {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, MEMBER: 40, POOL: 41, NODE: 50} | dic
 class Plan(Value):
     """Operations in the order in which they are to be carried out; load balancers that cannot be planned, and why."""
 
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[ConfigOperation, ...] = ()
     problems: Mapping[LoadBalancerId, str] = {}
 
-    def of(self, owners: frozenset[str]) -> tuple[Operation, ...]:
+    def of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
         """The operations of some owners, in order."""
         return tuple(operation for operation in self.operations if operation.owner in owners)
 
@@ -93,7 +93,7 @@ def _own(seen: ObservedObject, names: Names) -> str:
     return mark.load_balancer_id if mark and names.owns(mark) else ""
 
 
-def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[Operation]:
+def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
     """What makes one object, and the members in it, as wanted."""
     if seen is None:
         yield _create(item, partition)
@@ -104,11 +104,11 @@ def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> I
         yield _create(item, partition)
         return
     if changed:
-        yield Operation(verb=Verb.MODIFY, key=item.key, owner=item.owner, body=changed, rank=_MAKE[item.key.type])
+        yield ConfigOperation(verb=Verb.MODIFY, key=item.key, owner=item.owner, body=changed, rank=_MAKE[item.key.type])
     yield from _members(item, seen, partition)
 
 
-def _members(item: WantedObject, seen: ObservedObject, partition: str) -> Iterator[Operation]:
+def _members(item: WantedObject, seen: ObservedObject, partition: str) -> Iterator[ConfigOperation]:
     wanted = {member.key.name: member for member in item.members}
     for name, member in wanted.items():
         yield from _bring(member, seen.members.get(name), partition)
@@ -117,8 +117,8 @@ def _members(item: WantedObject, seen: ObservedObject, partition: str) -> Iterat
             yield _remove(extra.key, item.owner)
 
 
-def _create(item: WantedObject, partition: str) -> Operation:
-    return Operation(
+def _create(item: WantedObject, partition: str) -> ConfigOperation:
+    return ConfigOperation(
         verb=Verb.CREATE, key=item.key, owner=item.owner, body=_body(item, partition), rank=_MAKE[item.key.type]
     )
 
@@ -132,8 +132,8 @@ def _body(item: WantedObject, partition: str) -> dict[str, Any]:
     return body
 
 
-def _remove(key: Key, owner: str, *, rank: int | None = None) -> Operation:
-    return Operation(verb=Verb.DELETE, key=key, owner=owner, rank=_REMOVE[key.type] if rank is None else rank)
+def _remove(key: Key, owner: str, *, rank: int | None = None) -> ConfigOperation:
+    return ConfigOperation(verb=Verb.DELETE, key=key, owner=owner, rank=_REMOVE[key.type] if rank is None else rank)
 
 
 # -- nodes
@@ -145,8 +145,8 @@ def node_of(member: str) -> str:
 
 
 def _unused_nodes(
-    observed: Observed, wanted: Mapping[Key, WantedObject], operations: Iterable[Operation]
-) -> list[Operation]:
+    observed: Observed, wanted: Mapping[Key, WantedObject], operations: Iterable[ConfigOperation]
+) -> list[ConfigOperation]:
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
     freed: set[str] = set()
     used: set[str] = set()
@@ -173,7 +173,7 @@ def _as_made_by_device(node: ObservedObject | None) -> bool:
 # -- what a device looks like afterwards
 
 
-def after(observed: Observed, operations: Iterable[Operation]) -> Observed:
+def after(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed:
     """What is to be seen once the operations have been committed. ``observed`` stays as it is."""
     result = dict(observed)
     for step in operations:
@@ -190,13 +190,13 @@ def after(observed: Observed, operations: Iterable[Operation]) -> Observed:
     return result
 
 
-def _member_names(step: Operation) -> list[str]:
+def _member_names(step: ConfigOperation) -> list[str]:
     if step.key.type == MEMBER:
         return [step.key.name]
     return [member["name"] for member in step.body.get("members", ())]
 
 
-def _object_after(step: Operation, before: ObservedObject | None) -> ObservedObject:
+def _object_after(step: ConfigOperation, before: ObservedObject | None) -> ObservedObject:
     attributes = canonical.merge(before.attributes if before else {}, step.body)
     members = dict(before.members) if before else {}
     for body in attributes.pop("members", ()):
@@ -207,7 +207,7 @@ def _object_after(step: Operation, before: ObservedObject | None) -> ObservedObj
     )
 
 
-def _member_after(result: Observed, step: Operation) -> None:
+def _member_after(result: Observed, step: ConfigOperation) -> None:
     pool_key = Key(type=POOL, name=step.key.pool)
     pool = result.get(pool_key)
     if pool is None:

@@ -1,0 +1,33 @@
+"""No class name means two things: whoever reads one in a log, a traceback or a search finds one class."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[1] / "src"
+SAME_ROLE_IN_EACH_DRIVER = {"CapacityReader", "Names", "Reading", "Rendered", "Sample"}
+"""The device drivers are alike on purpose and do not import each other: the same name is the same part of each."""
+
+
+def _classes(package: str) -> dict[str, list[str]]:
+    """The modules of each public class name, private ones aside: these are read in their own module only."""
+    found = defaultdict(list)
+    for path in sorted((SOURCES / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(str(path.relative_to(SOURCES)))
+    return found
+
+
+def test_no_class_name_means_two_things() -> None:
+    several = {name: where for name, where in _classes("evenkeel").items() if len(where) > 1}
+    for name in SAME_ROLE_IN_EACH_DRIVER & several.keys():
+        rooms = [Path(where).parts[:3] for where in several[name]]
+        assert len(set(rooms)) == len(rooms), several[name]
+        assert all(room[:2] == ("evenkeel", "devices") for room in rooms), several[name]
+    assert {name: where for name, where in several.items() if name not in SAME_ROLE_IN_EACH_DRIVER} == {}
+
+
+def test_the_emulator_defines_each_class_name_once() -> None:
+    """Its names are of another system, a BIG-IP: they may be those of ours."""
+    assert {name: where for name, where in _classes("icontrol_emulator").items() if len(where) > 1} == {}
