@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -221,5 +222,20 @@ def test_whatever_is_found_is_told_whole() -> None:
         Findings(renewed_before=("a",)),
         Findings(lacking={"lb-1": "a"}, present=("lb-2",)),
     ):
-        assert found and list(_parts(found)) == [found]
-    assert not list(_parts(Findings()))
+        assert found and list(_parts(found, max_bytes=1_000_000)) == [found]
+    assert not list(_parts(Findings(), max_bytes=1_000_000))
+
+
+def test_findings_that_are_too_large_for_one_report_are_told_in_several() -> None:
+    found = Findings(
+        absent=tuple(f"lb-{number}" for number in range(1500)),
+        changed=("lb-0",),
+        lacking={f"lb-{number}": "bigip-b, " * 50 for number in range(100)},
+        renewed=("bigip-b",),
+    )
+    parts = list(_parts(found, max_bytes=60_000))
+    assert len(parts) > 2 and max(len(part.absent) for part in parts) <= 1000
+    assert sum((part.absent for part in parts), ()) == found.absent
+    assert {id_: names for part in parts for id_, names in part.lacking.items()} == found.lacking
+    assert all(len(msgspec.json.encode(part.lacking)) <= 60_000 // 6 + 100 for part in parts)
+    assert [part.renewed for part in parts] == [("bigip-b",), *[()] * (len(parts) - 1)]

@@ -20,6 +20,7 @@ from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.session import Session
 from evenkeel.agent.shard import ShardWorker
+from evenkeel.agent.shard_client import ShardClient
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core import messages as m
 from evenkeel.core import provisioning
@@ -203,7 +204,7 @@ def _applied_before_device() -> AbstractContextManager[Any]:
 
     async def reconcile(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> None:
         services = await self._fetch_fenced(None if complete else taken)
-        await self._report(
+        await self._client.report(
             tuple(m.Applied(load_balancer_id=each.load_balancer_id, revision=each.revision) for each in services)
         )
         await real(self, complete, taken)
@@ -333,7 +334,7 @@ def _no_complete_pass() -> AbstractContextManager[Any]:
 
 
 def _only_first_page() -> AbstractContextManager[Any]:
-    async def fetch(self: ShardWorker, load_balancer_ids: tuple[str, ...] | None) -> Any:
+    async def fetch(self: ShardClient, load_balancer_ids: tuple[str, ...] | None) -> Any:
         answer = await self._controllers.services(
             m.GetServices(
                 agent_id=self._settings.agent_id,
@@ -346,7 +347,7 @@ def _only_first_page() -> AbstractContextManager[Any]:
         )
         return answer.services
 
-    return patch.object(ShardWorker, "_fetch", fetch)
+    return patch.object(ShardClient, "fetch", fetch)
 
 
 def _known_not_forgotten() -> AbstractContextManager[Any]:

@@ -80,6 +80,7 @@ class CommonShardWorker:
         self._device = device
         self._clock = clock
         self._settings = settings
+        self._max_bytes = settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         self._on_device_trouble = on_device_trouble
         self._on_device_back = on_device_back
         self._away: frozenset[str] = frozenset()
@@ -161,7 +162,7 @@ class CommonShardWorker:
         statuses = [s for s in found if self._statuses.get((s.kind, s.id)) != s]
         statistics = [s for s in seen.statistics if self._statistics.get(s.listener_id) != s]
         # half of a message for each
-        max_bytes = (self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES) // 2
+        max_bytes = self._max_bytes // 2
         for portion in zip_longest(
             portions(statuses, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
             portions(statistics, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
@@ -181,7 +182,7 @@ class CommonShardWorker:
             if inventory.asks(self._clock.monotonic()):
                 expected, absent = await self._expected()
                 inventory.expects(expected, absent, self._clock.monotonic())
-            for part in _parts(inventory.findings()):
+            for part in _parts(inventory.findings(), max_bytes=self._max_bytes):
                 if part.absent or part.lacking or part.renewed:
                     log.warning(
                         "devices do not hold what they were left with",
@@ -266,17 +267,24 @@ class CommonShardWorker:
             self.say_all_again()
 
 
-def _parts(findings: Findings) -> Iterator[Findings]:
+def _parts(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
     """The findings, in as many reports as it takes; none if there are none."""
-    lacking = sorted(findings.lacking.items())
-    most = max(len(findings.absent), len(findings.present), len(findings.changed), len(lacking))
-    for start in range(0, max(most, 1 if findings.renewed or findings.renewed_before else 0), STATUSES_PER_REPORT):
-        end = start + STATUSES_PER_REPORT
+    fields: tuple[Iterable[Any], ...] = (
+        findings.absent,
+        findings.present,
+        findings.changed,
+        sorted(findings.lacking.items()),
+        findings.renewed,
+        findings.renewed_before,
+    )
+    share = max_bytes // len(fields)
+    chunks = (portions(values, max_bytes=share, max_values=STATUSES_PER_REPORT) for values in fields)
+    for absent, present, changed, lacking, renewed, renewed_before in zip_longest(*chunks, fillvalue=()):
         yield Findings(
-            absent=findings.absent[start:end],
-            present=findings.present[start:end],
-            changed=findings.changed[start:end],
-            lacking=dict(lacking[start:end]),
-            renewed=findings.renewed if start == 0 else (),
-            renewed_before=findings.renewed_before if start == 0 else (),
+            absent=absent,
+            present=present,
+            changed=changed,
+            lacking=dict(lacking),
+            renewed=renewed,
+            renewed_before=renewed_before,
         )

@@ -118,27 +118,50 @@ class Inventory:
         renewed = self._renewed(seen.devices)
         reached = frozenset(device.name for device in seen.devices if device.reachable)
         same_devices = reached == self._reached and not renewed
-        if self._reached is not None:  # one that was away and can tell says itself whether it lost anything
-            renewed |= {name for name in reached - self._reached if not self._known[name][1]}
-        held, before = seen.configurations, self._held
-        changed: tuple[str, ...] = ()
-        if held is not None and before is not None and same_devices:
-            changed = tuple(sorted(id_ for id_, digest in held.items() if before.get(id_, digest) != digest))
-        if renewed or (held is not None and before is not None and before.keys() - held.keys()):
+        renewed |= self._back_unknown(reached)
+        changed = self._changed(seen.configurations) if same_devices else ()
+        if renewed or self._vanished(seen.configurations):
             self._ask_at = now
-        lasting = {id_: names for id_, names in seen.lacking.items() if id_ in self._lacking}
+        self._found = self._due(changed, renewed, self._lacking_still(seen.lacking), now)
+        self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
+
+    def _back_unknown(self, reached: frozenset[str]) -> set[str]:
+        """Devices that were away at the look before. One that can tell says itself whether it lost anything."""
+        if self._reached is None:
+            return set()
+        return {name for name in reached - self._reached if not self._known[name][1]}
+
+    def _changed(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
+        """What is held otherwise than at the look before."""
+        if held is None or self._held is None:
+            return ()
+        before = self._held
+        return tuple(sorted(id_ for id_, digest in held.items() if before.get(id_, digest) != digest))
+
+    def _vanished(self, held: Mapping[str, str] | None) -> bool:
+        """Is something not held any more that was at the look before?"""
+        return held is not None and self._held is not None and bool(self._held.keys() - held.keys())
+
+    def _lacking_still(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
+        """What some devices lacked at the look before too."""
+        return {id_: names for id_, names in lacking.items() if id_ in self._lacking}
+
+    def _due(
+        self, changed: Iterable[str], renewed: Collection[str], lasting: Mapping[LoadBalancerId, str], now: float
+    ) -> Findings:
+        """What is to be told of this look: what is new, what was not told of the look before, and what is to be told
+        once more."""
         due = self._told_lacking.due(lasting, now)
         untold, self._untold = self._untold, Findings()
-        renewed.update(untold.renewed)
+        renewed = {*renewed, *untold.renewed}
         self._told_changed.told((*changed, *untold.changed), now)
         self._told_renewed.told((*renewed, *untold.renewed_before), now)
-        self._found = Findings(
+        return Findings(
             changed=tuple(sorted({*changed, *untold.changed, *self._told_changed.take_due(now)})),
             lacking={id_: lasting[id_] for id_ in due},
             renewed=tuple(sorted(renewed)),
             renewed_before=tuple(sorted(self._told_renewed.take_due(now).union(untold.renewed_before) - renewed)),
         )
-        self._held, self._lacking, self._reached = held, seen.lacking, reached
 
     def _renewed(self, devices: Iterable[DeviceState]) -> set[str]:
         """Devices that may hold something else than they were told, by what they say of themselves."""

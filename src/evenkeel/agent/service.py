@@ -6,18 +6,18 @@ refusal that waiting cannot mend (wrong configuration, a live twin, unfit device
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 
 import structlog
 
 from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
+from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
-from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription
@@ -59,8 +59,7 @@ class AgentService:
         self._ask = asyncio.Event()
         self._tell = asyncio.Event()
         self._ownership: Ownership | None = None
-        self._devices: tuple[DeviceState, ...] = ()
-        self._devices_in_doubt = False
+        self._devices = DeviceWatch(device, clock, settings, on_change=self._tell.set)
         self._gauge = CapacityGauge(
             capacity_policy or {}, device, clock, interval_seconds=settings.report_interval_seconds
         )
@@ -110,21 +109,12 @@ class AgentService:
             stopped.cancel()
 
     async def _check_devices(self) -> None:
-        """Wait until every device that answers is fit and at least one does."""
-        give_up_at = self._clock.monotonic() + self._settings.device_check_timeout_seconds
-        while True:
-            self._devices = await self._device.check()
-            problems = [f"{state.name}: {state.problem}" for state in self._devices if state.problem]
-            unfit = any(state.reachable and state.problem for state in self._devices)
-            if not unfit and any(state.reachable for state in self._devices):
-                for problem in problems:
-                    log.warning("device out of reach at start", problem=problem)
-                await self._gauge.measure()  # told when registering: the group is limited from its first moment
-                return
-            if self._clock.monotonic() > give_up_at:
-                raise AgentRefused("devices do not meet the minimum: " + "; ".join(problems))
-            log.error("devices do not meet the minimum; looking again", problems=problems)
-            await self._clock.sleep(self._settings.keepalive_interval_seconds * 2)
+        """Wait until the devices are fit."""
+        try:
+            await self._devices.wait_until_fit()
+        except DevicesUnfit as error:
+            raise AgentRefused(str(error)) from error
+        await self._gauge.measure()  # told when registering: the group is limited from its first moment
 
     async def _live(self) -> None:
         """One session, from opening to its end."""
@@ -136,7 +126,7 @@ class AgentService:
             self._settings,
             memory=self._memory,
             capacity=self._gauge.figures,
-            identities=identities_of(self._device.facts.endpoints, self._devices),
+            identities=identities_of(self._device.facts.endpoints, self._devices.states),
         )
         try:
             if not await self._unless_stopped(session.open()):
@@ -153,7 +143,7 @@ class AgentService:
             memory=self._memory,
             rng=self._rng,
             ask_again=self._ask.set,
-            on_device_trouble=self._doubt_devices,
+            on_device_trouble=self._devices.doubt,
         )
         self._ask.set()
         try:
@@ -163,7 +153,7 @@ class AgentService:
                 group.create_task(self._keep_alive(session, ownership, group))
                 group.create_task(self._sync(session, ownership))
                 group.create_task(self._report(session, ownership))
-                group.create_task(self._watch_devices(ownership))
+                group.create_task(self._devices.run(lambda: ownership.observed_devices is not None))
         except* SessionLost as lost:
             log.warning("session lost; opening another", reason=str(lost.exceptions[0]))
         except* _Stopped:
@@ -247,33 +237,9 @@ class AgentService:
                 self._ask.set()
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 
-    def _doubt_devices(self) -> None:
-        """Look at them again, and tell without waiting for the next report: others may reach them."""
-        self._devices_in_doubt = True
-        self._tell.set()
-
-    async def _look_at_devices(self) -> None:
-        """Before every report, unless they are being observed anyway: what one agent cannot reach, another may."""
-        ownership = self._ownership
-        if self._devices_in_doubt or ownership is None or ownership.observed_devices is None:
-            self._devices_in_doubt = False
-            self._devices = await self._device.check()
-
-    async def _watch_devices(self, ownership: Ownership) -> None:
-        """See a device go or come back as soon as the one who observes them for the group: only what all agents say
-        is believed of a device that is out of reach."""
-        while True:
-            await self._clock.sleep(self._settings.status_interval_seconds)
-            if ownership.observed_devices is not None:
-                continue
-            before = _reached(self._devices)
-            self._devices = await self._device.check()
-            if _reached(self._devices) != before:
-                self._tell.set()
-
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
-            await self._look_at_devices()
+            await self._devices.look(observed=ownership.observed_devices is not None)
             capacity = await self._gauge.measure()
             try:
                 await self._controllers.report_state(
@@ -281,7 +247,7 @@ class AgentService:
                         agent_id=self._settings.agent_id,
                         session_id=session.id,
                         configurations=self._configurations,
-                        devices=ownership.observed_devices or self._devices,
+                        devices=ownership.observed_devices or self._devices.states,
                         queue_depth=ownership.queue_depth,
                         capacity_score=capacity.score,
                         capacity=capacity.figures,
@@ -307,18 +273,6 @@ class AgentService:
             return
         if not isinstance(message, m.WorkHint) or not ownership.hint(message):
             self._ask.set()
-
-
-def identities_of(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:
-    """Who the devices are, by endpoint, as far as they were seen and could tell. Drivers check in the order of their
-    endpoints."""
-    if len(endpoints) != len(devices):
-        return {}
-    return {endpoint: state.identity for endpoint, state in zip(endpoints, devices, strict=True) if state.identity}
-
-
-def _reached(devices: tuple[DeviceState, ...]) -> frozenset[str]:
-    return frozenset(device.name for device in devices if device.reachable)
 
 
 class _Stopped(Exception):

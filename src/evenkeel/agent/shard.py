@@ -10,15 +10,15 @@ import random
 from collections.abc import Callable
 
 import structlog
-from msgspec.structs import replace
 
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.shard_client import ShardClient
 from evenkeel.core import messages as m
-from evenkeel.core.device import PartitionBatch, Repair
+from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import (
     BusUnavailable,
     CallRefused,
@@ -29,7 +29,6 @@ from evenkeel.core.errors import (
     StaleOwner,
 )
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.service import ServiceDefinition
 
@@ -37,9 +36,6 @@ log = structlog.get_logger(__name__)
 
 COMPLETE = "*"
 """The key under which a complete pass is retried."""
-OUTCOMES_PER_REPORT = 500
-REASON_CHARACTERS_MAX = 1000
-"""Of what a driver says is wrong, as much as is kept of it."""
 FENCE_POLL_SECONDS = 0.1
 
 Identity = tuple[int, str]
@@ -66,7 +62,13 @@ class ShardWorker:
         self.project_id = assignment.project_id
         self.epoch = assignment.epoch
         self._session = session
-        self._controllers = controllers
+        self._client = ShardClient(
+            assignment,
+            session=session,
+            controllers=controllers,
+            settings=settings,
+            carries_traffic=device.facts.carries_traffic,
+        )
         self._device = device
         self._clock = clock
         self._settings = settings
@@ -85,8 +87,6 @@ class ShardWorker:
         self._forget = False
         """The driver is to forget what it remembers of the partition, before the next pass."""
         self._guarded = False
-        self._history = session.history
-        """Of the database, when it was last asked for definitions."""
         self._applied: dict[LoadBalancerId, Identity] = {}
         """What this worker has put on the devices and nothing has put in doubt since."""
         self._doubted: set[LoadBalancerId] = set()
@@ -272,8 +272,8 @@ class ShardWorker:
             self._retries.failed(COMPLETE, self._clock.monotonic())
         elif complete:
             self._retries.succeeded(COMPLETE)
-        await self._report(outcome.outcomes)
-        await self._report_repaired(outcome.repaired)
+        await self._client.report(outcome.outcomes)
+        await self._client.report_repaired(outcome.repaired)
 
     async def _prepare(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> tuple[ServiceDefinition, ...]:
         """What is to be written now: the guard is ours, and the lease stood when this returned."""
@@ -304,35 +304,9 @@ class ShardWorker:
                 if self._stopping:
                     raise SessionLost("asked to end, and the lease allows no write")
                 await self._clock.sleep(FENCE_POLL_SECONDS)
-            self._history = self._session.history
-            services = await self._fetch(load_balancer_ids)
+            services = await self._client.fetch(load_balancer_ids)
             if self._session.may_write():
                 return services
-
-    async def _fetch(self, load_balancer_ids: tuple[LoadBalancerId, ...] | None) -> tuple[ServiceDefinition, ...]:
-        """The definitions of these, or of the whole shard, over as many answers as it takes."""
-        found: list[ServiceDefinition] = []
-        wanted = load_balancer_ids
-        after = ""
-        while True:
-            answer = await self._controllers.services(
-                m.GetServices(
-                    agent_id=self._settings.agent_id,
-                    session_id=self._session.id,
-                    shard_id=self.shard_id,
-                    epoch=self.epoch,
-                    load_balancer_ids=wanted,
-                    after_id=after,
-                    takes_parts=True,
-                )
-            )
-            found.extend(answer.services)
-            if not answer.more or not answer.services:
-                return tuple(found)
-            after = answer.services[-1].load_balancer_id
-            if wanted is not None:
-                had = {service.load_balancer_id for service in found} | set(answer.missing)
-                wanted = tuple(lb for lb in wanted if lb not in had)
 
     async def _report_known(self, services: tuple[ServiceDefinition, ...]) -> tuple[ServiceDefinition, ...]:
         """Report again what is on the devices already, and return the rest.
@@ -340,7 +314,7 @@ class ShardWorker:
         A hint that came twice, or a sync that crossed our report, costs the devices nothing.
         """
         known = {s.load_balancer_id: s for s in services if self._applied.get(s.load_balancer_id) == _identity(s)}
-        await self._report(
+        await self._client.report(
             tuple(m.Applied(load_balancer_id=lb, revision=s.revision, change_id=s.change_id) for lb, s in known.items())
         )
         return tuple(service for service in services if service.load_balancer_id not in known)
@@ -374,7 +348,7 @@ class ShardWorker:
             and self._told.get(service.load_balancer_id) != (_identity(service), reason)
         ]
         try:
-            await self._report(
+            await self._client.report(
                 tuple(
                     m.Applied(
                         load_balancer_id=s.load_balancer_id,
@@ -394,38 +368,6 @@ class ShardWorker:
         else:
             self._told.update((s.load_balancer_id, (_identity(s), reason)) for s in waiting)
 
-    async def _report(self, outcomes: tuple[m.Applied, ...]) -> None:
-        max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
-        bounded = map(_bounded, outcomes)
-        for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
-            await self._send_report(outcomes=portion)
-
-    async def _report_repaired(self, repairs: tuple[Repair, ...]) -> None:
-        """What was found otherwise than we left it, and put right."""
-        max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
-        found = (m.Repaired(load_balancer_id=r.load_balancer_id, device=r.device, found=r.found) for r in repairs)
-        for portion in portions(found, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
-            await self._send_report(repaired=portion)
-
-    async def _send_report(
-        self, *, outcomes: tuple[m.Applied, ...] = (), repaired: tuple[m.Repaired, ...] = ()
-    ) -> None:
-        receipt = await self._controllers.report_applied(
-            m.ReportApplied(
-                agent_id=self._settings.agent_id,
-                session_id=self._session.id,
-                shard_id=self.shard_id,
-                epoch=self.epoch,
-                outcomes=outcomes,
-                repaired=repaired,
-                history=self._history,
-                carries_traffic=self._device.facts.carries_traffic,
-            )
-        )
-        if receipt.stale:
-            raise SessionLost("the report's epoch is old")
-        self._session.confirmed(self._history, outcomes)
-
     async def _stale(self, error: StaleOwner) -> None:
         """The device is guarded by somebody newer: stop, unless the database still says that it is ours."""
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
@@ -433,24 +375,10 @@ class ShardWorker:
         if error.seen_epoch is None or error.seen_epoch < self.epoch:
             return
         try:
-            await self._controllers.raise_epoch(
-                m.RaiseEpoch(
-                    agent_id=self._settings.agent_id,
-                    session_id=self._session.id,
-                    shard_id=self.shard_id,
-                    epoch=self.epoch,
-                    seen_epoch=error.seen_epoch,
-                )
-            )
+            await self._client.raise_epoch(error.seen_epoch)
         except (SessionLost, CallRefused, BusUnavailable) as refusal:
             self._log.info("epoch not raised", reason=str(refusal))
 
 
 def _identity(of: ServiceDefinition | m.Applied) -> Identity:
     return of.revision, of.change_id
-
-
-def _bounded(outcome: m.Applied) -> m.Applied:
-    if len(outcome.error) <= REASON_CHARACTERS_MAX:
-        return outcome
-    return replace(outcome, error=outcome.error[:REASON_CHARACTERS_MAX])

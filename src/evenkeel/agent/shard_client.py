@@ -1,0 +1,120 @@
+"""One shard's calls to the controllers: its definitions, and what became of them, in as many messages as it takes."""
+
+from msgspec.structs import replace
+
+from evenkeel.agent.controller_client import ControllerClient
+from evenkeel.agent.session import Session
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.core import messages as m
+from evenkeel.core.device import Repair
+from evenkeel.core.errors import SessionLost
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
+from evenkeel.core.service import ServiceDefinition
+
+OUTCOMES_PER_REPORT = 500
+REASON_CHARACTERS_MAX = 1000
+"""Of what a driver says is wrong, as much as is kept of it."""
+
+
+class ShardClient:
+    """Speaks of one shard at one epoch in one session.
+
+    Every method raises :class:`SessionLost` if the shard is somebody else's by now, :class:`CallRefused` or
+    :class:`BusUnavailable`.
+    """
+
+    def __init__(
+        self,
+        assignment: m.Assignment,
+        *,
+        session: Session,
+        controllers: ControllerClient,
+        settings: AgentSettings,
+        carries_traffic: bool,
+    ) -> None:
+        self.shard_id = assignment.shard_id
+        self.epoch = assignment.epoch
+        self._session = session
+        self._controllers = controllers
+        self._settings = settings
+        self._carries_traffic = carries_traffic
+        self._history = session.history
+        """Of the database, when it was last asked for definitions."""
+
+    async def fetch(self, load_balancer_ids: tuple[LoadBalancerId, ...] | None) -> tuple[ServiceDefinition, ...]:
+        """The definitions of these, or of the whole shard, over as many answers as it takes."""
+        self._history = self._session.history
+        found: list[ServiceDefinition] = []
+        wanted = load_balancer_ids
+        after = ""
+        while True:
+            answer = await self._controllers.services(
+                m.GetServices(
+                    agent_id=self._settings.agent_id,
+                    session_id=self._session.id,
+                    shard_id=self.shard_id,
+                    epoch=self.epoch,
+                    load_balancer_ids=wanted,
+                    after_id=after,
+                    takes_parts=True,
+                )
+            )
+            found.extend(answer.services)
+            if not answer.more or not answer.services:
+                return tuple(found)
+            after = answer.services[-1].load_balancer_id
+            if wanted is not None:
+                had = {service.load_balancer_id for service in found} | set(answer.missing)
+                wanted = tuple(lb for lb in wanted if lb not in had)
+
+    async def report(self, outcomes: tuple[m.Applied, ...]) -> None:
+        """What became of definitions that were fetched last."""
+        max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
+        bounded = map(_bounded, outcomes)
+        for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
+            await self._send_report(outcomes=portion)
+
+    async def report_repaired(self, repairs: tuple[Repair, ...]) -> None:
+        """What was found otherwise than we left it, and put right."""
+        max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
+        found = (m.Repaired(load_balancer_id=r.load_balancer_id, device=r.device, found=r.found) for r in repairs)
+        for portion in portions(found, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
+            await self._send_report(repaired=portion)
+
+    async def raise_epoch(self, seen_epoch: int) -> None:
+        """Ask for an epoch above the one that a device holds."""
+        await self._controllers.raise_epoch(
+            m.RaiseEpoch(
+                agent_id=self._settings.agent_id,
+                session_id=self._session.id,
+                shard_id=self.shard_id,
+                epoch=self.epoch,
+                seen_epoch=seen_epoch,
+            )
+        )
+
+    async def _send_report(
+        self, *, outcomes: tuple[m.Applied, ...] = (), repaired: tuple[m.Repaired, ...] = ()
+    ) -> None:
+        receipt = await self._controllers.report_applied(
+            m.ReportApplied(
+                agent_id=self._settings.agent_id,
+                session_id=self._session.id,
+                shard_id=self.shard_id,
+                epoch=self.epoch,
+                outcomes=outcomes,
+                repaired=repaired,
+                history=self._history,
+                carries_traffic=self._carries_traffic,
+            )
+        )
+        if receipt.stale:
+            raise SessionLost("the report's epoch is old")
+        self._session.confirmed(self._history, outcomes)
+
+
+def _bounded(outcome: m.Applied) -> m.Applied:
+    if len(outcome.error) <= REASON_CHARACTERS_MAX:
+        return outcome
+    return replace(outcome, error=outcome.error[:REASON_CHARACTERS_MAX])

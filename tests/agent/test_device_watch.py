@@ -1,0 +1,74 @@
+"""What one agent itself sees of its devices."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
+from evenkeel.core.device import DeviceState
+from tests.agent.fakes import SETTINGS
+from tests.clock import HandClock
+from tests.waiting import eventually
+
+FIT = DeviceState(name="a", reachable=True)
+UNFIT = DeviceState(name="a", reachable=True, problem="too old")
+AWAY = DeviceState(name="b", reachable=False, problem="no connection")
+
+
+class Devices:
+    """Answers one check after the other; the last one for ever."""
+
+    def __init__(self, *checks: tuple[DeviceState, ...]) -> None:
+        self.checks = list(checks)
+        self.asked = 0
+
+    async def check(self) -> tuple[DeviceState, ...]:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return self.checks.pop(0) if len(self.checks) > 1 else self.checks[0]
+
+
+def watch(*checks: tuple[DeviceState, ...]) -> tuple[DeviceWatch, Devices, list[int]]:
+    devices: Any = Devices(*checks)
+    told: list[int] = []
+    return DeviceWatch(devices, HandClock(), SETTINGS, on_change=lambda: told.append(1)), devices, told
+
+
+async def test_it_waits_until_all_that_answer_are_fit_and_one_answers() -> None:
+    watched, devices, _ = watch((UNFIT, AWAY), (AWAY,), (FIT, AWAY))
+    await watched.wait_until_fit()
+    assert devices.asked == 3 and watched.states == (FIT, AWAY)
+
+
+async def test_devices_that_stay_unfit_are_named_in_the_end() -> None:
+    watched, _, _ = watch((UNFIT,))
+    with pytest.raises(DevicesUnfit, match="a: too old"):
+        await watched.wait_until_fit()
+
+
+async def test_they_are_looked_at_before_a_report_unless_they_are_observed_anyway() -> None:
+    watched, devices, told = watch((FIT,))
+    await watched.look(observed=True)
+    assert devices.asked == 0
+    await watched.look(observed=False)
+    assert devices.asked == 1
+    watched.doubt()
+    await watched.look(observed=True)
+    await watched.look(observed=True)
+    assert devices.asked == 2 and told == [1]
+
+
+async def test_a_device_that_goes_or_comes_back_is_told_once() -> None:
+    back = DeviceState(name="b", reachable=True)
+    watched, devices, told = watch((FIT, AWAY), (FIT, AWAY), (FIT, back), (FIT, back))
+    running = asyncio.create_task(watched.run(lambda: False))
+    await eventually(lambda: devices.asked > 4)
+    running.cancel()
+    assert len(told) == 2  # the first look, and the one after which b was back
+
+
+def test_identities_stand_by_endpoint() -> None:
+    one, two = DeviceState(name="a", reachable=True, identity="x"), DeviceState(name="b", reachable=True)
+    assert identities_of(("h1", "h2"), (one, two)) == {"h1": "x"}
+    assert identities_of(("h1",), (one, two)) == {}
