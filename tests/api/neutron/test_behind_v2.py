@@ -30,7 +30,7 @@ class Watched(BuiltinNetwork):
 
 
 async def test_port_of_the_vip_is_marked_as_lbaas_v2_did(store: Any, sink: Any) -> None:
-    network = Watched(store)
+    network = Watched(store.operators)
     async with Client.of(create_app(store=store, network=network, driver=sink, default_provider="dev")) as api:
         root = await Maker(api).root()
         ((load_balancer_id, mark),) = network.marked

@@ -612,7 +612,7 @@ class RecordingNetwork(BuiltinNetwork):
 
 
 async def test_what_was_taken_for_a_refused_vip_is_given_back(store: Store) -> None:
-    network = RecordingNetwork(store)
+    network = RecordingNetwork(store.operators)
     app = create_app(store=store, network=network, driver=Sink(), default_provider="dev")
     async with Client.of(app) as api:
         v1 = V1(api)

@@ -52,6 +52,7 @@ SHARED_MONITOR_CHANGES = frozenset(
 
 
 def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMonitor]:
+    """Store a monitor that no pool has yet. Raises :class:`QuotaMet`."""
     defaults = writes.options.default_quotas
 
     def op(connection: Connection) -> SharedMonitor:
@@ -67,6 +68,7 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
 def update_shared_monitor(
     writes: TenantWrites, monitor_id: str, changes: Mapping[str, Any], *, project_id: str | None
 ) -> Op[tuple[Change, ...]]:
+    """Change the monitor and its copy in each pool, under the locks of all their load balancers."""
     check_changes(changes, SHARED_MONITOR_CHANGES)
     deadline = writes.options.pending_deadline_seconds
 
@@ -89,6 +91,7 @@ def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: s
 def associate_monitor(
     writes: TenantWrites, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None
 ) -> Op[Change]:
+    """Put the monitor into a pool that has none. Raises :class:`NotFound`, :class:`Conflict`."""
 
     def op(connection: Connection) -> Change:
         held = lock_shared_monitor(connection, monitor_id, project_id)
@@ -109,6 +112,7 @@ def set_pool_monitor(
     new_id: str,
     project_id: str | None,
 ) -> Op[Change]:
+    """Replace the pool's monitor; None: none. Attributes of the pool change with it."""
     check_changes(changes, CHANGEABLE[Pool])
 
     def op(connection: Connection) -> Change:

@@ -79,6 +79,7 @@ def update_vip(
     *,
     project_id: str | None,
 ) -> Op[Change]:
+    """Change the listener and its pool's persistence, as one change."""
     check_changes(changes, CHANGEABLE[Listener])
     target = Target(LISTENER, listener_id, project_id)
 
@@ -97,6 +98,7 @@ def update_vip(
 
 
 def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: str | None) -> Op[Change]:
+    """Mark the pool deleted, and its load balancer with it. Raises :class:`Conflict` while a listener sends to it."""
     target = Target(POOL, pool_id, project_id)
 
     def op(connection: Connection) -> Change:

@@ -62,6 +62,8 @@ def _set_flag(
 
 
 def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
+    """Raises :class:`NotFound`, :class:`Conflict` where the environment's failback is ``never``. With nothing away
+    nothing changes."""
     agent = read_agent(connection, agent_id)
     if agent.failback is FailbackMode.NEVER:
         raise Conflict(

@@ -42,6 +42,7 @@ def _one(connection: Connection, name: str) -> Environment:
 
 
 def add_environment(connection: Connection, wanted: Environment) -> Environment:
+    """Raises :class:`Conflict` if one of that name differs; the same again changes nothing."""
     stored = _find(connection, wanted.name)
     if stored is not None:
         return _same(stored, wanted)
@@ -103,6 +104,7 @@ def _checked(before: Environment, changes: Mapping[str, Any]) -> Environment:
 
 
 def resume_environment(connection: Connection, name: str) -> Environment:
+    """Close the circuit breaker. Raises :class:`NotFound`."""
     before = _one(connection, name)
     if before.halted_at is None:
         return before
@@ -121,6 +123,7 @@ def resume_environment(connection: Connection, name: str) -> Environment:
 
 
 def delete_environment(connection: Connection, name: str) -> None:
+    """Raises :class:`NotFound`, :class:`Conflict` while it has agents or load balancers."""
     _one(connection, name)  # locked: registrations take turns on this row
     agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
     roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0

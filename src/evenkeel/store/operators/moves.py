@@ -45,6 +45,7 @@ def _successor(connection: Connection, agent: Agent, successor_id: str, field: s
 
 
 def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
+    """How many shards got the other agent as home. Raises :class:`NotFound`, :class:`Conflict` naming ``to``."""
     agent = _lock(connection, agent_id)
     successor = _successor(connection, agent, to_agent_id, "to")
     moved = _move_home(connection, agent, successor.id)
@@ -78,6 +79,7 @@ def _shards(count: int) -> str:
 
 
 def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None) -> None:
+    """Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to load balancers that are not rebound."""
     agent = _lock(connection, agent_id)
     if agent.alive:
         raise _alive(agent_id)

@@ -34,6 +34,7 @@ def session_lost(agent_id: AgentId) -> SessionLost:
 
 
 def record_state(connection: Connection, call: ReportState) -> None:
+    """Raises :class:`SessionLost`."""
     sight = sum(device.reachable for device in call.devices) if call.devices else None
     statement = (
         update(_agent)
@@ -63,6 +64,7 @@ def record_state(connection: Connection, call: ReportState) -> None:
 
 
 def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:
+    """End it and free its shards. Raises :class:`Raced` if it was replaced meanwhile."""
     agent = connection.execute(
         select(_agent.c.host, _agent.c.environment).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
     ).first()

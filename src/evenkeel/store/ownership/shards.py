@@ -36,6 +36,7 @@ UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningSta
 
 
 def read_assignments(connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int) -> Assignments:
+    """The shards of the session and their unconfirmed load balancers. Raises :class:`SessionLost`."""
     # the revision is read before the shards: where a change slips in between, the agent asks once more
     agent = connection.execute(
         select(_agent.c.assignments_revision, history_id().label("history")).where(
@@ -108,6 +109,7 @@ def owned(connection: Connection, agent_id: AgentId, session_id: SessionId, shar
 def release(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardOwner | None:
+    """Free the shard or hand it over: then its new owner. Raises :class:`SessionLost`."""
     shard = owned(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         if not connection.scalar(select(is_of(agent_id, session_id))):

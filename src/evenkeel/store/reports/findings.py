@@ -56,6 +56,7 @@ _EXPECTED = (
 
 
 def read_expected(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
+    """A page of what the devices of the group are to hold."""
     group = observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
@@ -71,6 +72,7 @@ def read_expected(connection: Connection, report: ReportStatus, limit: int) -> R
 
 
 def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
+    """Show what is absent and what is back; who is to look again."""
     group = locked_group(connection, report)
     if group is None:
         return ()

@@ -55,6 +55,7 @@ OBSERVED_TABLES: dict[str, Table] = {
 
 
 def record_observed(connection: Connection, report: ReportStatus) -> ReportReceipt:
+    """Write operating statuses and statistics, a constant number of statements."""
     group = locked_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)

@@ -107,6 +107,7 @@ def read_rules(
 
 
 def take_stock(connection: Connection, settle_seconds: float, window_seconds: float, homes: bool) -> Stock:
+    """Groups with a shard that needs a decision, and whether an agent fell silent. Two small queries, one by index."""
     agents = read_agents(connection, settle_seconds)
     now = _time_of(connection, agents)
     if not agents:
@@ -227,6 +228,7 @@ def _came_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]
 
 
 def note_silence(connection: Connection, window_seconds: float) -> None:
+    """Record agents that fell silent or came back, and open or close circuit breakers."""
     agents = read_agents(connection, 0.0)
     now = _time_of(connection, agents)
     _, breakers = read_rules(connection, agents)
@@ -289,6 +291,7 @@ def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
 
 
 def suspect(connection: Connection, sessions: Sequence[SessionRef]) -> int:
+    """End these sessions now; how many were live."""
     ended = 0
     for session in sorted(sessions, key=lambda each: each.agent_id):
         changed = connection.execute(

@@ -244,6 +244,7 @@ def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
 def start_handover(
     connection: Connection, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, rebind: bool
 ) -> ShardOwner | None:
+    """Ask the acting agent to release the shard to ``agent_id``; who is to be told, None if nothing changed."""
     shard = _seen(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
         return None

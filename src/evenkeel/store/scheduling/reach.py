@@ -29,6 +29,7 @@ OFFLINE = OperatingStatus.OFFLINE
 
 
 def note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
+    """Write down what changed of the reach of a group; who is to look at its devices again. Raises :class:`Raced`."""
     here = (_group.c.environment == environment, _group.c.number == number)
     row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()
     if row is None:
@@ -141,6 +142,7 @@ def _observer(connection: Connection, environment: str, number: int) -> ShardOwn
 
 
 def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
+    """Device groups that are not wholly in reach. One query."""
     here = (_shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number)
     tenants = select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
     rows = connection.execute(

@@ -44,6 +44,7 @@ _root = schema.load_balancer
 
 
 def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
+    """Those that an environment can take now come first, else waiting ones of another would hide them."""
     rows = connection.execute(_unplaced_statement(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
 
@@ -70,6 +71,7 @@ def _unplaced_statement(limit: int) -> Select[Any]:
 
 
 def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
+    """Write the reason on those that are still unplaced."""
     connection.execute(
         update(_root)
         .where(_root.c.id == bindparam("b_id"), _root.c.shard_id.is_(None), _root.c.status_reason != reason)
@@ -88,6 +90,7 @@ def read_groups(
     settle_seconds: float,
     load_balancer_id: LoadBalancerId | None,
 ) -> tuple[GroupView, ...]:
+    """The device groups of an environment as placement sees them, by number."""
     held = exists().where(
         _shard.c.environment == environment,
         _shard.c.project_id == project_id,
@@ -121,6 +124,7 @@ def read_groups(
 
 
 def read_snapshot(connection: Connection, environment: str, group_number: int, settle_seconds: float) -> GroupSnapshot:
+    """One group: its settings, its agents, and the shards that need a decision."""
     agents = read_agents(connection, settle_seconds, environment=environment, group_number=group_number, loads=True)
     rules, _ = read_rules(connection, agents, environment)
     found = rules.get((environment, group_number))

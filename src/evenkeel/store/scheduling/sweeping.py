@@ -25,6 +25,7 @@ def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
 
 
 def read_overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
+    """Ids of PENDING load balancers past their deadline, longest first."""
     statement = select(_root.c.id).where(*_is_overdue(deadline_seconds)).order_by(_root.c.pending_deadline).limit(limit)
     return list(connection.scalars(statement))
 
@@ -51,6 +52,7 @@ def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
 
 
 def trim_events(connection: Connection, keep: int) -> int:
+    """Remove the oldest events beyond ``keep``; how many."""
     newest_to_go = connection.scalar(select(_event.c.id).order_by(_event.c.id.desc()).limit(1).offset(max(0, keep)))
     if newest_to_go is None:
         return 0

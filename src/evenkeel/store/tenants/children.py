@@ -50,6 +50,7 @@ def add_listener(
     new_pools: Sequence[NewPool] = (),
     project_id: str | None,
 ) -> Op[Change]:
+    """Add a listener with its policies, rules and new pools. Raises :class:`NotFound` for a pool of another one."""
     target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
     for new in new_pools:
         check_members(new.members)

@@ -29,6 +29,7 @@ def add_l7policy(
     new_pool: NewPool | None = None,
     project_id: str | None,
 ) -> Op[Change]:
+    """Add a policy at its place, with its rules and the new pool that it sends to."""
     check_rule_count(row.id, len(rules))
     target = Target(LISTENER, row.listener_id, project_id)
     new_pools = [] if new_pool is None else [new_pool]
@@ -51,6 +52,7 @@ def add_l7policy(
 
 
 def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: str | None) -> Op[Change]:
+    """Add a rule. Raises :class:`Conflict` if the policy has as many as it may."""
     target = Target(L7POLICY, row.l7policy_id, project_id)
 
     def op(connection: Connection) -> Change:

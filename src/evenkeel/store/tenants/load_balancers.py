@@ -62,6 +62,7 @@ def update_load_balancer(
 def fail_over_load_balancer(
     writes: TenantWrites, load_balancer_id: LoadBalancerId, *, project_id: str | None
 ) -> Op[Change]:
+    """Raise the revision and change nothing else."""
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
 
     def op(connection: Connection) -> Change:

@@ -89,7 +89,7 @@ def delete_child(
     project_id: str | None,
 ) -> Op[Change]:
     """Mark a child (and what is below it) deleted; ``restrict``: see
-    :meth:`evenkeel.core.ports.TenantStore.delete_child`. Repeating it is harmless.
+    :meth:`evenkeel.core.ports.tenants.TenantStore.delete_child`. Repeating it is harmless.
 
     A listener leaves its pool behind. Rows of a load balancer that was never placed go at once.
     """
