@@ -122,7 +122,7 @@ class CommonShardWorker:
             except EvenKeelError as error:
                 log.warning("devices not observed", error=str(error))
             except Exception:  # the group's statuses must not end with one strange answer of a device
-                log.exception("devices not observed because of a bug")
+                log.exception("devices not observed because of an unexpected error")
             await self._wait()
 
     async def _wait(self) -> None:
@@ -142,7 +142,7 @@ class CommonShardWorker:
         try:
             await self._device.changed()
         except Exception:  # then they are looked at now and then, as devices that cannot tell
-            log.exception("devices do not tell of changes because of a bug")
+            log.exception("changes on devices not awaited because of an unexpected error")
             await asyncio.Event().wait()
         await self._clock.sleep(TOLD_SPACING_SECONDS)
 

@@ -168,7 +168,7 @@ class AgentService:
         try:
             await self._controllers.end_session(m.EndSession(agent_id=self._settings.agent_id, session_id=session.id))
         except (BusUnavailable, CallRefused, SessionLost) as error:
-            log.warning("could not say good-bye; the session will expire", error=str(error))
+            log.warning("session not ended; it will expire", error=str(error))
         raise _Stopped
 
     async def _be_present(self, session: Session) -> None:
@@ -224,7 +224,7 @@ class AgentService:
                     )
                 )
             except (BusUnavailable, CallRefused) as error:
-                log.warning("assignments not known", error=str(error))
+                log.warning("assignments not fetched", error=str(error))
                 await self._clock.sleep(self._settings.retry.initial_seconds)
                 self._ask.set()
                 continue

@@ -81,7 +81,7 @@ class Session:
             except CallRefused as error:
                 if error.code != DUPLICATE or self._clock.monotonic() > give_way_at:
                     raise
-                log.info("another session of this agent stands; waiting for it to end", reason=str(error))
+                log.info("another session of this agent is alive; waiting for it to end", reason=str(error))
             await self._clock.sleep(self._settings.keepalive_interval_seconds)
 
     def _registration(self) -> m.Register:

@@ -205,7 +205,7 @@ class ShardWorker:
         except StaleOwner as error:
             await self._stale(error)
         except GuardLost as error:
-            self._log.warning("device does not hold our guard; putting everything there again", device=error.device)
+            self._log.warning("device does not hold the guard; writing everything again", device=error.device)
             self._start_over(at_once=was_guarded)
         except SessionLost as error:
             self._log.info("shard lost", reason=str(error))
@@ -219,7 +219,9 @@ class ShardWorker:
                 await self._report_waiting(str(error))
         except Exception:  # a bug that one load balancer brings out must not become a storm of restarts
             self._put_back(complete, taken)
-            self._log.exception("pass failed on a bug; trying again", complete=complete, waiting=len(taken))
+            self._log.exception(
+                "pass failed on an unexpected error; trying again", complete=complete, waiting=len(taken)
+            )
 
     def _take(self) -> tuple[bool, tuple[LoadBalancerId, ...]]:
         self._doubted.clear()
@@ -267,7 +269,7 @@ class ShardWorker:
         self._note(outcome.outcomes)
         self._note_trouble(outcome.lagging)
         if outcome.lagging:
-            self._log.warning("devices lag behind", devices=outcome.lagging)
+            self._log.warning("devices are not up to date", devices=outcome.lagging)
             self._applied.clear()
             self._retries.failed(COMPLETE, self._clock.monotonic())
         elif complete:

@@ -62,7 +62,7 @@ def answer_to(error: Exception, request_id: str) -> Answer:
         status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
         return fault(status, str(error))
     if isinstance(error, Unavailable):
-        log.warning("request refused, a neighbour is unavailable", request_id=request_id, reason=str(error))
+        log.warning("request refused, a dependency is unavailable", request_id=request_id, reason=str(error))
         retry = ((b"retry-after", b"%d" % RETRY_AFTER_SECONDS),)
         return fault(503, f"Service temporarily unavailable: {error}. Try again later.", headers=retry)
     if isinstance(error, HTTPException) and error.status_code < 500:

@@ -27,5 +27,5 @@ def load_capabilities() -> dict[str, Capabilities]:
         if isinstance(table, Capabilities):
             found[entry.name] = table
         else:
-            log.error("capability table is none", device_driver=entry.name, found=type(table).__name__)
+            log.error("capability table has the wrong type", device_driver=entry.name, found=type(table).__name__)
     return found

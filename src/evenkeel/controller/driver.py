@@ -38,6 +38,6 @@ class Driver:
         try:
             moving = change.owner is not None and await self._scheduler.move(change.load_balancer_id)
         except Exception as error:  # what was accepted is done by whoever serves it
-            log.warning("failover without another agent", load_balancer=change.load_balancer_id, error=repr(error))
+            log.warning("failover not moved to another agent", load_balancer=change.load_balancer_id, error=repr(error))
         if not moving:
             await self.accepted(change)

@@ -63,7 +63,7 @@ class FailureDetector:
             self._suspected.clear()
         self._suspected |= doubtful
         if ended:
-            log.warning("agents vanished from the bus", agents=[session.agent_id for session in vanished])
+            log.warning("agents disappeared from the message bus", agents=[session.agent_id for session in vanished])
             self._on_vanished()
 
     async def _probe(self) -> dict[str, bool | None]:

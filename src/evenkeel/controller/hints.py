@@ -70,7 +70,7 @@ class Hints:
             try:
                 await self._flush()
             except Exception:  # without hints every change would wait for the agents' next sync
-                log.exception("bug while sending hints")
+                log.exception("unexpected error while sending hints")
 
     async def _flush(self) -> None:
         queues, self._assignments = self._assignments, set()

@@ -197,7 +197,7 @@ class Scheduler:
         owner = await self._scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
         if owner is None:
             return False
-        log.info("handover asked for", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)
+        log.info("handover requested", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)
         self._hints.notify_assignments(owner)
         return True
 

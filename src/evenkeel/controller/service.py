@@ -123,12 +123,12 @@ class Controller:
                 down = False
             except Unavailable as error:
                 if not down:
-                    log.warning("a neighbour is out of reach; trying again", part=name, error=str(error))
+                    log.warning("dependency unavailable; trying again", part=name, error=str(error))
                 down = True
             except EvenKeelError:
                 log.exception("unexpected refusal", part=name)
             except Exception:  # a loop that dies silently would leave this controller half alive
-                log.exception("bug", part=name)
+                log.exception("unexpected error", part=name)
             await pause()
 
     async def stop(self) -> None:

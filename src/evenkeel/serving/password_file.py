@@ -118,7 +118,7 @@ class WatchedFile(Generic[C]):
 
     def _complain(self, error: Exception) -> None:
         reason = _reason(error)
-        log.error("password file not read; the users known before stay", path=str(self._path), reason=reason)
+        log.error("password file not read; the previous users stay in force", path=str(self._path), reason=reason)
 
 
 def _reason(error: Exception) -> str:

@@ -88,7 +88,7 @@ def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
     if isinstance(error, RequestError):
         return _requested(error, names)
     if isinstance(error, Unavailable):
-        log.warning("request refused, a neighbour is unavailable", request_id=request_id, reason=str(error))
+        log.warning("request refused, a dependency is unavailable", request_id=request_id, reason=str(error))
         retry = ((b"retry-after", b"%d" % RETRY_AFTER_SECONDS),)
         return plain(503, f"Service temporarily unavailable: {error}. Try again later.", retry)
     if isinstance(error, HTTPException) and error.status_code < 500:

@@ -107,7 +107,7 @@ class Policy:
         try:
             self._enforcer.load_rules()
         except Exception as error:
-            log.error("policy file not read; the rules stay as they are", reason=_words(error))
+            log.error("policy file not read; the previous rules stay in force", reason=_words(error))
         if self._enforcer.rules is not self._seen:
             self._seen = self._enforcer.rules
             self._verdicts.clear()

@@ -29,13 +29,13 @@ Place = tuple[str, int]
 
 def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agent:
     """Drain the agent, or have it back. Raises :class:`NotFound`."""
-    kind, told = ("agent_undrained", "back in service") if up else ("agent_drained", "to be drained")
+    kind, told = ("agent_undrained", "undrained") if up else ("agent_drained", "drained")
     return _set_flag(connection, agent_id, _agent.c.admin_state_up, up, kind, told)
 
 
 def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
     """Declare its host dead, or not. Raises :class:`NotFound`."""
-    kind, told = ("agent_forced_down", "to be dead") if down else ("agent_allowed_up", "not to be dead any more")
+    kind, told = ("agent_forced_down", "marked down") if down else ("agent_allowed_up", "marked up")
     return _set_flag(connection, agent_id, _agent.c.forced_down, down, kind, told)
 
 
@@ -54,7 +54,7 @@ def _set_flag(
         record_event(
             connection,
             kind=kind,
-            text=f"Agent {agent_id} on {agent.host} was said by an operator {told}.",
+            text=f"agent {agent_id} on {agent.host} was {told} by an operator",
             environment=agent.environment,
             agent_id=agent_id,
         )
@@ -72,7 +72,7 @@ def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
         )
     if not agent.away_shards and not agent.unserved_shards:
         return agent
-    told = "to get its shards back"
+    told = "asked to take its shards back"
     return _set_flag(connection, agent_id, _agent.c.failback_asked, True, "agent_failback", told)
 
 

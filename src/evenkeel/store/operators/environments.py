@@ -51,7 +51,7 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
     record_event(
         connection,
         kind="environment_added",
-        text=f"Environment {wanted.name} was added for device driver {wanted.device_driver}.",
+        text=f"environment {wanted.name} was added for device driver {wanted.device_driver}",
         environment=wanted.name,
     )
     return _one(connection, wanted.name)
@@ -84,7 +84,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
     record_event(
         connection,
         kind="environment_changed",
-        text=f"Environment {name} was changed by an operator: {told}.",
+        text=f"environment {name} was changed by an operator: {told}",
         environment=name,
     )
     return wanted
@@ -116,7 +116,7 @@ def resume_environment(connection: Connection, name: str) -> Environment:
     record_event(
         connection,
         kind="environment_resumed",
-        text=f"Environment {name} was resumed by an operator: shards of silent agents move again.",
+        text=f"environment {name} was resumed by an operator; shards of silent agents move again",
         environment=name,
     )
     return _one(connection, name)
@@ -139,7 +139,7 @@ def delete_environment(connection: Connection, name: str) -> None:
     record_event(
         connection,
         kind="environment_deleted",
-        text=f"Environment {name} was deleted by an operator.",
+        text=f"environment {name} was deleted by an operator",
         environment=name,
     )
 

@@ -53,8 +53,8 @@ def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
         record_event(
             connection,
             kind="agent_rebound",
-            text=f"{_shards(moved)} of agent {agent_id} on {agent.host} got agent {successor.id} on {successor.host} as"
-            " home.",
+            text=f"{_shards(moved)} of agent {agent_id} on {agent.host} were rebound by an operator to agent"
+            f" {successor.id} on {successor.host}",
             environment=agent.environment,
             agent_id=agent_id,
         )
@@ -98,11 +98,11 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     )
     if not deleted.rowcount:
         raise _alive(agent_id)
-    rebound = f" Its {_shards(moved)} got agent {successor_id} as home." if moved else ""
+    rebound = f"; {_shards(moved)} were rebound to agent {successor_id}" if moved else ""
     record_event(
         connection,
         kind="agent_deleted",
-        text=f"Agent {agent_id} on host {agent.host} was deleted by an operator.{rebound}",
+        text=f"agent {agent_id} on {agent.host} was deleted by an operator{rebound}",
         environment=agent.environment,
         agent_id=agent_id,
     )

@@ -119,8 +119,8 @@ def note_identities(connection: Connection, call: Register, group: Any) -> str:
             record_event(
                 connection,
                 kind="device_replaced",
-                text=f"device {endpoint} of device group {call.environment}/{call.group_number} is another one than"
-                f" before: {identity!r}, not {kept[endpoint]!r}",
+                text=f"device {endpoint} of device group {call.environment}/{call.group_number} was replaced:"
+                f" its identity is {identity!r}, it was {kept[endpoint]!r}",
                 environment=call.environment,
                 agent_id=call.agent_id,
             )

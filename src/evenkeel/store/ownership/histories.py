@@ -101,7 +101,7 @@ def begin_history(
         record_event(
             connection,
             kind="history_begun",
-            text=f"a new history of the database begins, all agents look at everything they serve: {reason}",
+            text=f"the database lost commits; all agents check everything they serve: {reason}",
         )
     return read_history(connection).id
 

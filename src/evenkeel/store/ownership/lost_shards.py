@@ -92,7 +92,7 @@ def _record(connection: Connection, agent_id: AgentId, agent: Any, made: dict[Sh
     record_event(
         connection,
         kind="shard_restored",
-        text=f"served by {agent.host} and lost by the database; made again: {named}{more}",
+        text=f"shards served by {agent.host} and lost by the database were restored: {named}{more}",
         environment=agent.environment,
         agent_id=agent_id,
         shard_id=next(iter(made)) if len(made) == 1 else ShardId(""),

@@ -75,7 +75,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
     record_event(
         connection,
         kind="agent_registered",
-        text=f"agent {call.agent_id} on {call.host} joined device group {call.environment}/{call.group_number}",
+        text=f"agent {call.agent_id} on {call.host} registered in device group {call.environment}/{call.group_number}",
         environment=call.environment,
         agent_id=call.agent_id,
     )

@@ -155,8 +155,8 @@ def raise_epoch(
         return None
     connection.execute(update(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == epoch).values(epoch=new_epoch))
     tell_agents(connection, [agent_id])
-    text = f"{shard_title(shard.project_id)}: its device is guarded by epoch {seen_epoch}; raised to {new_epoch}"
-    _event(connection, "epoch_raised", text, shard, agent_id)
+    told = f"the device is guarded by epoch {seen_epoch}; the epoch was raised to {new_epoch}"
+    _event(connection, "epoch_raised", f"{shard_title(shard.project_id)}: {told}", shard, agent_id)
     return True
 
 

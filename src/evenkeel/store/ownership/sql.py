@@ -147,7 +147,7 @@ def record_used_up(connection: Connection, shards: Iterable[Any]) -> None:
         event.c.kind == EPOCHS_USED_UP, in_list(event.c.shard_id, [shard.id for shard in rows])
     )
     known = set(connection.scalars(said))
-    text = "no epoch is left above {epoch}: it cannot change hands any more, an operator has to set it back"
+    text = "no epoch is left above {epoch}; the shard cannot change owner until an operator resets it"
     record_events(
         connection,
         [

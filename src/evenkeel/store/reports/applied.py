@@ -168,7 +168,7 @@ def state_of(row: Any) -> LoadBalancerState:
 def _events(change: StatusChange, environment: str, report: ReportApplied) -> Iterable[EventRow]:
     was, now = change.was, change.now
     if change.removed:
-        kind, text = "load_balancer_deleted", f"load balancer {was.id} is gone from its device"
+        kind, text = "load_balancer_deleted", f"load balancer {was.id} was removed from its device"
     elif now.provisioning_status is was.provisioning_status:
         return
     elif now.provisioning_status is ProvisioningStatus.ACTIVE and was.status_reason == CONFIRMED_ANEW:

@@ -148,7 +148,7 @@ def _show_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> lis
         return []
     set_operating(connection, ids, OperatingStatus.ERROR, ABSENT_REASON)
     shown = [row for row in rows if row.id in set(ids)]
-    return _events(group, shown, "load_balancer_absent", "on no device in reach any more")
+    return _events(group, shown, "load_balancer_absent", "missing on every reachable device")
 
 
 def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
@@ -160,7 +160,7 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
         .where(in_list(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
         .values(operating_status=OperatingStatus.OFFLINE.value, operating_reason="")
     )
-    return _events(group, rows, "load_balancer_present", "on a device again")
+    return _events(group, rows, "load_balancer_present", "present on a device again")
 
 
 def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
@@ -187,7 +187,7 @@ def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[Event
 
 def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
     place = f"{group.environment}/{group.group_number}"
-    text = "may hold something else than it was told last; everything on it is looked at"
+    text = "may have lost its configuration; everything on it is checked"
     return [
         event_row(
             kind="device_renewed",

@@ -258,8 +258,8 @@ def _say(connection: Connection, agent: SeenAgent) -> None:
         record_event(
             connection,
             kind="agent_back" if back else "agent_silent",
-            text=f"agent {agent.view.id} on {agent.host}: "
-            + ("heard of again" if back else "silent, its session expired"),
+            text=f"agent {agent.view.id} on {agent.host} "
+            + ("is alive again" if back else "sent no keepalive in time; its session expired"),
             environment=agent.environment,
             agent_id=agent.view.id,
         )
@@ -304,7 +304,7 @@ def suspect(connection: Connection, sessions: Sequence[SessionRef]) -> int:
             record_event(
                 connection,
                 kind="agent_vanished",
-                text=f"the process of agent {session.agent_id} has gone from the bus: its session ends now",
+                text=f"agent {session.agent_id} disappeared from the message bus; its session was ended",
                 environment=session.environment,
                 agent_id=session.agent_id,
             )

@@ -269,7 +269,7 @@ def start_handover(
     record_event(
         connection,
         kind="handover_started",
-        text=f"{shard_title(shard.project_id)}: {giver} is asked to hand it over to {hosts[agent_id]}",
+        text=f"{shard_title(shard.project_id)}: handover from {giver} to {hosts[agent_id]} was started",
         environment=shard.environment,
         agent_id=shard.acting_agent_id,
         shard_id=shard_id,

@@ -111,8 +111,8 @@ def _all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: s
 
 def _events(environment: str, place: str, known: Reach, found: Reach) -> Iterable[EventRow]:
     for names, kind, told in (
-        (set(found.away) - set(known.away), "device_unreachable", "is out of reach of every agent"),
-        (set(known.away) - set(found.away), "device_reachable", "can be reached again"),
+        (set(found.away) - set(known.away), "device_unreachable", "is unreachable from every agent"),
+        (set(known.away) - set(found.away), "device_reachable", "is reachable again"),
     ):
         for name in sorted(names):
             yield event_row(kind=kind, text=f"device {name} of device group {place} {told}", environment=environment)
@@ -122,7 +122,7 @@ def _events(environment: str, place: str, known: Reach, found: Reach) -> Iterabl
         kind = "device_group_unreachable" if found.kind is ReachKind.NONE else "device_group_unwatched"
         yield event_row(kind=kind, text=reason, environment=environment)
     else:
-        text = f"devices of device group {place} are looked at again"
+        text = f"devices of device group {place} are monitored again"
         yield event_row(kind="device_group_reachable", text=text, environment=environment)
 
 
