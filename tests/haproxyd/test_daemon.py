@@ -91,7 +91,7 @@ async def test_a_look_that_fails_is_not_the_last_one(world: World, monkeypatch: 
         looks.append("look")
         raise KeyError(looks[-1])
 
-    monkeypatch.setattr(world.daemon.partitions, "look_after", look_after)
+    monkeypatch.setattr(world.daemon.partitions, "maintain", look_after)
     world.read.set()
     world.go_on.set()
     await world.daemon.start()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.haproxyd.api.tls import authority_key_at_hand, make_certificates
-from evenkeel.haproxyd.haproxy.worker_users import CAPABILITIES, privileges_of, why_not
+from evenkeel.haproxyd.api.tls import make_certificates, readable_authority_key
+from evenkeel.haproxyd.haproxy.worker_users import CAPABILITIES, missing_privileges, privileges_of
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
 from tests.haproxyd.haproxy.test_worker_users import change, pids, seen
 from tests.haproxyd.world import Member
@@ -71,7 +71,9 @@ async def daemon() -> AsyncIterator[Daemon]:
             made.clean_up()
 
 
-@pytest.mark.skipif(bool(why_not(privileges_of(os.getpid()))), reason="only root may run workers as another user")
+@pytest.mark.skipif(
+    bool(missing_privileges(privileges_of(os.getpid()))), reason="only root may run workers as another user"
+)
 async def test_workers_change_hands_and_end_with_the_powers_that_are_left(daemon: Daemon):
     member, port = Member("a"), free_port()
     await member.start()
@@ -98,8 +100,8 @@ def test_an_authoritys_key_that_the_daemon_can_read_is_told_unless_it_is_roots(t
     files = make_certificates(tmp_path / "tls", ["localhost"])
     assert files.authority_key.stat().st_mode & 0o077 == files.folder.stat().st_mode & 0o077 == 0
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert authority_key_at_hand(files.certificate) == ""
+    assert readable_authority_key(files.certificate) == ""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert str(files.authority_key) in authority_key_at_hand(files.certificate)
+    assert str(files.authority_key) in readable_authority_key(files.certificate)
     files.authority_key.unlink()
-    assert authority_key_at_hand(files.certificate) == ""
+    assert readable_authority_key(files.certificate) == ""

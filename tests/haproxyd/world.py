@@ -18,7 +18,7 @@ from pathlib import Path
 from evenkeel.core.addresses import AddressRules
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
-from evenkeel.haproxyd.haproxy.process import start_ticks
+from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.partition.guard import NotGuarded
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.ports import PartitionEvent
@@ -285,7 +285,7 @@ async def forsake(partitions: PartitionManager, name: str) -> None:
     if supervisor._task is not None:
         supervisor._task.cancel()
         await asyncio.gather(supervisor._task, return_exceptions=True)
-    supervisor._runner.process.leave()
+    supervisor._runner.process.detach()
 
 
 @contextlib.asynccontextmanager

@@ -6,6 +6,7 @@ device that answered refused it.
 """
 
 import asyncio
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +14,16 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
-from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, service_outcome
+from evenkeel.core.device import (
+    REPAIRS_MAX,
+    Applied,
+    DeviceFacts,
+    DeviceState,
+    Observation,
+    Repair,
+    repair,
+    service_outcome,
+)
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.service import ServiceDefinition
@@ -183,6 +193,13 @@ def outcomes(
     for refusal in (problems or {}, *refusals):
         errors = {**refusal, **errors}
     return (service_outcome(service, errors.get(service.load_balancer_id, "")) for service in services)
+
+
+def repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -> Iterable[Repair]:
+    """What was repaired, of texts by device and load balancer id; at most :data:`REPAIRS_MAX`."""
+    every = ((device, *item) for device, texts_by_id in found.items() for item in texts_by_id.items())
+    for device, load_balancer_id, texts in itertools.islice(every, REPAIRS_MAX):
+        yield repair(load_balancer_id, device, texts)
 
 
 def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -16,23 +16,22 @@ from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import Handlers
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
-from evenkeel.haproxyd.api.refusals import RequestRefused
+from evenkeel.haproxyd.api.refusals import DaemonRefused
 from evenkeel.haproxyd.api.server import HttpsServer, create_app
-from evenkeel.haproxyd.api.tls import authority_key_at_hand, server_context
+from evenkeel.haproxyd.api.tls import readable_authority_key, server_context
 from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.haproxy.counters import PartitionCounters
 from evenkeel.haproxyd.health.events import EventRing
-from evenkeel.haproxyd.health.health_log import HealthLog
+from evenkeel.haproxyd.health.health_log import HealthLogListener
 from evenkeel.haproxyd.health.observation import Observer
 from evenkeel.haproxyd.health.ping import PingChecks
 from evenkeel.haproxyd.partition.manager import PartitionManager
-from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
 
-MEND_EVERY_SECONDS = 3.0
-MEND_SHARE_MAX = 0.05
+RESTORE_EVERY_SECONDS = 3.0
+RESTORE_SHARE_MAX = 0.05
 """Of the time; with thousands of partitions it is looked less often."""
 
 
@@ -55,8 +54,11 @@ class HaproxyDaemon:
             state_id=lambda: self.partitions.identity.state_id,
             is_pinged=self._pings.is_pinged,
         )
-        self._health_log = HealthLog(
-            settings.health_log_socket, self._heard, others_write=self.partitions.workers_switch
+        self._health_log = HealthLogListener(
+            settings.health_log_socket,
+            self._events.add,
+            is_worker=self.partitions.is_worker,
+            others_write=self.partitions.separate_worker_users,
         )
         handlers = Handlers(
             self.partitions,
@@ -72,7 +74,7 @@ class HaproxyDaemon:
         self._started = False
         self._lock: IO[str] | None = None
         self._watches: list[asyncio.Task[None]] = []
-        self._announced: Path | None = None
+        self._endpoint_file: Path | None = None
 
     async def start(self) -> str:
         """Adopt or start the HAProxys; the URL, once each was tried. Raises :class:`ValueError`, :class:`OSError`.
@@ -81,29 +83,29 @@ class HaproxyDaemon:
         """
         self.partitions.forbidden_addresses.check()
         self._lock = lock(self._settings.state_dir)
-        if advice := authority_key_at_hand(self._http.certificate):
-            log.warning("the authority's key is within reach", advice=advice)
+        if advice := readable_authority_key(self._http.certificate):
+            log.warning("the certificate authority's private key is readable here", advice=advice)
         await asyncio.to_thread(run_dir.prepare, self._settings)
         await self._health_log.start()
         url = await self._server.start()
-        self.partitions.forbidden_addresses.served_at(*self._server.place)
+        self.partitions.forbidden_addresses.served_at(*self._server.address)
         await self.partitions.start()
         self._started = True
         self._pings.start()
         self._watches = [
-            asyncio.create_task(self._keep_watch(), name="watch"),
-            asyncio.create_task(self._keep_whole(), name="mend"),
+            asyncio.create_task(self._observe_regularly(), name="observe"),
+            asyncio.create_task(self._restore_regularly(), name="restore missing files"),
         ]
         if self._http.endpoint_file:
             self._http.endpoint_file.write_text(f"{url}\n")
-            self._announced = self._http.endpoint_file
+            self._endpoint_file = self._http.endpoint_file
         log.info("daemon listening", url=url, haproxy=self.partitions.haproxy_version or self.partitions.problem)
         return url
 
     async def stop(self) -> None:
         """Leave; every HAProxy goes on."""
-        if self._announced:
-            self._announced.unlink(missing_ok=True)
+        if self._endpoint_file:
+            self._endpoint_file.unlink(missing_ok=True)
         await self._server.stop()
         for watch in self._watches:
             watch.cancel()
@@ -134,34 +136,34 @@ class HaproxyDaemon:
         return self._counters[name]
 
     async def _observe(self) -> wire.DaemonObservation:
-        """Raises :class:`RequestRefused` while HAProxys are not adopted yet: they would be taken for dead."""
+        """Raises :class:`DaemonRefused` while HAProxys are not adopted yet: they would be taken for dead."""
         if not self._started:
-            raise RequestRefused("busy", "the daemon is looking for its HAProxys; try again later")
+            raise DaemonRefused("busy", "the daemon is looking for its HAProxys; try again later")
         return await self._observer.observe()
 
-    async def _keep_watch(self) -> None:
+    async def _observe_regularly(self) -> None:
         while True:
             await asyncio.sleep(self._http.observe_every_seconds)
             try:
                 await self._observer.observe()
-                await self.partitions.look_after()
+                await self.partitions.maintain()
             except Exception:  # what one look stumbles over must not be the last one
-                log.exception("watch failed; trying again")
+                log.exception("observation failed; retrying")
 
-    async def _keep_whole(self) -> None:
+    async def _restore_regularly(self) -> None:
         """Put back what somebody takes away under the running daemon."""
         took_seconds = 0.0
         while True:
-            await asyncio.sleep(max(MEND_EVERY_SECONDS, took_seconds / MEND_SHARE_MAX))
+            await asyncio.sleep(max(RESTORE_EVERY_SECONDS, took_seconds / RESTORE_SHARE_MAX))
             began_at_seconds = time.monotonic()
             try:
                 self._lock_again()
-                await self.partitions.mend()
-                await self._health_log.mend()
+                await self.partitions.restore_missing()
+                await self._health_log.restore()
             except (OSError, ValueError) as error:
-                log.error("not put right; trying again", reason=str(error))
+                log.error("restoring missing files failed; retrying", reason=str(error))
             except Exception:
-                log.exception("not put right; trying again")
+                log.exception("restoring missing files failed; retrying")
             took_seconds = time.monotonic() - began_at_seconds
 
     def _lock_again(self) -> None:
@@ -169,10 +171,6 @@ class HaproxyDaemon:
         if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
             held, self._lock = self._lock, lock(self._settings.state_dir)
             held.close()
-
-    def _heard(self, news: PartitionEvent) -> None:
-        if news.partition in self.partitions.names():
-            self._events.add(news)
 
 
 def lock(state_dir: Path) -> IO[str]:

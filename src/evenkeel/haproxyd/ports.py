@@ -4,55 +4,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from evenkeel.core.errors import EvenKeelError
 from evenkeel.core.values import Value
-
-
-class PartitionUnknown(EvenKeelError):
-    """No partition of that name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"no partition {name}")
-        self.name = name
-
-
-class InvalidChange(EvenKeelError):
-    """The whole request is not understood; the text names field, value and what is allowed."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class HaproxyDown(EvenKeelError):
-    """A HAProxy does not run, or does not answer in time."""
-
-
-class HaproxyRefused(EvenKeelError):
-    """HAProxy understood and said no. ``reason``: its own words, without paths and contents."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class PartitionFailed(EvenKeelError):
-    """The daemon could not make it so; the partition holds what it held before. The text says what is the matter."""
 
 
 class WorkerCli(Protocol):
     """The runtime API of a partition's current worker."""
 
     async def command(self, text: str) -> str:
-        """One command's answer. Raises :class:`HaproxyDown`."""
+        """One command's answer. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
         ...
 
     async def of_worker(self, pid: int, text: str) -> str:
-        """One command's answer by a worker that is still there to end its connections. Raises :class:`HaproxyDown`."""
+        """The same of any worker, also of an old one that only ends its connections."""
         ...
 
 
-class Counters(Protocol):
+class FrontendCounters(Protocol):
     """Totals that outlive workers."""
 
     async def carry_over(self, cli: WorkerCli) -> None:
@@ -77,6 +44,6 @@ class NoCounters:
         """Nothing to do."""
 
 
-MakeCounters = Callable[[str, Path], Counters]
+MakeCounters = Callable[[str, Path], FrontendCounters]
 """Of a partition's name, and a folder for its counters."""
 OnEvent = Callable[[PartitionEvent], None]

@@ -21,7 +21,8 @@ class DaemonSettings(Value):
 
     user: str = ""
     group: str = ""
-    """What all workers run as; empty: each partition's as a user of its own, if the daemon may (:mod:`workers`)."""
+    """What all workers run as; empty: each partition's as its own user, if the daemon may
+    (:mod:`haproxy.worker_users`)."""
     worker_uid_first: int | None = None
     """First of those users' ids, which are those of their groups too; None: a range that nobody should have."""
     worker_uid_count: int = 5000
@@ -85,7 +86,7 @@ class DaemonSettings(Value):
 
     @property
     def jail_dir(self) -> Path:
-        """What workers of another user see as ``/`` (:mod:`rundir`)."""
+        """What workers of another user see as ``/`` (:mod:`disk.run_dir`)."""
         return self.run_dir / "workers" / "root"
 
     @property

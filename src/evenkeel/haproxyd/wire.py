@@ -168,13 +168,15 @@ class Receipt(Wire):
     """The change is on disk and in the running process. One outcome per load balancer named in the request,
     removed ones included.
 
-    ``peer``: this HAProxy as its peers must name it; None if the daemon was given no address for peers.
+    ``peer``: this HAProxy as its peers must name it; None if the daemon was given no address for peers. ``repaired``:
+    by load balancer id, for people: what was changed by hand or removed, and put right, since the last receipt.
     """
 
     outcomes: tuple[LoadBalancerOutcome, ...]
     how: How
     peer: HaproxyPeer | None = None
     peers: tuple[HaproxyPeer, ...] = ()
+    repaired: dict[str, tuple[str, ...]] = {}
 
 
 class GuardState(Wire):

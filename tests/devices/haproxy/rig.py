@@ -26,7 +26,7 @@ from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon
-from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown
+from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT

@@ -203,3 +203,26 @@ async def test_what_was_changed_by_hand_is_put_right_by_the_look_that_finds_it(r
 
     await eventually(right)
     assert (await agent.apply(batch(service(), complete=True))).writes == 0
+
+
+async def test_what_the_daemon_repaired_is_told_once(rig: HaproxyRig) -> None:
+    agent = rig.agent()
+    await agent.take_over(PROJECT, 1, session_of(1))
+    everything = batch(service(), service(2), complete=True)
+    assert not (await agent.apply(everything)).repaired
+
+    await rig.box.tell("set server pool-1/member-1-1 weight 9")
+    (told,) = (await agent.apply(everything)).repaired
+    assert (told.load_balancer_id, told.device) == ("lb-1", rig.box.host)
+    assert told.found == ("server member-1-1 of backend pool-1 was changed (weight); put right",)
+    assert not (await agent.apply(everything)).repaired
+
+    shutil.rmtree(rig.box.directory)
+    await eventually(lambda: rig.box.configuration.exists())  # before anybody asked for a change
+    outcome = await agent.apply(everything)
+    assert [(one.load_balancer_id, one.device) for one in outcome.repaired] == [
+        ("lb-1", rig.box.host),
+        ("lb-2", rig.box.host),
+    ]
+    assert all(one.found[0].endswith("; put right") for one in outcome.repaired)
+    assert not (await agent.apply(everything)).repaired

@@ -17,8 +17,9 @@ from evenkeel.haproxyd.api.handlers import Handlers
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
 from evenkeel.haproxyd.api.server import create_app
+from evenkeel.haproxyd.errors import InvalidChange, PartitionUnknown
 from evenkeel.haproxyd.health.events import EventRing
-from evenkeel.haproxyd.ports import InvalidChange, PartitionEvent, PartitionUnknown
+from evenkeel.haproxyd.ports import PartitionEvent
 from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"

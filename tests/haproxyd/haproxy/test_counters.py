@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy import counters as module
 from evenkeel.haproxyd.haproxy.counters import FILE, CounterTotals, PartitionCounters, Saved
 from evenkeel.haproxyd.haproxy.worker_state import FrontendCounts
-from evenkeel.haproxyd.ports import HaproxyDown
 
 HEAD = "# pxname,svname,scur,stot,bin,bout,ereq,status\n"
 

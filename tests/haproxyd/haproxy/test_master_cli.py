@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.master_cli import MasterCli, parse_processes, request_of
-from evenkeel.haproxyd.ports import HaproxyDown
 
 PROCESSES = """#<PID>          <type>          <reloads>       <uptime>        <version>
 1088            master          3 [failed: 1]   0d00h00m02s     2.6.12-1+deb12u4
@@ -101,7 +101,7 @@ async def test_no_answer_in_time_says_so(tmp_path):
 
 async def test_commands_wait_while_the_master_reloads(tmp_path):
     async with master(tmp_path / "m", b"fine\n") as cli:
-        async with cli.alone():
+        async with cli.exclusive():
             asked = asyncio.create_task(cli.command("show info"))
             await asyncio.sleep(0)
             assert await cli.ask("reload") == "fine\n"

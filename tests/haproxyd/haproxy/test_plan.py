@@ -33,9 +33,9 @@ def pool(*servers, **fields):
     return change(LB, backends=(change(LB.backends[0], servers=servers, **fields),))
 
 
-def planned(after, before=LB, binary=OLD, leftovers=frozenset()):
+def planned(after, before=LB, binary=OLD, to_delete=frozenset()):
     held = {} if after is None else {"lb": after}
-    return plan(HaproxyConfig(load_balancers={"lb": before}), HaproxyConfig(load_balancers=held), binary, leftovers)
+    return plan(HaproxyConfig(load_balancers={"lb": before}), HaproxyConfig(load_balancers=held), binary, to_delete)
 
 
 def texts(after, **how):
@@ -71,11 +71,11 @@ def test_a_member_that_is_down_is_added_and_stays_down():
 def test_a_removed_member_goes_into_maintenance_and_is_remembered():
     result = planned(pool(B))
     assert [command.text for command in result.commands] == ["set server p/a state maint"]
-    assert result.leftovers == {("p", "a")}
+    assert result.to_delete == {("p", "a")}
 
 
 def test_a_member_that_is_still_there_is_not_added_twice():
-    assert planned(LB, before=pool(B), leftovers=frozenset({("p", "a")})).reason
+    assert planned(LB, before=pool(B), to_delete=frozenset({("p", "a")})).reason
 
 
 def test_members_with_cookies_are_added_at_runtime_where_haproxy_can():

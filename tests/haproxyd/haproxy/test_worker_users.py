@@ -15,10 +15,16 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.haproxy import worker_users
-from evenkeel.haproxyd.haproxy.process import LOG_BLOCKS_MAX
-from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUser, WorkerUsers, privileges_of, why_not
-from evenkeel.haproxyd.ports import PartitionFailed
+from evenkeel.haproxyd.haproxy.launch import LOG_BLOCKS_MAX
+from evenkeel.haproxyd.haproxy.worker_users import (
+    PartitionUser,
+    WorkerUser,
+    WorkerUsers,
+    missing_privileges,
+    privileges_of,
+)
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
 from tests.haproxyd.world import Member, World, errors, free_vip, load_balancer, world
@@ -26,7 +32,7 @@ from tests.haproxyd.world import Traffic as VipTraffic
 from tests.services.process import free_port
 from tests.waiting import eventually
 
-REASON = why_not(privileges_of(os.getpid()))
+REASON = missing_privileges(privileges_of(os.getpid()))
 as_root = pytest.mark.skipif(bool(REASON), reason=f"this process is {REASON}")
 
 TRY_ALL = """
@@ -242,7 +248,7 @@ async def test_a_haproxy_of_a_daemon_that_could_not_switch_is_replaced_without_l
     assert traffic.failed == []
     assert len({seen(pid).uid for pid in pids(daemon)}) == 2
     async with daemon.client() as client:
-        assert b'"note"' not in (await client.raw("GET", "/v1"))[1]
+        assert b'"shared_reason"' not in (await client.raw("GET", "/v1"))[1]
         await client.patch("p", change(balancer(free_port(), member, revision=2)))
     await member.stop()
 
@@ -338,10 +344,10 @@ def test_what_cannot_be_had_is_refused(tmp_path, changes, reason):
 
 
 def test_a_daemon_that_is_not_root_runs_workers_as_itself_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker_users, "why_not", lambda privileges: "not started as root")
+    monkeypatch.setattr(worker_users, "missing_privileges", lambda privileges: "not started as root")
     users = WorkerUsers(settings(tmp_path))
-    assert (users.switch, users.give("p")) == (False, None)
-    assert users.note == "not started as root"
+    assert (users.separate, users.assign("p")) == (False, None)
+    assert users.shared_reason == "not started as root"
     with pytest.raises(ValueError, match="user = daemon, group = : cannot be had: the daemon is not started as root"):
         WorkerUsers(settings(tmp_path, user="daemon"))
 
@@ -349,12 +355,12 @@ def test_a_daemon_that_is_not_root_runs_workers_as_itself_and_says_so(tmp_path, 
 @as_root
 def test_an_id_has_one_partition(tmp_path):
     users = WorkerUsers(settings(tmp_path, worker_uid_first=70_000))
-    assert users.give("a") == users.keep("a", 70_000) == WorkerUser(uid=70_000, gid=70_000)
-    assert users.keep("b", 70_000) is None and users.keep("b", 69_999) is None
+    assert users.assign("a") == users.restore("a", 70_000) == WorkerUser(uid=70_000, gid=70_000)
+    assert users.restore("b", 70_000) is None and users.restore("b", 69_999) is None
     users.release("b", 70_000)
-    assert users.give("b") == WorkerUser(uid=70_001, gid=70_001)
+    assert users.assign("b") == WorkerUser(uid=70_001, gid=70_001)
     users.release("a", 70_000)
-    assert users.give("c") == WorkerUser(uid=70_000, gid=70_000)
+    assert users.assign("c") == WorkerUser(uid=70_000, gid=70_000)
 
 
 @as_root
@@ -369,7 +375,7 @@ async def test_a_disk_that_is_full_gives_nobody_an_id(tmp_path, monkeypatch):
     one = PartitionUser("p", storage, users)
     for _ in range(3):
         with pytest.raises(OSError, match="No space"):
-            await one.have()
+            await one.ensure()
     first = worker_users.FREE_IDS[0]
     assert one.user is None
-    assert (users.give("p"), users.give("q")) == tuple(WorkerUser(uid=uid, gid=uid) for uid in (first, first + 1))
+    assert (users.assign("p"), users.assign("q")) == tuple(WorkerUser(uid=uid, gid=uid) for uid in (first, first + 1))

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd.disk import run_dir
-from evenkeel.haproxyd.health.health_log import DATAGRAM_BYTES_MAX, HealthLog, parse_health_line
+from evenkeel.haproxyd.health.health_log import DATAGRAM_BYTES_MAX, HealthLogListener, parse_health_line
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.waiting import eventually
@@ -112,7 +112,7 @@ def settings() -> Iterator[DaemonSettings]:
 
 
 async def test_nobody_but_the_daemon_may_write_where_workers_are_its_own_user(settings: DaemonSettings) -> None:
-    log = HealthLog(settings.health_log_socket, lambda _: None)
+    log = HealthLogListener(settings.health_log_socket, lambda _: None)
     with loose_umask():
         run_dir.prepare(settings)
         await log.start()
@@ -127,7 +127,7 @@ async def test_workers_of_another_user_that_are_shut_in_may_write_and_others_may
     with loose_umask():
         settings.run_dir.mkdir()
         run_dir.prepare(settings)
-    log = HealthLog(settings.health_log_socket, heard.append, others_write=True)
+    log = HealthLogListener(settings.health_log_socket, heard.append, others_write=True)
     await log.start()
     try:
         assert await send_as_nobody(settings.health_log_socket) == "PermissionError"
@@ -159,7 +159,7 @@ except OSError as error:
 async def test_every_haproxys_lines_arrive_by_one_socket(tmp_path: Path) -> None:
     heard: list[PartitionEvent] = []
     path = tmp_path / "run" / "health"
-    log = HealthLog(path, heard.append)
+    log = HealthLogListener(path, heard.append)
     path.parent.mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as left:
         left.bind(str(path))  # by a daemon that was killed
@@ -176,3 +176,24 @@ async def test_every_haproxys_lines_arrive_by_one_socket(tmp_path: Path) -> None
         ("Project_abc.d-1", "s1", True),
     ]
     assert not path.exists()
+
+
+async def test_lines_of_a_process_that_is_not_the_partitions_worker_are_ignored(tmp_path: Path) -> None:
+    heard: list[PartitionEvent] = []
+    asked: list[tuple[str, int]] = []
+    workers: set[int] = set()
+
+    def is_worker(partition: str, pid: int) -> bool:
+        asked.append((partition, pid))
+        return pid in workers
+
+    log = HealthLogListener(tmp_path / "health", heard.append, is_worker=is_worker)
+    await log.start()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendto(TAG + DOWN, str(tmp_path / "health"))  # it calls itself 28758
+        await eventually(lambda: asked)
+        assert asked == [("Project_abc.d-1", os.getpid())] and not heard
+        workers.add(os.getpid())
+        sender.sendto(TAG + DOWN, str(tmp_path / "health"))
+        await eventually(lambda: heard)
+    log.close()

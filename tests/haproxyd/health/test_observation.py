@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.haproxy.worker_state import (
     FrontendCounts,
     ServerState,
@@ -16,7 +17,6 @@ from evenkeel.haproxyd.haproxy.worker_state import (
 )
 from evenkeel.haproxyd.health import observation as module
 from evenkeel.haproxyd.health.observation import Observer
-from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown
 
 STATES = """1
 # be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight srv_time_since_last_change srv_check_status srv_check_result srv_check_health srv_check_state srv_agent_state bk_f_forced_id srv_f_forced_id srv_fqdn srv_port srvrecord srv_use_ssl srv_check_port srv_check_addr srv_agent_addr srv_agent_port

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.worker_state import SERVERS_STATE
 from evenkeel.haproxyd.health import ping as module
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.ping import IcmpPing, PingChecks, PingImpossible, SendPing
-from evenkeel.haproxyd.ports import HaproxyDown
 from tests.waiting import eventually
 
 PING = wire.Ping(delay=1, timeout=1, rise=2, fall=3)
@@ -27,17 +27,17 @@ PING = wire.Ping(delay=1, timeout=1, rise=2, fall=3)
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 5), st.integers(1, 5))
 def test_a_verdict_turns_after_that_many_results_in_a_row(results: list[bool], rise: int, fall: int) -> None:
-    verdict = HealthState()
+    health = HealthState()
     for number, result in enumerate(results, 1):
-        before = verdict
-        verdict = verdict.after(result, rise=rise, fall=fall)
+        before = health
+        health = health.after(result, rise=rise, fall=fall)
         if before.up is None:
-            assert verdict.up == result
+            assert health.up == result
             continue
         needed = rise if result else fall
         row = results[max(0, number - needed) : number]
         turned = len(row) == needed and set(row) == {result} and before.up != result
-        assert verdict.up == (result if turned else before.up)
+        assert health.up == (result if turned else before.up)
 
 
 class FakeCli:
@@ -102,7 +102,7 @@ async def checking(send: SendPing, *keepers: FakeKeeper) -> AsyncIterator[PingCh
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
 
 
 async def test_haproxy_is_told_the_verdict_and_told_again_after_a_reload(quick: None) -> None:
@@ -119,9 +119,9 @@ async def test_haproxy_is_told_the_verdict_and_told_again_after_a_reload(quick: 
     assert not checks.is_pinged("p", "plain", "s")
     answers["192.0.2.1"] = False
     await eventually(lambda: keeper.cli.said[-1] == "set server b/s health down")
-    told = len(keeper.cli.said)
+    reported = len(keeper.cli.said)
     keeper.worker_pid = 2
-    await eventually(lambda: keeper.cli.said[told:] == ["set server b/s health down"])
+    await eventually(lambda: keeper.cli.said[reported:] == ["set server b/s health down"])
     await checks.close()
 
 
@@ -140,8 +140,8 @@ async def test_a_haproxy_that_is_down_is_told_when_it_is_back(quick: None) -> No
     keeper.cli.down = False
     await eventually(lambda: len(keeper.cli.said) > 2)  # until it is there
     keeper.cli.answer = "\n"
-    told = len(keeper.cli.said)
-    await eventually(lambda: len(keeper.cli.said) > told)
+    reported = len(keeper.cli.said)
+    await eventually(lambda: len(keeper.cli.said) > reported)
     await eventually(lambda: keeper.cli.said[-1] == "set server b/s health down")
     await checks.close()
 
@@ -158,9 +158,9 @@ async def test_a_server_that_is_gone_or_in_maintenance_is_pinged_no_more(quick: 
     await eventually(lambda: checks.is_pinged("p", "b", "s"))
     keeper.hold(admin_up=False)
     await eventually(lambda: not checks.is_pinged("p", "b", "s"))
-    told = len(keeper.cli.said)
+    reported = len(keeper.cli.said)
     keeper.hold()
-    await eventually(lambda: len(keeper.cli.said) > told)  # out of maintenance HAProxy takes it for up
+    await eventually(lambda: len(keeper.cli.said) > reported)  # out of maintenance HAProxy takes it for up
     await checks.close()
 
 
@@ -233,7 +233,7 @@ async def test_this_hosts_trouble_is_no_verdict_and_logged_once(quick: None) -> 
 
 
 async def test_a_tenants_silent_servers_hold_up_no_other_tenant(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "OF_PARTITION_AT_ONCE", 3)
+    monkeypatch.setattr(module, "CONCURRENT_PER_PARTITION_MAX", 3)
     silent, other, under_way = FakeKeeper("silent"), FakeKeeper("other"), 0
     silent.hold(count=20, address="192.0.2.9")
     other.hold()
@@ -247,8 +247,8 @@ async def test_a_tenants_silent_servers_hold_up_no_other_tenant(quick: None, mon
 
     async with checking(send, silent, other) as checks:
         await eventually(lambda: under_way == 3 and checks.is_pinged("other", "b", "s"))
-        told = other.cli.said.copy()
-        assert told == ["set server b/s health up"]
+        reported = other.cli.said.copy()
+        assert reported == ["set server b/s health up"]
         assert under_way == 3
 
 
@@ -279,7 +279,12 @@ async def test_echoes_go_to_the_ping_address_if_there_is_one(quick: None) -> Non
 
 
 def test_pings_leave_files_for_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    for soft, most in ((resource.RLIM_INFINITY, module.AT_ONCE), (1024, 256), (10**6, module.AT_ONCE), (2, 1)):
+    for soft, most in (
+        (resource.RLIM_INFINITY, module.CONCURRENT_MAX),
+        (1024, 256),
+        (10**6, module.CONCURRENT_MAX),
+        (2, 1),
+    ):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
         assert module._sockets_max() == most
 

@@ -16,27 +16,27 @@ def lb(name, *places):
 
 def test_the_second_partition_at_a_place_is_told_who_is_there():
     registry = BindRegistry()
-    assert not registry.take("one", lb("a", ("10.0.0.1", 80)))
-    assert registry.take("two", lb("b", ("10.0.0.1", 80))) == (
+    assert not registry.reserve("one", lb("a", ("10.0.0.1", 80)))
+    assert registry.reserve("two", lb("b", ("10.0.0.1", 80))) == (
         "address 10.0.0.1 port 80 is used by load balancer a in partition one"
     )
-    assert not registry.take("two", lb("b", ("10.0.0.1", 81)))
+    assert not registry.reserve("two", lb("b", ("10.0.0.1", 81)))
 
 
 @pytest.mark.parametrize(("one", "other"), [("0.0.0.0", "10.0.0.1"), ("10.0.0.1", "::"), ("fd00:0::1", "fd00::1")])
 def test_addresses_that_mean_the_same_are_the_same(one, other):
     registry = BindRegistry()
-    assert not registry.take("one", lb("a", (one, 80)))
-    assert "load balancer a" in registry.take("two", lb("b", (other, 80)))
+    assert not registry.reserve("one", lb("a", (one, 80)))
+    assert "load balancer a" in registry.reserve("two", lb("b", (other, 80)))
 
 
 def test_a_place_is_free_once_the_change_is_settled_without_it():
     registry = BindRegistry()
-    registry.take("one", lb("a", ("10.0.0.1", 80)))
-    registry.settle("one", {})
-    assert not registry.take("two", lb("b", ("10.0.0.1", 80)))
-    registry.settle("one", {"a": lb("a", ("10.0.0.2", 80))})
-    assert registry.take("two", lb("b", ("10.0.0.2", 80)))
+    registry.reserve("one", lb("a", ("10.0.0.1", 80)))
+    registry.replace("one", {})
+    assert not registry.reserve("two", lb("b", ("10.0.0.1", 80)))
+    registry.replace("one", {"a": lb("a", ("10.0.0.2", 80))})
+    assert registry.reserve("two", lb("b", ("10.0.0.2", 80)))
 
 
 def test_two_load_balancers_of_one_partition_cannot_share_a_place():

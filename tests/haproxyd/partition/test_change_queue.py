@@ -11,9 +11,9 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.change_log import ChangeLog
+from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.haproxy import process
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
-from evenkeel.haproxyd.ports import InvalidChange
 from tests.haproxyd.world import errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 
@@ -99,7 +99,7 @@ async def test_a_place_is_free_when_the_answer_says_so(monkeypatch):
         await site.put("one", load_balancer("lb", vip, a), load_balancer("other", free_vip(), a))
         with held_up(monkeypatch, "compact"):
             await site.patch("one", removed=("lb",))
-            assert site.partitions._registry.take("two", load_balancer("lb", vip, a)) == ""
+            assert site.partitions._host.binds.reserve("two", load_balancer("lb", vip, a)) == ""
 
 
 async def test_a_first_change_of_which_nothing_can_be_taken_is_answered():
@@ -197,7 +197,7 @@ async def slow_request(site):
 
 
 async def test_a_storm_of_reloads_waits_for_requests_that_it_would_cut(monkeypatch):
-    monkeypatch.setattr(process, "LEAVING_TIMEOUT_SECONDS", 60.0)
+    monkeypatch.setattr(process, "OLD_WORKERS_TIMEOUT_SECONDS", 60.0)
     async with world(worker_max_reloads=2) as site, slow_request(site) as (slow, body, change):
         for revision in (101, 102):
             await change(revision)
@@ -220,7 +220,7 @@ async def test_a_storm_of_reloads_waits_for_requests_that_it_would_cut(monkeypat
 
 
 async def test_a_reload_does_not_wait_for_ever(monkeypatch):
-    monkeypatch.setattr(process, "LEAVING_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(process, "OLD_WORKERS_TIMEOUT_SECONDS", 0.1)
     async with world(worker_max_reloads=1) as site, slow_request(site) as (_slow, body, change):
         for revision in (101, 102):
             assert (await change(revision)).how == "reload"

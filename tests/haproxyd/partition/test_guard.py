@@ -10,11 +10,11 @@ from evenkeel.core.epochs import EPOCH_JUMP_MAX, EPOCH_MAX
 from evenkeel.core.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
+from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.guard import UNGUARDED, EpochJumpTooLarge, NotGuarded, OtherOwner, PartitionGuard
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.partition.owners import remove_owner
-from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.world import world
 
@@ -168,7 +168,7 @@ async def test_every_life_is_another_one_of_the_same_installation(daemon: Partit
     await again.start()
     assert again.identity.installation_id == daemon.identity.installation_id
     assert again.identity.state_id != daemon.identity.state_id
-    assert again.identity.intact() and not daemon.identity.intact()
+    assert again.identity.is_current() and not daemon.identity.is_current()
 
 
 async def test_what_is_given_up_may_be_another_groups(daemon: PartitionManager) -> None:

@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-from evenkeel.haproxyd.partition.restarts import Restarts
-from evenkeel.haproxyd.ports import PartitionFailed
+from evenkeel.haproxyd.errors import PartitionFailed
+from evenkeel.haproxyd.partition.restarts import RestartBackoff
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.world import VIP_PORT, Traffic, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
@@ -101,23 +101,23 @@ async def test_a_crash_loop_is_said_and_slows_down():
             for death in range(1, 4):
                 pid = await eventually(lambda: supervisor.worker_pid)
                 os.kill(pid, signal.SIGKILL)
-                await eventually(lambda: supervisor._restarts._deaths >= death)  # noqa: B023
+                await eventually(lambda: supervisor._availability.restarts._failures >= death)  # noqa: B023
         assert outside.failures == []
-        assert supervisor._restarts.pause_seconds >= 0.04
+        assert supervisor._availability.restarts.pause_seconds >= 0.04
 
 
 def test_pauses_double_up_to_the_longest_and_begin_anew_after_steady_service(tmp_path):
     now = [0.0]
     settings = DaemonSettings(name="x", state_dir=tmp_path, run_dir=tmp_path, restart_max_seconds=1.0)
-    restarts = Restarts(settings, lambda: now[0])
+    restarts = RestartBackoff(settings, lambda: now[0])
     pauses = []
     for _ in range(5):
         restarts.served()
-        pauses.append(restarts.died())
+        pauses.append(restarts.exited())
     assert pauses == [0.2, 0.4, 0.8, 1.0, 1.0]
     restarts.served()
     now[0] += settings.steady_after_seconds
-    assert restarts.died() == 0.2
+    assert restarts.exited() == 0.2
 
 
 async def test_a_broken_local_file_is_left_out_and_said():

@@ -17,8 +17,8 @@ async def mended(site: World, name: str) -> None:
     supervisor = site.partitions.get(name)
 
     async def well() -> bool:
-        await site.partitions.mend()
-        return supervisor.damage() == "" == supervisor.problem and supervisor._task.done()
+        await site.partitions.restore_missing()
+        return supervisor.find_missing() == "" == supervisor.problem and supervisor._task.done()
 
     await eventually(well)
 
@@ -27,7 +27,7 @@ async def still_mended(site: World, name: str) -> None:
     """Nothing that ends later takes away what was put back."""
     supervisor = site.partitions.get(name)
     await eventually(lambda: len(haproxys(site)) == 1)
-    assert supervisor.damage() == ""
+    assert supervisor.find_missing() == ""
     pid = supervisor.master_pid
     await supervisor.cli.processes()
     assert supervisor.master_pid == pid
@@ -112,7 +112,7 @@ async def test_a_state_directory_taken_away_is_written_again_and_agents_are_to_p
             await site.put("p", epoch=5)
         assert await get(vip) == "b"
         life = site.partitions.identity.state_id
-        await site.partitions.mend()
+        await site.partitions.restore_missing()
         assert site.partitions.identity.state_id == life
         await site.restart()
         supervisor = site.partitions.get("p")
@@ -132,13 +132,13 @@ async def test_a_haproxy_of_which_everything_was_lost_goes_on_until_its_owner_ha
             await site.restart()
             assert site.partitions.names() == ()
             await site.guard("p", 1)
-            await site.partitions.mend()
+            await site.partitions.restore_missing()
             await traffic.more(20)
             receipt = await site.put("p", *both)
             assert (receipt.how, errors(receipt)) == ("reload", {})
             await traffic.more(20)
             await more.more(20)
-            assert site.partitions.get("p").damage() == ""
+            assert site.partitions.get("p").find_missing() == ""
         assert (traffic.failures, more.failures) == ([], [])
 
 
@@ -174,7 +174,7 @@ async def test_an_older_copy_that_a_daemon_begins_with_is_carried_out_only_if_no
             site.settings = msgspec.structs.replace(site.settings, owner_wait_seconds=wait)  # of the next daemon
             await site.restart()
             if owner_comes:
-                await site.partitions.mend()
+                await site.partitions.restore_missing()
                 assert site.partitions.get("p").held.keys() == {"lb"}
                 assert await get(vip) == "b"
                 assert not errors(await site.put("p", *newer))

@@ -14,10 +14,10 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.validation import check_change
-from evenkeel.haproxyd.ports import InvalidChange
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.world import VIP_PORT, World, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
@@ -112,13 +112,13 @@ async def test_a_haproxy_that_is_killed_has_its_port_again():
 def test_a_port_has_one_partition(tmp_path):
     settings = DaemonSettings(name="x", state_dir=tmp_path, run_dir=tmp_path, peers_address=HERE)
     ports = PeerPorts(settings)
-    first = ports.give("a")
-    assert ports.keep("a", first) == ports.give("a") == first
-    assert ports.keep("b", first) == 0
+    first = ports.assign("a")
+    assert ports.restore("a", first) == ports.assign("a") == first
+    assert ports.restore("b", first) == 0
     ports.release("b", first)
-    assert ports.give("b") not in (0, first)
+    assert ports.assign("b") not in (0, first)
     ports.release("a", first)
-    assert ports.keep("b", first) == first
+    assert ports.restore("b", first) == first
 
 
 # -- who is believed

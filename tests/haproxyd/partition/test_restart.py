@@ -140,7 +140,7 @@ async def test_without_a_program_haproxys_go_on_and_those_that_end_are_started_w
         assert await get(vips["goes_on"]) == "a"
         assert (await site.guard("ends", 2)).epoch == 2
         (site.directory / "elsewhere").rename(program)
-        await site.partitions.look_after()
+        await site.partitions.maintain()
         assert site.partitions.problem == ""
         await eventually(lambda: not supervisor.problem)
         assert await get(vips["ends"]) == "a"

@@ -8,9 +8,9 @@ import pytest
 
 from evenkeel.core.errors import StaleOwner
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.ports import HaproxyDown, InvalidChange
+from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange
 from tests.devices.services import session_of
-from tests.haproxyd.world import Traffic, errors, free_vip, get, load_balancer, server, world
+from tests.haproxyd.world import VIP_PORT, Traffic, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 
 BAD_LINE = ("timeout clint 1s",)
@@ -291,3 +291,26 @@ async def test_names_of_partitions_cannot_leave_their_folder():
     async with world() as site:
         with pytest.raises(InvalidChange, match="partition name"):
             await site.guard("../p", 1)
+
+
+async def test_only_the_current_worker_speaks_for_a_partition():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        supervisor = site.partitions.get("p")
+        before = supervisor.worker_pid
+        assert site.partitions.is_worker("p", before)
+        _, unfinished = await asyncio.open_connection(vip, VIP_PORT)
+        unfinished.write(b"GET / HTTP/1.1\r\n")  # keeps the old worker
+        await unfinished.drain()
+        assert (await site.put("p", load_balancer("lb", vip, a, lines=("timeout client 9s",)))).how == "reload"
+        assert before in (await supervisor.cli.processes()).workers_leaving
+        assert site.partitions.is_worker("p", supervisor.worker_pid)
+        for stranger in (before, supervisor.master_pid, os.getpid(), 0):
+            assert not site.partitions.is_worker("p", stranger)
+        assert not site.partitions.is_worker("q", supervisor.worker_pid)
+        await site.restart()
+        assert not site.partitions.is_worker("p", before)
+        assert site.partitions.is_worker("p", site.partitions.get("p").worker_pid)
+        unfinished.close()

@@ -5,19 +5,15 @@ repaired in full when it is back.
 """
 
 import asyncio
-import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import structlog
 
 from evenkeel.core.device import (
-    REPAIRS_MAX,
     DeviceState,
     Observation,
     PartitionBatch,
     PartitionOutcome,
-    Repair,
-    repair,
 )
 from evenkeel.core.ids import SessionId
 from evenkeel.devices.absence import Absence
@@ -25,9 +21,8 @@ from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.observe import observation
 from evenkeel.devices.bigip.options import BigIpOptions
-from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
 from evenkeel.devices.bigip.render.load_balancer import render
-from evenkeel.devices.group import DeviceGroup, on_all, outcomes
+from evenkeel.devices.group import DeviceGroup, on_all, outcomes, repairs
 from evenkeel.devices.https import tls_context
 
 log = structlog.get_logger(__name__)
@@ -59,7 +54,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.Reading]):
             outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()))),
             lagging=tuple(lost),
             writes=sum(outcome.writes for outcome in done.values()),
-            repaired=tuple(_repairs(done)),
+            repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
         )
 
     async def changed(self) -> None:
@@ -83,9 +78,3 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.Reading]):
         uneven: Collection[Absence],
     ) -> Observation:
         return observation.merge(readings, unreachable, self._names, absent=absent, uneven=uneven)
-
-
-def _repairs(done: Mapping[str, PassOutcome]) -> Iterable[Repair]:
-    found = ((host, *item) for host, outcome in done.items() for item in outcome.repaired.items())
-    for host, load_balancer_id, texts in itertools.islice(found, REPAIRS_MAX):
-        yield repair(load_balancer_id, host, texts)

@@ -36,6 +36,8 @@ class DeviceResult(Value):
     errors: dict[LoadBalancerId, str]
     wrote: bool
     receipt: wire.Receipt | None = None
+    repaired: Mapping[LoadBalancerId, tuple[str, ...]] = {}
+    """By load balancer id: what the daemon found changed or removed by hand, and put right."""
 
 
 class HaproxyDevice(GroupDevice[Reading]):
@@ -165,6 +167,7 @@ class HaproxyDevice(GroupDevice[Reading]):
             errors={**first.errors, **second.errors},
             wrote=first.wrote or second.wrote,
             receipt=second.receipt or first.receipt,
+            repaired={**first.repaired, **second.repaired},
         )
 
     async def _put(
@@ -188,12 +191,18 @@ class HaproxyDevice(GroupDevice[Reading]):
             orphans = await self._held_beside(partition, {*(one.id for one in wanted), *problems})
             gone = await self._patch(partition, change, (), orphans) if orphans else found
             return DeviceResult(
-                errors=gone.errors, wrote=found.wrote or gone.wrote, receipt=gone.receipt or found.receipt
+                errors=gone.errors,
+                wrote=found.wrote or gone.wrote,
+                receipt=gone.receipt or found.receipt,
+                repaired={**found.repaired, **gone.repaired},
             )
         good = tuple(one for one in wanted if one.id not in found.errors)
         done = await self._put(partition, change, good, {**problems, **found.errors})
         return DeviceResult(
-            errors={**found.errors, **done.errors}, wrote=found.wrote or done.wrote, receipt=done.receipt
+            errors={**found.errors, **done.errors},
+            wrote=found.wrote or done.wrote,
+            receipt=done.receipt,
+            repaired={**found.repaired, **done.repaired},
         )
 
     async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
@@ -211,7 +220,8 @@ def token(session_id: SessionId) -> str:
 
 def _done(receipt: wire.Receipt) -> DeviceResult:
     errors = {LoadBalancerId(one.load_balancer_id): one.error for one in receipt.outcomes if one.error}
-    return DeviceResult(errors=errors, wrote=receipt.how != "nothing", receipt=receipt)
+    repaired = {LoadBalancerId(name): texts for name, texts in receipt.repaired.items()}
+    return DeviceResult(errors=errors, wrote=receipt.how != "nothing", receipt=receipt, repaired=repaired)
 
 
 Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]

@@ -15,7 +15,7 @@ from evenkeel.core.device import DeviceState, Observation, PartitionBatch, Parti
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import SessionId
 from evenkeel.devices.absence import Absence
-from evenkeel.devices.group import DeviceGroup, on_all, outcomes
+from evenkeel.devices.group import DeviceGroup, on_all, outcomes, repairs
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
 from evenkeel.devices.haproxy.naming import Names
 from evenkeel.devices.haproxy.observe import observation, watching
@@ -58,6 +58,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.Reading]):
             outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()), problems)),
             lagging=tuple(lost),
             writes=sum(one.wrote for one in done.values()),
+            repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
         )
 
     async def changed(self) -> None:

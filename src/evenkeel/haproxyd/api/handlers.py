@@ -11,7 +11,7 @@ from aiohttp import web
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
-from evenkeel.haproxyd.api.refusals import RequestRefused, code_of
+from evenkeel.haproxyd.api.refusals import DaemonRefused, code_of
 from evenkeel.haproxyd.api.strict_decoding import read
 from evenkeel.haproxyd.health.events import EventRing
 
@@ -111,7 +111,7 @@ class Handlers:
         after = int(_number(request, "after", NUMBER_MAX))
         wait_seconds = _number(request, "wait", self._settings.events_wait_seconds_max)
         if self._waiting >= self._settings.events_waiting_max:
-            raise RequestRefused("busy", f"{self._waiting} are waiting for events; try again later")
+            raise DaemonRefused("busy", f"{self._waiting} are waiting for events; try again later")
         self._waiting += 1
         try:
             return answer(await self._events.after(after, wait_seconds))
@@ -131,7 +131,7 @@ class Handlers:
         task.add_done_callback(lambda done: self._changed(request[AGENT], name, change, done))
         await asyncio.wait({task}, timeout=self._settings.change_seconds)
         if not task.done():
-            raise RequestRefused(
+            raise DaemonRefused(
                 "busy", f"not applied within {self._settings.change_seconds:g} s; it goes on, ask again"
             )
         return answer(task.result())
@@ -155,19 +155,19 @@ class Handlers:
 
     async def _body(self, request: web.Request, kind: type[T]) -> T:
         limit = self._settings.body_bytes_max
-        too_large = RequestRefused("too_large", f"the body has more than the {limit} bytes that this daemon takes")
+        too_large = DaemonRefused("too_large", f"the body has more than the {limit} bytes that this daemon takes")
         if (request.content_length or 0) > limit:
             raise too_large
         coding = request.headers.get("Content-Encoding", "identity")
         if coding.lower() != "identity":
-            raise RequestRefused("invalid", f"Content-Encoding: {coding[:40]!r}; allowed is identity")
+            raise DaemonRefused("invalid", f"Content-Encoding: {coding[:40]!r}; allowed is identity")
         try:
             async with asyncio.timeout(self._settings.body_seconds):
                 return read(await request.read(), kind)
         except web.HTTPRequestEntityTooLarge as error:
             raise too_large from error
         except TimeoutError as error:
-            raise RequestRefused("invalid", f"the body did not arrive in {self._settings.body_seconds:g} s") from error
+            raise DaemonRefused("invalid", f"the body did not arrive in {self._settings.body_seconds:g} s") from error
 
 
 def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
@@ -178,7 +178,7 @@ def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
 def _name(request: web.Request) -> str:
     name = request.match_info["name"]
     if not _NAME.fullmatch(name):
-        raise RequestRefused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME}")
+        raise DaemonRefused("invalid", f"partition: {name[:128]!r} does not match {wire.NAME}")
     return name
 
 
@@ -186,5 +186,5 @@ def _number(request: web.Request, key: str, most: float) -> float:
     """A query parameter; 0 if it is absent."""
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:
-        raise RequestRefused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")
+        raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")
     return float(text)

@@ -7,9 +7,9 @@ from evenkeel.core.errors import EvenKeelError, StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import TooManyAttempts, WrongCredentials
 from evenkeel.haproxyd.api.strict_decoding import BodyRefused
+from evenkeel.haproxyd.errors import InvalidChange, PartitionUnknown
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from evenkeel.haproxyd.partition.guard import EpochJumpTooLarge, NotGuarded, OtherOwner
-from evenkeel.haproxyd.ports import InvalidChange, PartitionUnknown
 
 log = structlog.get_logger(__name__)
 
@@ -27,7 +27,7 @@ STATUS: dict[wire.RefusalCode, int] = {
 }
 
 
-class RequestRefused(Exception):
+class DaemonRefused(Exception):
     """An answer that is a refusal."""
 
     def __init__(self, code: wire.RefusalCode, reason: str, *, epoch: int | None = None) -> None:
@@ -52,7 +52,7 @@ def code_of(error: BaseException) -> wire.RefusalCode:
 
 def _foreseen(error: BaseException) -> wire.DaemonRefusal | None:
     match error:
-        case RequestRefused():
+        case DaemonRefused():
             return error.refusal
         case StaleOwner():
             return wire.DaemonRefusal(code="stale_owner", reason=str(error), epoch=error.seen_epoch)

@@ -17,7 +17,7 @@ from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import AGENT, Handlers, answer
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.protocol import BoundedHandler
-from evenkeel.haproxyd.api.refusals import STATUS, RequestRefused, refusal_of
+from evenkeel.haproxyd.api.refusals import STATUS, DaemonRefused, refusal_of
 from evenkeel.serving.accepting import Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.refusal_log import RefusalLog
@@ -67,7 +67,7 @@ class HttpsServer:
         )
         self._connections = Connections(limits, self._tally.add)
         self._acceptors: list[Acceptor] = []
-        self._place = (settings.host, settings.port)
+        self._address = (settings.host, settings.port)
 
     async def start(self) -> str:
         """Listen; the URL. Raises :class:`ValueError` naming address and port if that is impossible."""
@@ -79,16 +79,16 @@ class HttpsServer:
             await self._runner.cleanup()
             raise ValueError(f"bind_host, bind_port: {host}:{port}: {error.strerror or error}") from error
         taken = listening[0].getsockname()
-        self._place = (str(taken[0]), int(taken[1]))
+        self._address = (str(taken[0]), int(taken[1]))
         for each in listening:
             self._accept(each)
         shown = f"[{taken[0]}]" if ":" in taken[0] else taken[0]
         return f"https://{shown}:{taken[1]}"
 
     @property
-    def place(self) -> tuple[str, int]:
+    def address(self) -> tuple[str, int]:
         """Address and port, once it listens."""
-        return self._place
+        return self._address
 
     def _accept(self, listening: socket.socket) -> None:
         acceptor = Acceptor(
@@ -162,7 +162,7 @@ def _readiness(is_ready: Callable[[], bool]) -> Middleware:
     @web.middleware
     async def ready(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not is_ready():
-            raise RequestRefused("busy", "the daemon is reading what it holds; try again later")
+            raise DaemonRefused("busy", "the daemon is reading what it holds; try again later")
         return await handler(request)
 
     return ready

@@ -51,7 +51,7 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
-def authority_key_at_hand(certificate: Path) -> str:
+def readable_authority_key(certificate: Path) -> str:
     """What to do about an authority's key that whoever took this process or a worker of the same user over could read;
     empty if there is none. A daemon of root's is another matter: its workers cannot read what it can."""
     key = CertificateFiles(folder=certificate.parent).authority_key

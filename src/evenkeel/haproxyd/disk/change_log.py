@@ -20,7 +20,7 @@ LOG_BYTES_MIN = 1024 * 1024
 """A shorter log is not folded, however small the snapshot is."""
 
 
-class Snapshot(Wire):
+class HeldSnapshot(Wire):
     """Everything at one moment."""
 
     load_balancers: tuple[wire.LoadBalancerConfig, ...] = ()
@@ -47,13 +47,13 @@ class ChangeLog:
             sync_folder(self._log.parent)
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Nobody has taken it away."""
         return self._log.exists()
 
     def read(self) -> dict[str, wire.LoadBalancerConfig]:
         """By id. Raises :class:`StorageBroken`, :class:`OSError`."""
-        snapshot = read_value(self._snapshot, Snapshot) or Snapshot()
+        snapshot = read_value(self._snapshot, HeldSnapshot) or HeldSnapshot()
         held = {one.id: one for one in snapshot.load_balancers}
         for entry in self._entries():
             held.update({one.id: one for one in entry.changed})
@@ -95,7 +95,7 @@ class ChangeLog:
 
     def write(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
         """All of it, whatever is there."""
-        write_file(self._snapshot, msgspec.json.encode(Snapshot(load_balancers=tuple(held))), sync=True)
+        write_file(self._snapshot, msgspec.json.encode(HeldSnapshot(load_balancers=tuple(held))), sync=True)
         os.truncate(self._log, 0)
 
 

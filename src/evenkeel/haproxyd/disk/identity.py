@@ -26,7 +26,7 @@ class IdentityFile(Wire):
 
 
 class DaemonIdentity:
-    """Of one daemon. Every function may block; what cannot be written is tried again by :meth:`intact`."""
+    """Of one daemon. Every function may block; what cannot be written is tried again by :meth:`is_current`."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "identity.json"
@@ -48,13 +48,13 @@ class DaemonIdentity:
         try:
             found = read_value(self._path, IdentityFile)
         except StorageBroken as error:
-            log.error("this daemon does not know who it is, and becomes another", reason=str(error))
+            log.error("identity file not readable; starting with a new identity", reason=str(error))
             found = None
         if found is not None:
             self._told = msgspec.structs.replace(self._told, installation_id=found.installation_id)
         self._write()
 
-    def intact(self) -> bool:
+    def is_current(self) -> bool:
         """Is the state directory still the one of this life? One that could not be written says nothing."""
         if not self._written:
             self._write()

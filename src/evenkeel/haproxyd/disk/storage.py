@@ -31,7 +31,7 @@ from evenkeel.core.values import Wire
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.files import StorageBroken, read_text, read_value, write_file
-from evenkeel.haproxyd.network.binds import Place
+from evenkeel.haproxyd.network.binds import BindAddress
 from evenkeel.haproxyd.network.peer_keys import certificate_of
 
 LOG_BYTES_MAX = 4 * 1024 * 1024
@@ -64,14 +64,14 @@ class RunningFile(Wire):
     master_started: int = 0
     worker_pid: int = 0
     digest: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[BindAddress, ...] = ()
 
 
-Mark = tuple[int, int]
+FileVersion = tuple[int, int]
 """Which file it is and when it was written."""
 
 
-def _mark(path: Path) -> Mark | None:
+def _file_version(path: Path) -> FileVersion | None:
     """None: there is none."""
     try:
         found = path.stat()
@@ -98,7 +98,7 @@ class PartitionStorage:
         self._worker = directory / "worker.json"
         self._guard = directory / "guard.json"
         self._running = directory / "running.json"
-        self._guard_seen: Mark | None = None
+        self._guard_version: FileVersion | None = None
 
     def prepare(self) -> None:
         """Make the folders."""
@@ -111,23 +111,23 @@ class PartitionStorage:
     def read_guard(self) -> GuardFile | None:
         """None: the partition was never guarded. Raises :class:`StorageBroken`."""
         found = read_value(self._guard, GuardFile)
-        self._guard_seen = _mark(self._guard)
+        self._guard_version = _file_version(self._guard)
         return found
 
     def write_guard(self, guard: GuardFile) -> None:
         """On disk when this returns."""
         write_file(self._guard, msgspec.json.encode(guard), sync=True)
-        self._guard_seen = _mark(self._guard)
+        self._guard_version = _file_version(self._guard)
 
-    def taken_away(self) -> str:
-        """What somebody removed or replaced of that which must be here, since it was read or written; empty: nothing.
-        Looks at a few names only."""
+    def find_missing(self) -> str:
+        """What somebody removed or replaced since it was read or written, for people; empty: nothing. Looks at a few
+        names only."""
         for folder in (self.config_dir, self.files_dir, self.counters_dir):
             if not folder.is_dir():
-                return folder.name
-        if _mark(self._guard) != self._guard_seen:
-            return self._guard.name
-        return "" if self.change_log.there else "held.log"
+                return f"{folder.name} is gone"
+        if _file_version(self._guard) != self._guard_version:
+            return f"{self._guard.name} was removed or replaced"
+        return "" if self.change_log.exists else "held.log is gone"
 
     def read_peer_key(self) -> str:
         """What this HAProxy shows its peers; empty before there was one, or if it cannot be used."""
@@ -165,7 +165,7 @@ class PartitionStorage:
             if known.get(name) != content:
                 write_file(folder / name, content.encode())
 
-    def remove_others(self, wanted: Iterable[str]) -> None:
+    def remove_unused_files(self, wanted: Iterable[str]) -> None:
         """Nothing uses the other files any more."""
         for name in {path.name for path in self.files_dir.iterdir()} - set(wanted):
             (self.files_dir / name).unlink(missing_ok=True)
@@ -182,7 +182,7 @@ class PartitionStorage:
         elif not take:
             link.unlink(missing_ok=True)
 
-    def clean_check(self) -> Path:
+    def make_check_dir(self) -> Path:
         """An empty folder for a check."""
         shutil.rmtree(self.check_dir, ignore_errors=True)
         for folder in (self.check_dir, self.check_dir / "conf", self.check_dir / "files"):
@@ -202,7 +202,7 @@ class PartitionStorage:
         write_file(self._running, msgspec.json.encode(running))
 
 
-def folders(directory: Path) -> list[str]:
+def partition_names(directory: Path) -> list[str]:
     """Names of the partitions that have one."""
     with os.scandir(directory) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))

@@ -12,8 +12,13 @@ import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+import structlog
+
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.core.values import Value
+from evenkeel.haproxyd.errors import HaproxyDown
+
+log = structlog.get_logger(__name__)
 
 OLDEST = (2, 6)
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
@@ -43,13 +48,41 @@ class Binary(Value):
 
     @property
     def reload_answers(self) -> bool:
-        """Does the master answer ``reload`` with a verdict?"""
+        """Does the master answer ``reload`` with whether it succeeded?"""
         return self.release >= (2, 7)
 
 
 FindBinary = Callable[[], Awaitable[Binary]]
 """Asked anew at each use, because there may be none for a while: raises
-:class:`~evenkeel.haproxyd.ports.HaproxyDown` then."""
+:class:`~evenkeel.haproxyd.errors.HaproxyDown` then."""
+
+
+class BinaryFinder:
+    """Looks for the HAProxy to run until there is one."""
+
+    def __init__(self, configured: Path | None) -> None:
+        self._configured = configured
+        self._binary: Binary | None = None
+        self.problem = ""
+        """Why no HAProxy can be started or reloaded; empty when it can. Those that run go on."""
+
+    @property
+    def version(self) -> str:
+        """As HAProxy says it; empty when there is none."""
+        return self._binary.version if self._binary else ""
+
+    async def find(self) -> Binary:
+        """The HAProxy to run. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
+        if self._binary is None:
+            try:
+                self._binary = await find_binary(self._configured)
+            except BinaryUnusable as error:
+                if self.problem != str(error):
+                    log.error("no usable haproxy binary", reason=str(error))
+                self.problem = str(error)
+                raise HaproxyDown(self.problem) from error
+            self.problem = ""
+        return self._binary
 
 
 async def find_binary(configured: Path | None) -> Binary:

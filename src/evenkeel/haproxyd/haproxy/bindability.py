@@ -6,43 +6,43 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
 from evenkeel.haproxyd.network import binds
 
-Places = frozenset[binds.Place]
+Binds = frozenset[binds.BindAddress]
 
 
-def peer_place(config: HaproxyConfig) -> binds.Place | None:
+def peer_bind(config: HaproxyConfig) -> binds.BindAddress | None:
     """Where HAProxy listens for its peers."""
-    return binds.place(config.peer.address, config.peer.port) if config.peer else None
+    return binds.bind_address(config.peer.address, config.peer.port) if config.peer else None
 
 
-def places_of(config: HaproxyConfig) -> Places:
+def binds_of(config: HaproxyConfig) -> Binds:
     """Everywhere that a HAProxy which does this listens."""
-    balancers = (place for one in config.load_balancers.values() for place in binds.places(one))
-    peer = peer_place(config)
+    balancers = (bind for one in config.load_balancers.values() for bind in binds.bind_addresses(one))
+    peer = peer_bind(config)
     return frozenset((*balancers, peer)) if peer else frozenset(balancers)
 
 
-def with_bindable_peer(config: HaproxyConfig, ours: Places) -> tuple[HaproxyConfig, str]:
+def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfig, str]:
     """A HAProxy that cannot listen for its peers does without them, and why; no load balancer is to blame. ``ours``:
     where it listens already."""
-    place = peer_place(config)
-    if place is None or place in ours:
+    bind = peer_bind(config)
+    if bind is None or bind in ours:
         return config, ""
-    problem = binds.unbindable([place]).get(place, "")
+    problem = binds.unbindable([bind]).get(bind, "")
     return (HaproxyConfig(load_balancers=config.load_balancers) if problem else config), problem
 
 
-def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Places) -> dict[str, str]:
-    """Load balancers whose new places cannot be listened on, so that HAProxy never tries."""
-    balancers_places = ours - {peer_place(running)}
+def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:
+    """Load balancers whose new binds cannot be listened on, so that HAProxy never tries."""
+    balancers_binds = ours - {peer_bind(running)}
     new = {
-        place: one.id
+        bind: one.id
         for one in config.load_balancers.values()
         if one != running.load_balancers.get(one.id)
-        for place in binds.places(one)
-        if place not in balancers_places
+        for bind in binds.bind_addresses(one)
+        if bind not in balancers_binds
     }
     problems = binds.unbindable(new)
-    return {new[place]: problem for place, problem in problems.items()}
+    return {new[bind]: problem for bind, problem in problems.items()}
 
 
 def without(config: HaproxyConfig, running: HaproxyConfig, bad: dict[str, str]) -> HaproxyConfig:

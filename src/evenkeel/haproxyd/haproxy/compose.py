@@ -19,10 +19,10 @@ import functools
 import ipaddress
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.layout import Layout
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -43,28 +43,6 @@ defaults
     timeout server 50s
     timeout http-keep-alive 15s
 """
-
-
-class Layout(Value):
-    """Where one HAProxy finds its files and sockets. Paths hold nothing that the configuration would have quoted."""
-
-    config_dir: Path
-    files_dir: Path
-    server_states: Path | None
-    """None: nothing is remembered; for a check."""
-    master_socket: Path
-    worker_socket: Path
-    peer_socket: Path
-
-    @property
-    def config(self) -> Path:
-        """The composed file; HAProxy reads all of the folder, in order of names."""
-        return self.config_dir / "haproxy.cfg"
-
-    @property
-    def local(self) -> Path:
-        """The operator's own, if it is taken."""
-        return self.config_dir / "local.cfg"
 
 
 class HaproxyConfig(Value):

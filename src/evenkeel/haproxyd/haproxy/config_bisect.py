@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.alerts import alerts
 from evenkeel.haproxyd.haproxy.binary import Binary
-from evenkeel.haproxyd.ports import HaproxyDown
 
 
 async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]], Awaitable[str]]) -> dict[str, str]:

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import FindBinary
-from evenkeel.haproxyd.haproxy.compose import Composer, HaproxyConfig, Layout
+from evenkeel.haproxyd.haproxy.compose import Composer, HaproxyConfig
 from evenkeel.haproxyd.haproxy.config_bisect import bisect_refused, check_config
 from evenkeel.haproxyd.haproxy.config_files import write_files
-from evenkeel.haproxyd.ports import HaproxyDown
+from evenkeel.haproxyd.haproxy.layout import Layout
 from evenkeel.haproxyd.settings import DaemonSettings
 
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
@@ -30,7 +31,7 @@ class ConfigCheck:
     async def check(self, load_balancers: LoadBalancers) -> str:
         """Why HAProxy would refuse these, without the operator's file; empty if it would not.
         Raises :class:`HaproxyDown`."""
-        directory = await asyncio.to_thread(self._storage.clean_check)
+        directory = await asyncio.to_thread(self._storage.make_check_dir)
         layout = Layout(
             config_dir=directory / "conf",
             files_dir=directory / "files",
@@ -45,7 +46,7 @@ class ConfigCheck:
         )
         return await check_config(await self._binary(), layout.config_dir, self._settings.check_timeout_seconds)
 
-    async def blame(
+    async def bisect(
         self, wanted: LoadBalancers, running: LoadBalancers, words: str, *, with_local: bool
     ) -> dict[str, str]:
         """Load balancers that cannot be as wanted, and why; empty: it is the operator's file (``with_local``: HAProxy
@@ -62,10 +63,10 @@ class ConfigCheck:
             return {}
         if not suspects:
             raise HaproxyDown(f"HAProxy does not take its configuration: {words}")
-        named = [name for name in suspects if _mentions(words, wanted[name])]
+        named = [name for name in suspects if _names_any_of(words, wanted[name])]
         return dict.fromkeys(named or suspects, words)
 
 
-def _mentions(words: str, one: wire.LoadBalancerConfig) -> bool:
+def _names_any_of(words: str, one: wire.LoadBalancerConfig) -> bool:
     names = (*(item.name for item in one.frontends), *(item.name for item in one.backends))
     return any(name in words for name in names)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from evenkeel.haproxyd.disk.files import read_text, write_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage, digest
-from evenkeel.haproxyd.haproxy.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig, Layout
+from evenkeel.haproxyd.haproxy.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
+from evenkeel.haproxyd.haproxy.layout import Layout
 from evenkeel.haproxyd.network.peer_keys import trusted
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -20,7 +21,7 @@ class ConfigFiles:
         self._known: dict[str, str] = {}
         """What we know to be in the files."""
         self._composer = Composer(partition, layout, settings)
-        self.behind = False
+        self.outdated = False
         """Are they older than what HAProxy does?"""
 
     def forget(self) -> None:
@@ -34,14 +35,14 @@ class ConfigFiles:
         write_files(self._storage, config, self._layout, self._known, self._composer)
         self._known |= files_of(config)
         self._storage.link_local(take=take_local)
-        self.behind = False
+        self.outdated = False
 
-    def remove_others(self, config: HaproxyConfig) -> None:
+    def remove_unused_files(self, config: HaproxyConfig) -> None:
         """Nothing uses them any more. Blocks."""
         self._known = files_of(config)
-        self._storage.remove_others(self._known)
+        self._storage.remove_unused_files(self._known)
 
-    def look(self, config: HaproxyConfig) -> tuple[str, ...]:
+    def find_changed(self, config: HaproxyConfig) -> tuple[str, ...]:
         """Names of those that are not as they should be, because somebody changed them; they are written again at the
         next :meth:`write`. Blocks."""
         wanted = files_of(config)
@@ -64,6 +65,12 @@ def write_files(
     storage.write_files(layout.files_dir, files_of(config), known)
     # written beside its folder: HAProxy reads all that is in it
     write_file(layout.config, composer.text(config).encode(), temporary_dir=layout.config_dir.parent)
+
+
+def owner_of(config: HaproxyConfig, name: str) -> str:
+    """Id of the load balancer whose lines name a file; empty: none's."""
+    balancers = config.load_balancers.values()
+    return next((one.id for one in balancers for file in one.files if file.name == name), "")
 
 
 def files_of(config: HaproxyConfig, kind: str = "") -> dict[str, str]:

@@ -16,8 +16,9 @@ import msgspec
 import structlog
 
 from evenkeel.core.values import Value
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.worker_state import FRONTENDS, FrontendCounts, frontend_counts
-from evenkeel.haproxyd.ports import HaproxyDown, WorkerCli
+from evenkeel.haproxyd.ports import WorkerCli
 
 log = structlog.get_logger(__name__)
 

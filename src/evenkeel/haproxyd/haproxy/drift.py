@@ -1,4 +1,4 @@
-"""What a running HAProxy does otherwise than it should, from its own account of itself. Pure.
+"""Drift: what a running HAProxy does otherwise than it should, from its own account of itself. Pure.
 
 Needed after a reload, because kept server states bring back what was set at runtime, and when everything is to be
 made sure of, because an operator may have used the runtime API by hand.
@@ -7,12 +7,20 @@ made sure of, because an operator may have used the runtime API by hand.
 import csv
 import functools
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.plan import NeedsReload, RuntimeCommand, set_state, set_weight
+from evenkeel.haproxyd.haproxy.plan import (
+    NeedsReload,
+    RuntimeCommand,
+    ServersToDelete,
+    acl_changes,
+    entries,
+    set_state,
+    set_weight,
+)
 
 _FORCED_MAINTENANCE = 0x01
 _FORCED_DRAIN = 0x08
@@ -30,11 +38,19 @@ class SeenServer(Value):
     weight: int
 
 
-class Repairs(Value):
-    """``leftovers``: servers that are not to be there."""
+class Finding(Value):
+    """One deviation. ``text``: for people, without values that somebody set. ``command``: what undoes it."""
 
-    commands: tuple[RuntimeCommand, ...] = ()
-    leftovers: frozenset[tuple[str, str]] = frozenset()
+    load_balancer_id: str
+    text: str
+    command: RuntimeCommand
+
+
+class ServerDrift(Value):
+    """``to_delete``: servers that are not to be there; out of service once the findings' commands are done."""
+
+    findings: tuple[Finding, ...] = ()
+    to_delete: ServersToDelete = frozenset()
 
 
 def parse_servers(text: str) -> tuple[SeenServer, ...]:
@@ -54,37 +70,53 @@ def parse_servers(text: str) -> tuple[SeenServer, ...]:
     )
 
 
-def server_repairs(config: HaproxyConfig, text: str) -> Repairs:
-    """What makes the servers as wanted. Raises :class:`~evenkeel.haproxyd.haproxy.plan.NeedsReload`."""
+def server_drift(config: HaproxyConfig, text: str) -> ServerDrift:
+    """Of all servers, from ``show servers state``. Raises :class:`~evenkeel.haproxyd.haproxy.plan.NeedsReload`."""
     seen = {(server.backend, server.name): server for server in parse_servers(text)}
-    commands: list[RuntimeCommand] = []
+    findings: list[Finding] = []
     wanted: set[tuple[str, str]] = set()
-    backends = {backend.name: backend for one in config.load_balancers.values() for backend in one.backends}
-    for backend in backends.values():
-        for server in backend.servers:
-            wanted.add((backend.name, server.name))
-            found = seen.get((backend.name, server.name))
-            if found is None:
-                raise NeedsReload(f"server {backend.name}/{server.name} is not there")
-            commands.extend(_server(backend, server, found))
-    extra = frozenset(key for key in seen.keys() - wanted if key[0] in backends)
-    commands.extend(
-        RuntimeCommand(text=f"set server {backend}/{name} state maint")
+    owners: dict[str, str] = {}
+    for one in config.load_balancers.values():
+        for backend in one.backends:
+            owners[backend.name] = one.id
+            for server in backend.servers:
+                wanted.add((backend.name, server.name))
+                found = seen.get((backend.name, server.name))
+                if found is None:
+                    raise NeedsReload(f"server {backend.name}/{server.name} is not there", one.id)
+                findings.extend(_server_findings(one.id, backend, server, found))
+    extra = frozenset(key for key in seen.keys() - wanted if key[0] in owners)
+    findings.extend(
+        _added_server(owners[backend], backend, name)
         for backend, name in sorted(extra)
         if not seen[backend, name].admin & _FORCED_MAINTENANCE
     )
-    return Repairs(commands=tuple(commands), leftovers=extra)
+    return ServerDrift(findings=tuple(findings), to_delete=extra)
 
 
-def _server(backend: wire.Backend, server: wire.BackendServer, found: SeenServer) -> Iterator[RuntimeCommand]:
+def _server_findings(
+    load_balancer_id: str, backend: wire.Backend, server: wire.BackendServer, found: SeenServer
+) -> Iterator[Finding]:
+    def changed(what: str, command: RuntimeCommand) -> Finding:
+        text = f"server {server.name} of backend {backend.name} was changed ({what})"
+        return Finding(load_balancer_id=load_balancer_id, text=text, command=command)
+
     if (_same(found.address), found.port) != (_same(server.address), server.port):
-        name = f"{backend.name}/{server.name}"
-        yield RuntimeCommand(text=f"set server {name} addr {server.address} port {server.port}", expects="changed")
+        text = f"set server {backend.name}/{server.name} addr {server.address} port {server.port}"
+        yield changed("address", RuntimeCommand(text=text, expects="changed"))
     if found.weight != server.weight:
-        yield set_weight(backend.name, server)
+        yield changed("weight", set_weight(backend.name, server))
     forced = found.admin & (_FORCED_MAINTENANCE | _FORCED_DRAIN)
     if forced != (0 if server.admin_up else _FORCED_MAINTENANCE):
-        yield set_state(backend.name, server)
+        yield changed("state", set_state(backend.name, server))
+
+
+def _added_server(load_balancer_id: str, backend: str, name: str) -> Finding:
+    return Finding(
+        load_balancer_id=load_balancer_id,
+        text=f"server {name} of backend {backend} was added",
+        command=RuntimeCommand(text=f"set server {backend}/{name} state maint"),
+    )
 
 
 @functools.lru_cache(maxsize=8192)
@@ -113,20 +145,43 @@ def kept_states(config: HaproxyConfig, text: str) -> str:
     return "\n".join((*kept, ""))
 
 
-def frontend_repairs(config: HaproxyConfig, text: str) -> tuple[RuntimeCommand, ...]:
-    """From ``show stat -1 1 -1``: opens frontends and sets limits. Raises as :func:`server_repairs`."""
+def frontend_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
+    """Closed frontends and other limits, from ``show stat -1 1 -1``. Raises as :func:`server_drift`."""
     seen = {row["# pxname"]: row for row in csv.DictReader(text.strip().splitlines())}
-    commands: list[RuntimeCommand] = []
+    findings: list[Finding] = []
     for one in config.load_balancers.values():
         for frontend in one.frontends:
             row = seen.get(frontend.name)
             if row is None or row["status"] == "STOP":
-                raise NeedsReload(f"frontend {frontend.name} is not there")
-            if row["status"] != "OPEN":
-                commands.append(RuntimeCommand(text=f"enable frontend {frontend.name}"))
-            if frontend.maxconn is not None and row["slim"] != str(frontend.maxconn):
-                commands.append(RuntimeCommand(text=f"set maxconn frontend {frontend.name} {frontend.maxconn}"))
-    return tuple(commands)
+                raise NeedsReload(f"frontend {frontend.name} is not there", one.id)
+            findings.extend(_frontend_findings(one.id, frontend, row))
+    return tuple(findings)
+
+
+def _frontend_findings(load_balancer_id: str, frontend: wire.Frontend, row: Mapping[str, str]) -> Iterator[Finding]:
+    if row["status"] != "OPEN":
+        yield Finding(
+            load_balancer_id=load_balancer_id,
+            text=f"frontend {frontend.name} was closed",
+            command=RuntimeCommand(text=f"enable frontend {frontend.name}"),
+        )
+    if frontend.maxconn is not None and row["slim"] != str(frontend.maxconn):
+        yield Finding(
+            load_balancer_id=load_balancer_id,
+            text=f"frontend {frontend.name} was changed (maxconn)",
+            command=RuntimeCommand(text=f"set maxconn frontend {frontend.name} {frontend.maxconn}"),
+        )
+
+
+def acl_drift(one: wire.LoadBalancerConfig, name: str, text: str) -> tuple[Finding, ...]:
+    """Of one list, from ``show acl``. Raises as :func:`server_drift`."""
+    content = next(file.content for file in one.files if file.name == name)
+    try:
+        commands = tuple(acl_changes(name, parse_acl(text), entries(content)))
+    except NeedsReload as reason:
+        raise NeedsReload(str(reason), one.id) from reason
+    found = f"list {name} was changed"
+    return tuple(Finding(load_balancer_id=one.id, text=found, command=command) for command in commands)
 
 
 def parse_acl(text: str) -> tuple[str, ...]:

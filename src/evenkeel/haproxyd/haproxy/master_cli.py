@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from evenkeel.core.values import Value
-from evenkeel.haproxyd.ports import HaproxyDown
+from evenkeel.haproxyd.errors import HaproxyDown
 
 COMMAND_CHARS_MAX = 8000
 """HAProxy's own buffer is 16 KB."""
@@ -49,18 +49,18 @@ class MasterCli:
 
     async def command(self, text: str, payload: str = "") -> str:
         """The current worker's answer. Raises :class:`HaproxyDown`; :class:`ValueError` for what must not go in."""
-        return await self._take_turn(f"@1 {text}", payload)
+        return await self._ask_when_open(f"@1 {text}", payload)
 
     async def of_worker(self, pid: int, text: str) -> str:
         """The answer of one worker, also one that is leaving. Raises as :meth:`command`."""
-        return await self._take_turn(f"@!{pid:d} {text}", "")
+        return await self._ask_when_open(f"@!{pid:d} {text}", "")
 
     async def processes(self) -> Processes:
         """Who is there. Raises :class:`HaproxyDown`."""
         return parse_processes(await self.ask("show proc"))
 
     @contextlib.asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncIterator[None]:
         """Nobody else asks anything meanwhile."""
         self._open.clear()
         try:
@@ -70,7 +70,7 @@ class MasterCli:
         finally:
             self._open.set()
 
-    async def _take_turn(self, text: str, payload: str) -> str:
+    async def _ask_when_open(self, text: str, payload: str) -> str:
         try:
             await asyncio.wait_for(self._open.wait(), self._timeout_seconds)
         except TimeoutError as error:

@@ -17,6 +17,9 @@ ACL_CHANGES_MAX = 500
 """More entries than that are loaded faster by a reload."""
 COMMANDS_MAX = 2000
 
+ServersToDelete = frozenset[tuple[str, str]]
+"""Backend and name of servers that stay in the process, in maintenance, until they can be deleted."""
+
 _Named = TypeVar("_Named", wire.Frontend, wire.Backend)
 
 
@@ -38,17 +41,18 @@ class RuntimePlan(Value):
 
     reason: str = ""
     commands: tuple[RuntimeCommand, ...] = ()
-    leftovers: frozenset[tuple[str, str]] = frozenset()
-    """Backends' servers that stay in the process, in maintenance, until they can be deleted."""
+    to_delete: ServersToDelete = frozenset()
 
 
 class NeedsReload(Exception):
-    """Only a reload will do."""
+    """Only a reload will do. ``load_balancer_id``: because of that one; empty: of none alone."""
+
+    def __init__(self, reason: str, load_balancer_id: str = "") -> None:
+        super().__init__(reason)
+        self.load_balancer_id = load_balancer_id
 
 
-def plan(
-    now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, leftovers: frozenset[tuple[str, str]]
-) -> RuntimePlan:
+def plan(now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, to_delete: ServersToDelete) -> RuntimePlan:
     """What makes a process that runs ``now`` run ``wanted``."""
     try:
         if (now.peer, now.peers) != (wanted.peer, wanted.peers):
@@ -61,10 +65,10 @@ def plan(
             before = now.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             after = wanted.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             if before != after:
-                commands.extend(_Step(before, after, binary, leftovers, gone).commands())
+                commands.extend(_Step(before, after, binary, to_delete, gone).commands())
         if len(commands) > COMMANDS_MAX:
             raise NeedsReload("many commands")
-        return RuntimePlan(commands=tuple(commands), leftovers=leftovers | frozenset(gone))
+        return RuntimePlan(commands=tuple(commands), to_delete=to_delete | frozenset(gone))
     except NeedsReload as reason:
         return RuntimePlan(reason=str(reason))
 
@@ -77,13 +81,13 @@ class _Step:
         before: wire.LoadBalancerConfig,
         after: wire.LoadBalancerConfig,
         binary: Binary,
-        leftovers: frozenset[tuple[str, str]],
+        to_delete: ServersToDelete,
         gone: list[tuple[str, str]],
     ) -> None:
         self._before = before
         self._after = after
         self._binary = binary
-        self._leftovers = leftovers
+        self._to_delete = to_delete
         self._gone = gone
 
     def commands(self) -> Iterator[RuntimeCommand]:
@@ -125,7 +129,7 @@ class _Step:
         if "cookie" in words and not self._binary.cookies_at_runtime:
             raise NeedsReload(f"server {server.name} has a cookie")
         name = f"{backend.name}/{server.name}"
-        if (backend.name, server.name) in self._leftovers:
+        if (backend.name, server.name) in self._to_delete:
             raise NeedsReload(f"server {server.name} is still there")
         yield RuntimeCommand(
             text=f"add server {name} {address_of(server)} {' '.join(words)}", expects="New server registered"

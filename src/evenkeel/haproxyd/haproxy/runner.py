@@ -1,57 +1,57 @@
-"""Makes one HAProxy do what is wished, by the smallest means: nothing, commands, or a reload.
+"""Makes one HAProxy run a configuration, by the smallest means: nothing, runtime commands, or a reload.
 
 Files are written before HAProxy is told anything, so that a crash of HAProxy at any moment brings up the new state or
 the old one. What the process was last told is kept beside them (``running.json``): a daemon that comes back knows
-whether the process it finds does as the disk says, and reloads it if it cannot be sure.
+whether the process it adopts does as the disk says, and reloads it if it cannot be sure.
 
 A load balancer that HAProxy refuses stays as it was before; the others are applied. One caller at a time.
 """
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import structlog
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.files import read_text, write_file
-from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
+from evenkeel.haproxyd.disk.files import read_text
+from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import FindBinary
-from evenkeel.haproxyd.haproxy.bindability import (
-    Places,
-    ping_changed,
-    places_of,
-    unbindable,
-    with_bindable_peer,
-    without,
-)
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig, Layout
+from evenkeel.haproxyd.haproxy.bindability import ping_changed, unbindable, with_bindable_peer, without
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config_check import ConfigCheck
-from evenkeel.haproxyd.haproxy.config_files import ConfigFiles
-from evenkeel.haproxyd.haproxy.drift import kept_states
+from evenkeel.haproxyd.haproxy.config_files import ConfigFiles, owner_of
+from evenkeel.haproxyd.haproxy.drift import Finding
+from evenkeel.haproxyd.haproxy.layout import Layout
+from evenkeel.haproxyd.haproxy.local_config import LocalConfig
 from evenkeel.haproxyd.haproxy.plan import NeedsReload, RuntimeCommand, RuntimePlan, plan
-from evenkeel.haproxyd.haproxy.process import HaproxyProcess, start_ticks
-from evenkeel.haproxyd.haproxy.runtime_commands import Leftovers, RuntimeCommands
-from evenkeel.haproxyd.ports import Counters, HaproxyDown, HaproxyRefused
+from evenkeel.haproxyd.haproxy.process import HaproxyProcess
+from evenkeel.haproxyd.haproxy.reloader import Reloader
+from evenkeel.haproxyd.haproxy.running_state import RunningState
+from evenkeel.haproxyd.haproxy.runtime_commands import RuntimeCommands
+from evenkeel.haproxyd.ports import FrontendCounters
 from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
 
-TRIES_MAX = 4
-"""Reloads for one configuration, each without what the last one showed to be bad; the last is what ran before."""
+
+Repaired = Mapping[str, tuple[str, ...]]
+"""Manual changes that were undone, for people, by load balancer id."""
 
 
 class ApplyResult(Value):
-    """``errors``: load balancers that are not as wished but as before, and why. ``problem``: of the operator's file."""
+    """``errors``: load balancers that are not as wanted but as before, and why. ``problem``: of what is left out for
+    no load balancer's sake, peers or the operator's file."""
 
     how: wire.How
     errors: Mapping[str, str] = {}
     problem: str = ""
+    repaired: Repaired = {}
 
 
 class HaproxyRunner:
-    """One partition's HAProxy and what it does."""
+    """One partition's HAProxy and what it runs."""
 
     def __init__(
         self,
@@ -60,37 +60,16 @@ class HaproxyRunner:
         binary: FindBinary,
         storage: PartitionStorage,
         layout: Layout,
-        counters: Counters,
+        counters: FrontendCounters,
         *,
         on_exit: Callable[[], None],
     ) -> None:
         self._binary = binary
         self._storage = storage
         self._layout = layout
-        self._counters = counters
-        self._files = ConfigFiles(partition, settings, storage, layout)
-        self._trial = ConfigCheck(partition, settings, binary, storage, layout)
         self._log = log.bind(partition=partition)
-        self._running = HaproxyConfig()
-        self._known = False
-        """Does the process do exactly :attr:`_running`?"""
-        self._told = False
-        """Does the disk say so to the next daemon?"""
-        self._places: Places = frozenset()
-        """Where the process may be listening."""
-        self._anywhere = False
-        """May it be listening elsewhere, too? It was found, and does something else than the disk says."""
-        self._lost = False
-        """Was it found without anything that tells what it does?"""
-        self._leftovers: Leftovers = frozenset()
-        self._refusals = 0
-        """Reloads refused since the last one that was not."""
-        self._local = ""
-        """The operator's file as HAProxy has it."""
-        self._bad_peer = ""
+        self._peer_problem = ""
         """Why peers do not reach it; empty when they do."""
-        self._bad_local: tuple[str, str] | None = None
-        """The operator's file as HAProxy refused it, and why."""
         self.process = HaproxyProcess(
             binary,
             settings,
@@ -100,68 +79,40 @@ class HaproxyRunner:
             master_socket=layout.master_socket,
             on_exit=on_exit,
         )
-        self._amends = RuntimeCommands(partition, self.process.cli)
+        self._files = ConfigFiles(partition, settings, storage, layout)
+        self._local = LocalConfig(storage.local)
+        self._state = RunningState(storage, self._files, self.process)
+        self._commands = RuntimeCommands(partition, self.process.cli)
+        self._reloader = Reloader(
+            partition,
+            storage,
+            layout,
+            counters,
+            process=self.process,
+            files=self._files,
+            state=self._state,
+            local=self._local,
+            config_check=ConfigCheck(partition, settings, binary, storage, layout),
+            commands=self._commands,
+        )
+
+    # -- the process
 
     async def adopt(self, config: HaproxyConfig) -> None:
-        """Take over a HAProxy that runs already, if there is one, and see whether it does as wished."""
-        told = await asyncio.to_thread(self._storage.read_running)
-        if not await self.process.find(told.master_pid, told.master_started):
-            return
-        self._places = frozenset((address, port) for address, port in told.places)
-        self._local = read_text(self._layout.local) or ""
-        self._known = told.worker_pid == self.process.worker_pid and told.digest == self._files.digest(
-            config, self._local
-        )
-        self._told = True
-        self._running = config if self._known else HaproxyConfig()
-        self._anywhere, self._lost = not self._known, not told.master_pid
-        self._log.info("haproxy found running", master=self.process.master_pid, as_wished=self._known)
+        """Take over a HAProxy that runs already, if there is one, and see whether it runs ``config``."""
+        saved = await asyncio.to_thread(self._storage.read_running)
+        if await self.process.adopt(saved.master_pid, saved.master_started):
+            self._state.adopt(saved, config, read_text(self._layout.local) or "")
+            self._log.info("haproxy adopted", master=self.process.master_pid, as_configured=self._state.known)
 
     @property
-    def unknown(self) -> bool:
-        """Is there a HAProxy of which nothing tells what it does? The state directory was lost."""
-        return self._lost and self.process.up
-
-    async def become(self, config: HaproxyConfig, *, verify: bool) -> ApplyResult:
-        """Make it so. Raises :class:`HaproxyDown` if HAProxy can't be brought to serve, :class:`OSError`."""
-        if not self.process.up:
-            self._forget()
-            if not config.load_balancers:
-                return ApplyResult(how="nothing")
-        config, self._bad_peer = with_bindable_peer(config, self._places)
-        errors = {} if self._anywhere else unbindable(config, self._running, self._places)
-        config = without(config, self._running, errors)
-        step = await self._plan(config, verify=verify)
-        how: wire.How = "nothing"
-        if step.commands and not step.reason:
-            how = "runtime"
-            if not await self._at_runtime(config, step):
-                step = RuntimePlan(reason="refused at runtime")
-        if step.reason:
-            self._log.info("reload", reason=step.reason)
-            refused, changed = await self._reload_until_good(config)
-            errors |= refused
-            how = "reload" if changed else "nothing"
-        elif config != self._running:  # a revision, or checks that are not HAProxy's
-            how = "runtime" if ping_changed(self._running, config) else how
-            await self._write(config)
-            await self._remember(config)
-        if verify and how != "reload" and self.process.up:
-            how = await self._verify() or how
-        await self._sweep()
-        return ApplyResult(how=how, errors=errors, problem=self._problem())
-
-    def _problem(self) -> str:
-        problems = [f"peers are left out: {self._bad_peer}"] if self._bad_peer else []
-        if self._bad_local and read_text(self._storage.local) == self._bad_local[0]:
-            problems.append(f"local.cfg is left out: {self._bad_local[1]}")
-        else:
-            self._bad_local = None
-        return "; ".join(problems)
+    def state_lost(self) -> bool:
+        """Is there a HAProxy of which nothing on disk tells what it does? The state directory was lost."""
+        return self._state.lost and self.process.up
 
     async def retire(self) -> bool:
         """An empty HAProxy ends once nobody's connections are left in old workers. True: there is none any more."""
-        if not self.process.up or self._running.load_balancers:
+        if not self.process.up or self._state.config.load_balancers:
             return True
         try:
             idle = not (await self.process.cli.processes()).workers_leaving
@@ -176,217 +127,158 @@ class HaproxyRunner:
         await self.process.stop()
         self._forget()
 
+    def _forget(self) -> None:
+        self._state.forget()
+        self._files.forget()
+
+    # -- files
+
     def forget_files(self) -> None:
         """Those that HAProxy reads may be gone: the next pass writes them all."""
         self._files.forget()
 
-    def _forget(self) -> None:
-        self._running, self._known = HaproxyConfig(), False
-        self._places, self._leftovers = frozenset(), frozenset()
-        self._anywhere = self._lost = False
-        self._files.forget()
+    async def write_outdated_files(self) -> None:
+        """Write what HAProxy reads at its next start, if commands went ahead of it. Raises :class:`OSError`."""
+        if self._files.outdated:
+            await asyncio.to_thread(self._write_outdated_files)
 
-    # -- what is to be done
+    def _write_outdated_files(self) -> None:
+        self._files.write(self._state.config, take_local=bool(self._local.text_to_include()))
+        if self._state.known:
+            self._state.save()
+
+    # -- what it runs
+
+    async def apply(self, config: HaproxyConfig, *, verify: bool) -> ApplyResult:
+        """Make it run this. ``verify``: and undo manual changes. Raises :class:`HaproxyDown` if HAProxy can't be
+        brought to serve, :class:`OSError`."""
+        if not self.process.up:
+            self._forget()
+            if not config.load_balancers:
+                return ApplyResult(how="nothing")
+        config, errors = self._bindable(config)
+        how, refused = await self._change(config, verify=verify)
+        errors |= refused
+        repaired: Repaired = {}
+        if verify and how != "reload" and self.process.up:
+            took, repaired = await self._verify()
+            how = how if took == "nothing" else took
+        await self._delete_idle_servers()
+        return ApplyResult(how=how, errors=errors, problem=self._problem(), repaired=repaired)
+
+    def _bindable(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
+        """Without what cannot be bound now, so that HAProxy never tries; errors by load balancer."""
+        config, self._peer_problem = with_bindable_peer(config, self._state.binds)
+        running = self._state.config
+        errors = {} if self._state.binds_unknown else unbindable(config, running, self._state.binds)
+        return without(config, running, errors), errors
+
+    async def _change(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
+        """What it took, and errors by load balancer."""
+        step = await self._plan(config, verify=verify)
+        if step.commands and not step.reason:
+            if await self._apply_at_runtime(config, step):
+                return "runtime", {}
+            step = RuntimePlan(reason="a runtime command was refused")
+        if step.reason:
+            self._log.info("reloading haproxy", reason=step.reason)
+            refused, is_new = await self._reloader.reload(config)
+            return "reload" if is_new else "nothing", refused
+        if config == self._state.config:
+            return "nothing", {}
+        how: wire.How = "runtime" if ping_changed(self._state.config, config) else "nothing"
+        await self._reloader.write(config)  # a revision, or checks that are not HAProxy's
+        await self._state.set(config)
+        return how, {}
 
     async def _plan(self, config: HaproxyConfig, *, verify: bool) -> RuntimePlan:
         if not self.process.up:
-            return RuntimePlan(reason="start")
-        adrift = await asyncio.to_thread(self.process.adrift)
-        if adrift:
-            return RuntimePlan(reason=adrift)
-        if not self._known:
-            return RuntimePlan(reason="not known what runs")
+            return RuntimePlan(reason="haproxy is not running")
+        obstacle = await asyncio.to_thread(self.process.reload_obstacle)
+        if obstacle:
+            return RuntimePlan(reason=obstacle)
+        if not self._state.known:
+            return RuntimePlan(reason="it is not known what runs")
         if verify:
-            reason = await self._replaced()
+            reason = await self._changed_by_others()
             if reason:
                 return RuntimePlan(reason=reason)
-        return plan(self._running, config, await self._binary(), self._leftovers)
+        return plan(self._state.config, config, await self._binary(), self._state.servers_to_delete)
 
-    async def _replaced(self) -> str:
-        """Has somebody else reloaded HAProxy, or the operator changed the file of theirs?"""
+    async def _changed_by_others(self) -> str:
+        """Has somebody else reloaded HAProxy, or the operator changed the file of theirs? Empty: neither."""
         worker = (await self.process.cli.processes()).worker_pid
         if worker != self.process.worker_pid:
-            return "the worker is not ours"
-        return "local.cfg changed" if self._local_to_take() != self._local else ""
+            return "somebody else reloaded haproxy"
+        return "local.cfg changed" if self._local.text_to_include() != self._state.local else ""
 
-    def _local_to_take(self) -> str:
-        text = read_text(self._storage.local) or ""
-        return "" if self._bad_local and text == self._bad_local[0] else text
+    async def _apply_at_runtime(self, config: HaproxyConfig, step: RuntimePlan) -> bool:
+        """True: the process runs this. False: it is not known what it runs.
 
-    # -- files
-
-    async def _write(self, config: HaproxyConfig) -> None:
-        await asyncio.to_thread(self._write_now, config)
-
-    def _write_now(self, config: HaproxyConfig) -> None:
-        self._doubt()
-        self._files.write(config, take_local=bool(self._local_to_take()))
-
-    def _doubt(self) -> None:
-        """Until it is done, nobody can be sure what the process does."""
-        if self._told:
-            self._storage.write_running(self._running_file(""))
-        self._known = self._told = False
-
-    async def catch_up(self) -> None:
-        """Write what HAProxy reads at its next start, if commands went ahead of it. Raises :class:`OSError`."""
-        if self._files.behind:
-            await asyncio.to_thread(self._catch_up)
-
-    def _catch_up(self) -> None:
-        self._files.write(self._running, take_local=bool(self._local_to_take()))
-        if self._known:
-            self._tell_next_daemon()
-
-    async def _remember(self, config: HaproxyConfig) -> None:
-        """The process does exactly this, and the next daemon may know."""
-        self._running, self._known = config, True
-        await asyncio.to_thread(self._tell_next_daemon)
-
-    def _tell_next_daemon(self) -> None:
-        self._storage.write_running(self._running_file(self._files.digest(self._running, self._local)))
-        self._told = True
-
-    def _running_file(self, known: str) -> RunningFile:
-        return RunningFile(
-            master_pid=self.process.master_pid,
-            master_started=start_ticks(self.process.master_pid),
-            worker_pid=self.process.worker_pid or 0,
-            digest=known,
-            places=tuple(sorted(self._places)),
-        )
-
-    # -- by commands
-
-    async def _at_runtime(self, config: HaproxyConfig, step: RuntimePlan) -> bool:
-        """True: the process does as wished. False: it is not known what it does.
-
-        HAProxy's files follow (:meth:`catch_up`) when the answer has been given, and so does what the next daemon is
-        told: nothing but a reload or a start reads the files, and both write them before; a daemon that finds nothing
-        told reloads.
+        HAProxy's files follow (:meth:`write_outdated_files`) when the answer has been given, and so does what the next
+        daemon is told: nothing but a reload or a start reads the files, and both write them before; a daemon that
+        finds nothing told reloads.
         """
-        await asyncio.to_thread(self._doubt)
+        await asyncio.to_thread(self._state.mark_unknown)
         for command in step.commands:
-            if not await self._amends.tell(command):
+            if not await self._commands.send(command):
                 return False
-        self._running, self._known = config, True
-        self._leftovers, self._files.behind = step.leftovers, True
+        self._state.set_unsaved(config)
+        self._state.servers_to_delete, self._files.outdated = step.to_delete, True
         return True
 
-    async def _sweep(self) -> None:
+    async def _delete_idle_servers(self) -> None:
         """Delete servers that are out of service and have no connections any more; a reload does it in any case."""
-        if not self.process.up or not self._known:
+        if not self.process.up or not self._state.known:
             return
-        for backend, name in self._leftovers:
-            if await self._amends.tell(RuntimeCommand(text=f"del server {backend}/{name}", expects="deleted")):
-                self._leftovers -= {(backend, name)}
+        for backend, name in self._state.servers_to_delete:
+            if await self._commands.send(RuntimeCommand(text=f"del server {backend}/{name}", expects="deleted")):
+                self._state.servers_to_delete -= {(backend, name)}
 
-    # -- by a new worker
+    def _problem(self) -> str:
+        peers = f"peers are left out: {self._peer_problem}" if self._peer_problem else ""
+        return "; ".join(filter(None, (peers, self._local.problem())))
 
-    async def _reload_until_good(self, config: HaproxyConfig) -> tuple[dict[str, str], bool]:
-        """Errors by load balancer, and whether there is a new worker. Raises :class:`HaproxyDown`."""
-        errors: dict[str, str] = {}
-        before = self._running if self._known else None
-        for _ in range(TRIES_MAX):
-            try:
-                await self._new_worker(config)
-                return errors, True
-            except HaproxyRefused as refusal:
-                self._refusals += 1
-                self._log.warning("haproxy refused", reason=refusal.reason)
-                errors |= await self._blame(config, refusal.reason)
-                config = without(config, self._running, errors)
-            if not self.process.up and not config.load_balancers:
-                return errors, False
-            if self.process.up and config == before and self._local == self._local_to_take():
-                await self._write(config)
-                await self._remember(config)
-                return errors, False
-        raise HaproxyDown("HAProxy does not take its configuration, and it cannot be told why")
+    # -- manual changes
 
-    async def _new_worker(self, config: HaproxyConfig) -> None:
-        """Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
-        if self._refusals and self.process.up:
-            await self._check_first(config)
-        await self._write(config)
-        local = self._local_to_take()
-        if await asyncio.to_thread(self.process.adrift):
-            await self._replace(config)
-        elif self.process.up:
-            await self._reload(config)
-        else:  # what was known of servers is from before the last reload, which may be long ago
-            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
-            await self.process.start()
-        self._places, self._anywhere, self._lost = places_of(config), False, False
-        self._local, self._leftovers, self._refusals = local, frozenset(), 0
-        await self._remember(config)
-        with contextlib.suppress(NeedsReload):  # it would end no better
-            await self._put_servers_right()
-        await asyncio.to_thread(self._files.remove_others, config)
-
-    async def _reload(self, config: HaproxyConfig) -> None:
-        await self.process.let_workers_leave()
-        await self._counters.carry_over(self.process.cli)
-        await self._keep_states(config)
-        await self.process.reload()
-
-    async def _replace(self, config: HaproxyConfig) -> None:
-        """What cannot be asked any more is lost: totals since the last look, and what was known of servers."""
+    async def _verify(self) -> tuple[wire.How, Repaired]:
+        """Look at the files and the process, and undo manual changes: what it took, and what was found."""
+        await self.write_outdated_files()
+        running = self._state.config
+        files = await self._repair_files()
+        findings: list[Finding] = []
         try:
-            await self._counters.carry_over(self.process.cli)
-            await self._keep_states(config)
-        except HaproxyDown:
-            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
-        await self.process.replace(self._layout.worker_socket)
-
-    async def _check_first(self, config: HaproxyConfig) -> None:
-        """A refused reload counts against the worker that serves on: enough of them would end its connections at the
-        next good one. So after one, HAProxy is asked before."""
-        words = await self._trial.check(config.load_balancers)
-        if words:
-            raise HaproxyRefused(words)
-
-    async def _keep_states(self, config: HaproxyConfig) -> None:
-        states = await self.process.cli.command("show servers state")
-        await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
-
-    async def _blame(self, config: HaproxyConfig, words: str) -> dict[str, str]:
-        """Who is it? Raises :class:`HaproxyDown` if it cannot be found out."""
-        local = self._local_to_take()
-        wanted, running = config.load_balancers, self._running.load_balancers
-        found = await self._trial.blame(wanted, running, words, with_local=bool(local))
-        if not found:
-            self._bad_local = (local, words)
-        return found
-
-    # -- making sure
-
-    async def _verify(self) -> wire.How | None:
-        """Look at the files and the process, and put right what is otherwise. None: all was well."""
-        await self.catch_up()
-        commands = await self._put_files_right()
-        try:
-            commands += await self._put_servers_right()
-            commands += await self._amends.frontends(self._running)
-            commands += await self._amends.acls(self._running)
+            findings.extend(await self._reloader.repair_servers())
+            findings.extend(await self._commands.repair_frontends(running))
+            findings.extend(await self._commands.repair_acls(running))
         except NeedsReload as reason:
-            self._log.warning("reload needed to put right", reason=str(reason))
-            self._known = False
-            await self._reload_until_good(self._running)
-            return "reload"
-        return "runtime" if commands else None
+            self._log.warning("reloading haproxy to undo a manual change", reason=str(reason))
+            self._state.known = False
+            await self._reloader.reload(running)
+            return "reload", _repaired([*files, *_texts(findings), (reason.load_balancer_id, str(reason))])
+        how: wire.How = "runtime" if files or findings else "nothing"
+        return how, _repaired([*files, *_texts(findings)])
 
-    async def _put_files_right(self) -> int:
-        """HAProxy read them long ago: it is the next worker that they matter for."""
-        differing = await asyncio.to_thread(self._files.look, self._running)
-        if not differing:
-            return 0
-        self._log.warning("files were changed by somebody", files=differing)
-        await self._write(self._running)
-        await self._remember(self._running)
-        return 1
+    async def _repair_files(self) -> list[tuple[str, str]]:
+        """Load balancers and what was found. HAProxy read the files long ago: it is the next worker that they matter
+        for."""
+        running = self._state.config
+        changed = await asyncio.to_thread(self._files.find_changed, running)
+        if changed:
+            self._log.warning("configuration files were changed by hand; rewriting them", files=changed)
+            await self._reloader.write(running)
+            await self._state.set(running)
+        return [(owner_of(running, name), f"file {name} was changed") for name in changed]
 
-    async def _put_servers_right(self) -> int:
-        commands, leftovers = await self._amends.servers(self._running)
-        self._leftovers |= leftovers
-        return commands
+
+def _texts(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+    return ((finding.load_balancer_id, finding.text) for finding in findings)
+
+
+def _repaired(found: Iterable[tuple[str, str]]) -> Repaired:
+    """By load balancer; what is no load balancer's own is in the log only."""
+    repaired: dict[str, tuple[str, ...]] = {}
+    for load_balancer_id, text in found:
+        if load_balancer_id:
+            repaired[load_balancer_id] = (*repaired.get(load_balancer_id, ()), f"{text}; put right")
+    return repaired

@@ -1,19 +1,17 @@
-"""Commands to the process that runs: those that were planned, and those that put right what is not as it should be."""
+"""Commands to the current worker: those that were planned, and those that undo manual changes."""
 
 from collections.abc import Sequence
 
 import structlog
 
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config_files import files_of
-from evenkeel.haproxyd.haproxy.drift import frontend_repairs, parse_acl, server_repairs
+from evenkeel.haproxyd.haproxy.drift import Finding, acl_drift, frontend_drift, server_drift
 from evenkeel.haproxyd.haproxy.master_cli import MasterCli
-from evenkeel.haproxyd.haproxy.plan import NeedsReload, RuntimeCommand, acl_changes, entries
-from evenkeel.haproxyd.ports import HaproxyDown
+from evenkeel.haproxyd.haproxy.plan import NeedsReload, RuntimeCommand, ServersToDelete
 
 log = structlog.get_logger(__name__)
-
-Leftovers = frozenset[tuple[str, str]]
 
 
 class RuntimeCommands:
@@ -23,40 +21,41 @@ class RuntimeCommands:
         self._cli = cli
         self._log = log.bind(partition=partition)
 
-    async def tell(self, command: RuntimeCommand) -> bool:
+    async def send(self, command: RuntimeCommand) -> bool:
         """Did HAProxy do it?"""
         try:
             answer = await self._cli.command(command.text, command.payload)
         except HaproxyDown as error:
-            self._log.warning("no answer at runtime", command=command.text, reason=str(error))
+            self._log.warning("runtime command not answered", command=command.text, reason=str(error))
             return False
         if not command.done(answer):
-            self._log.info("refused at runtime", command=command.text, answer=answer.strip()[:200])
+            self._log.info("runtime command refused", command=command.text, answer=answer.strip()[:200])
             return False
         return True
 
-    async def servers(self, running: HaproxyConfig) -> tuple[int, Leftovers]:
-        """How many commands it took, and servers that are to be deleted. Raises :class:`NeedsReload`,
+    async def repair_servers(self, running: HaproxyConfig) -> tuple[tuple[Finding, ...], ServersToDelete]:
+        """What was found and repaired, and servers that are to be deleted. Raises :class:`NeedsReload`,
         :class:`HaproxyDown`; so do the others."""
-        repairs = server_repairs(running, await self._cli.command("show servers state"))
-        return await self._repair(repairs.commands), repairs.leftovers
+        drift = server_drift(running, await self._cli.command("show servers state"))
+        return await self._repair(drift.findings), drift.to_delete
 
-    async def frontends(self, running: HaproxyConfig) -> int:
-        """How many commands it took."""
-        return await self._repair(frontend_repairs(running, await self._cli.command("show stat -1 1 -1")))
+    async def repair_frontends(self, running: HaproxyConfig) -> tuple[Finding, ...]:
+        """What was found and repaired."""
+        return await self._repair(frontend_drift(running, await self._cli.command("show stat -1 1 -1")))
 
-    async def acls(self, running: HaproxyConfig) -> int:
-        """How many commands it took."""
-        count = 0
-        for name, content in files_of(running, "acl").items():
-            answer = await self._cli.command(f"show acl {name}")
-            if not answer.startswith("Unknown"):  # no line names it
-                count += await self._repair(tuple(acl_changes(name, parse_acl(answer), entries(content))))
-        return count
+    async def repair_acls(self, running: HaproxyConfig) -> tuple[Finding, ...]:
+        """What was found and repaired."""
+        repaired: list[Finding] = []
+        for one in running.load_balancers.values():
+            for name in files_of(HaproxyConfig(load_balancers={one.id: one}), "acl"):
+                answer = await self._cli.command(f"show acl {name}")
+                if not answer.startswith("Unknown"):  # no line names it
+                    repaired.extend(await self._repair(acl_drift(one, name, answer)))
+        return tuple(repaired)
 
-    async def _repair(self, commands: Sequence[RuntimeCommand]) -> int:
-        for command in commands:
-            self._log.warning("put right", command=command.text)
-            if not await self.tell(command):
-                raise NeedsReload(command.text)
-        return len(commands)
+    async def _repair(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        for finding in findings:
+            self._log.warning("repairing a manual change", command=finding.command.text)
+            if not await self.send(finding.command):
+                raise NeedsReload(finding.text, finding.load_balancer_id)
+        return tuple(findings)

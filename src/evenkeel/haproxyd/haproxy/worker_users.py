@@ -16,7 +16,7 @@ from pathlib import Path
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd.disk.storage import PartitionStorage
-from evenkeel.haproxyd.ports import PartitionFailed
+from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.settings import DaemonSettings
 
 CAPABILITIES = {"CAP_CHOWN": 0, "CAP_FOWNER": 3, "CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_CHROOT": 18}
@@ -43,30 +43,30 @@ class WorkerUsers:
     """
 
     def __init__(self, settings: DaemonSettings) -> None:
-        self.note = why_not(privileges_of(os.getpid()))
+        self.shared_reason = missing_privileges(privileges_of(os.getpid()))
         """Why workers run as the daemon's own user, for people; empty if they don't."""
         self._fixed: WorkerUser | None = None
         self._ids = range(0)
         self._partitions: dict[int, str] = {}
         if settings.user or settings.group:
-            self._fixed = _named(settings, self.note)
-            self.note = self.note if self._fixed is None else ""
-        elif not self.note:
+            self._fixed = _named(settings, self.shared_reason)
+            self.shared_reason = self.shared_reason if self._fixed is None else ""
+        elif not self.shared_reason:
             self._ids = _range(settings)
-            self.note = "" if self._ids else "in a user namespace without a free range of user ids"
+            self.shared_reason = "" if self._ids else "in a user namespace without a free range of user ids"
 
     @property
-    def switch(self) -> bool:
+    def separate(self) -> bool:
         """Do workers run as somebody else?"""
-        return not self.note
+        return not self.shared_reason
 
-    def keep(self, partition: str, uid: int) -> WorkerUser | None:
+    def restore(self, partition: str, uid: int) -> WorkerUser | None:
         """The user that a partition had; None if it cannot have it now."""
         if self._fixed or not uid or uid not in self._ids:
             return self._fixed
         return _own(uid) if self._partitions.setdefault(uid, partition) == partition else None
 
-    def give(self, partition: str) -> WorkerUser | None:
+    def assign(self, partition: str) -> WorkerUser | None:
         """One of its own, or the one for all; None: the daemon's. Raises :class:`PartitionFailed` if none is left."""
         if self._fixed or not self._ids:
             return self._fixed
@@ -100,23 +100,23 @@ class PartitionUser:
 
     def read(self) -> None:
         """As the disk has it. Blocks."""
-        self.user = self._users.keep(self._partition, self._storage.read_worker_uid())
+        self.user = self._users.restore(self._partition, self._storage.read_worker_uid())
 
-    async def have(self) -> None:
+    async def ensure(self) -> None:
         """One, if workers have any. Raises :class:`PartitionFailed`, :class:`OSError`."""
-        if self.user is not None or not self._users.switch:
+        if self.user is not None or not self._users.separate:
             return
-        user = self._users.give(self._partition)
+        user = self._users.assign(self._partition)
         if user is not None:
             await asyncio.to_thread(self._storage.write_worker_uid, user.uid)
         self.user = user
 
-    async def write_again(self) -> None:
+    async def rewrite(self) -> None:
         """The disk has it no more. Raises :class:`OSError`."""
         if self.user is not None:
             await asyncio.to_thread(self._storage.write_worker_uid, self.user.uid)
 
-    async def leave(self) -> None:
+    async def release(self) -> None:
         """No worker is left; another partition may have it."""
         if self.user is not None:
             await asyncio.to_thread(self._storage.write_worker_uid, 0)
@@ -141,7 +141,7 @@ def privileges_of(pid: int) -> Privileges:
     )
 
 
-def why_not(privileges: Privileges) -> str:
+def missing_privileges(privileges: Privileges) -> str:
     """Why who has these cannot run others as somebody else; empty if it can."""
     if privileges.uid != 0:
         return "not started as root"
@@ -153,7 +153,7 @@ def _own(uid: int) -> WorkerUser:
     return WorkerUser(uid=uid, gid=uid)
 
 
-def _named(settings: DaemonSettings, why_not: str) -> WorkerUser | None:
+def _named(settings: DaemonSettings, missing_privileges: str) -> WorkerUser | None:
     """The one user and group for all that somebody wants; None: that is the daemon's own. Raises
     :class:`ValueError`."""
     try:
@@ -163,8 +163,10 @@ def _named(settings: DaemonSettings, why_not: str) -> WorkerUser | None:
         raise ValueError(f"user = {settings.user}, group = {settings.group}: no such user or group") from None
     if (account.pw_uid, gid) == (os.geteuid(), os.getegid()) and account.pw_uid != 0:
         return None
-    if why_not:
-        raise ValueError(f"user = {settings.user}, group = {settings.group}: cannot be had: the daemon is {why_not}")
+    if missing_privileges:
+        raise ValueError(
+            f"user = {settings.user}, group = {settings.group}: cannot be had: the daemon is {missing_privileges}"
+        )
     if account.pw_uid == 0:
         raise ValueError("user: root is no user for workers; leave user and group empty to give each tenant its own")
     return WorkerUser(uid=account.pw_uid, gid=gid)

@@ -35,21 +35,21 @@ class EventRing:
         """Number of the newest event; of none, before the first."""
         return self._newest
 
-    def add(self, news: PartitionEvent) -> None:
+    def add(self, event: PartitionEvent) -> None:
         """Number it and wake up everybody who waits."""
         if len(self._events) == EVENTS_MAX:
             self._before = self._events[0].number
         self._newest = next(self._numbers)
-        event = wire.DaemonEvent(
+        numbered = wire.DaemonEvent(
             number=self._newest,
             time=self._now(),
-            partition=news.partition,
-            backend=news.backend,
-            server=news.server,
-            up=news.up,
-            text=news.text[:TEXT_CHARS_MAX],
+            partition=event.partition,
+            backend=event.backend,
+            server=event.server,
+            up=event.up,
+            text=event.text[:TEXT_CHARS_MAX],
         )
-        self._events.append(event)
+        self._events.append(numbered)
         self._arrived.set()
         self._arrived = asyncio.Event()
 

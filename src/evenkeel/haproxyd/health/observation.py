@@ -11,8 +11,9 @@ from typing import Protocol
 import structlog
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.drift import server_repairs
+from evenkeel.haproxyd.haproxy.drift import server_drift
 from evenkeel.haproxyd.haproxy.plan import NeedsReload
 from evenkeel.haproxyd.haproxy.worker_state import (
     SERVERS_CONNECTIONS,
@@ -23,11 +24,11 @@ from evenkeel.haproxyd.haproxy.worker_state import (
     server_connections,
     server_states,
 )
-from evenkeel.haproxyd.ports import HaproxyDown, PartitionUnknown, WorkerCli
+from evenkeel.haproxyd.ports import WorkerCli
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 8
+CONCURRENT_MAX = 8
 PARTITION_SECONDS = 6.0
 """For all of one partition; a command has a limit of its own."""
 
@@ -96,7 +97,7 @@ class FrontendTotals(Protocol):
 
 
 IsPinged = Callable[[str, str, str], bool]
-"""Whether partition, backend, server is checked by ICMP and has a verdict."""
+"""Whether partition, backend, server is checked by ICMP and has a result."""
 
 
 class Observer:
@@ -116,16 +117,16 @@ class Observer:
         self._newest_event = newest_event
         self._state_id = state_id
         self._is_pinged = is_pinged
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(CONCURRENT_MAX)
         self._next: asyncio.Task[wire.DaemonObservation] | None = None
 
     async def observe(self) -> wire.DaemonObservation:
         """A look that began after this call, or that nobody has waited for yet."""
         if self._next is None:
-            self._next = asyncio.create_task(self._look())
+            self._next = asyncio.create_task(self._observe_all())
         return await asyncio.shield(self._next)
 
-    async def _look(self) -> wire.DaemonObservation:
+    async def _observe_all(self) -> wire.DaemonObservation:
         await asyncio.sleep(0)  # whoever asks in the same moment joins; who asks later gets a later look
         self._next = None
         # before the look: an event that comes meanwhile is told again, never left out
@@ -135,7 +136,7 @@ class Observer:
         return wire.DaemonObservation(event=event, state_id=state_id, partitions=partitions)
 
     async def _partition(self, name: str) -> wire.PartitionStatus | None:
-        async with self._turns:
+        async with self._slots:
             try:
                 partition = self._partitions.get(name)
             except PartitionUnknown:
@@ -144,18 +145,20 @@ class Observer:
                 async with asyncio.timeout(PARTITION_SECONDS):
                     return await self._status(partition)
             except HaproxyDown as error:
-                return _without_haproxy(partition, partition.problem or str(error))
+                return _status_without_haproxy(partition, partition.problem or str(error))
             except (ValueError, KeyError) as error:
-                log.error("HAProxy not understood", partition=name, exc_info=error)
-                return _without_haproxy(partition, "HAProxy says of its state what this daemon does not understand")
+                log.error("haproxy answer not understood", partition=name, exc_info=error)
+                return _status_without_haproxy(
+                    partition, "HAProxy says of its state what this daemon does not understand"
+                )
             except TimeoutError:
-                return _without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
+                return _status_without_haproxy(partition, f"HAProxy did not answer in {PARTITION_SECONDS:g} s")
 
     async def _status(self, partition: ObservedPartition) -> wire.PartitionStatus:
         held, digests, pid = dict(partition.held), dict(partition.digests), partition.worker_pid
         if pid is None:
             absent = "HAProxy does not run" if held else ""
-            return _without_haproxy(partition, partition.problem or absent)
+            return _status_without_haproxy(partition, partition.problem or absent)
         settled = partition.settled
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
         states, connections, totals = await asyncio.gather(
@@ -225,7 +228,9 @@ def deviations(
 ) -> tuple[str, ...]:
     """What a worker does otherwise than it should, because somebody told it to; ``states``: its own account."""
     try:
-        servers = tuple(command.text for command in server_repairs(HaproxyConfig(load_balancers=held), states).commands)
+        servers = tuple(
+            finding.command.text for finding in server_drift(HaproxyConfig(load_balancers=held), states).findings
+        )
     except NeedsReload as reason:
         servers = (str(reason),)
     closed = (one.name for one in frontend_statuses(held.values(), totals) if not one.listening)
@@ -251,7 +256,7 @@ def frontend_statuses(
             )
 
 
-def _without_haproxy(partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
+def _status_without_haproxy(partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
     held = dict(partition.held)
     return wire.PartitionStatus(
         name=partition.name,

@@ -19,7 +19,7 @@ IP_FREEBIND = 15
 
 ANY = ("0.0.0.0", "::")
 
-Place = tuple[str, int]
+BindAddress = tuple[str, int]
 """An address, as :mod:`ipaddress` writes it, and a port."""
 
 
@@ -30,12 +30,12 @@ class BindHolder(Value):
     load_balancer_id: str
 
 
-def places(one: wire.LoadBalancerConfig) -> tuple[Place, ...]:
+def bind_addresses(one: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
     """Where a load balancer listens; with repetitions, if it says so."""
-    return tuple(place(bind.address, bind.port) for frontend in one.frontends for bind in frontend.binds)
+    return tuple(bind_address(bind.address, bind.port) for frontend in one.frontends for bind in frontend.binds)
 
 
-def place(address: str, port: int) -> Place:
+def bind_address(address: str, port: int) -> BindAddress:
     """Written as every other."""
     return _canonical(address), port
 
@@ -46,92 +46,91 @@ def _canonical(address: str) -> str:
 
 
 class BindRegistry:
-    """Who has which place. Whoever comes second is refused. Nothing here waits, so nothing comes in between."""
+    """Who listens where on this host. Whoever comes second is refused. Nothing here awaits, so no two interleave."""
 
     def __init__(self) -> None:
         self._holders: dict[int, dict[str, set[BindHolder]]] = {}
         """By port and address."""
-        self._places: dict[str, set[tuple[Place, BindHolder]]] = {}
+        self._reserved: dict[str, set[tuple[BindAddress, BindHolder]]] = {}
         """By partition."""
 
-    def take(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
-        """Reserve all places of a load balancer, besides those it has; or say, in words, who is in the way: somebody
-        of another partition, with ``own`` also another load balancer of the same."""
-        wanted = places(one)
+    def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
+        """Reserve all binds of a load balancer, besides those it has; or say, for people, who is in the way: a load
+        balancer of another partition, with ``own`` also another one of the same."""
+        wanted = bind_addresses(one)
         holder = BindHolder(partition=partition, load_balancer_id=one.id)
-        for place in wanted:
-            if wanted.count(place) > 1:
-                return f"{_words(place)} is there twice; a listener has it to itself"
-            other = self._other(place, holder, own=own)
+        for bind in wanted:
+            if wanted.count(bind) > 1:
+                return f"{_describe(bind)} is there twice; a listener has it to itself"
+            other = self._conflict(bind, holder, own=own)
             if other:
-                return (
-                    f"{_words(place)} is used by load balancer {other.load_balancer_id} in partition {other.partition}"
-                )
-        for place in wanted:
-            self._add(place, holder)
+                whose = f"load balancer {other.load_balancer_id} in partition {other.partition}"
+                return f"{_describe(bind)} is used by {whose}"
+        for bind in wanted:
+            self._add(bind, holder)
         return ""
 
-    def occupy(self, partition: str, taken: Iterable[Place]) -> None:
+    def reserve_unknown(self, partition: str, taken: Iterable[BindAddress]) -> None:
         """Nobody knows whose they are, but the partition's HAProxy may be listening there."""
         for one in taken:
             self._add(one, BindHolder(partition=partition, load_balancer_id="(unknown)"))
 
-    def settle(self, partition: str, held: Mapping[str, wire.LoadBalancerConfig]) -> None:
+    def replace(self, partition: str, held: Mapping[str, wire.LoadBalancerConfig]) -> None:
         """A partition has these now, and what else was reserved for it is free."""
         kept = {
-            (place, BindHolder(partition=partition, load_balancer_id=one.id))
+            (bind, BindHolder(partition=partition, load_balancer_id=one.id))
             for one in held.values()
-            for place in places(one)
+            for bind in bind_addresses(one)
         }
-        before = set(self._places.get(partition, ()))
-        for place, holder in before - kept:
-            self._remove(place, holder)
-        for place, holder in kept - before:
-            self._add(place, holder)
+        before = set(self._reserved.get(partition, ()))
+        for bind, holder in before - kept:
+            self._remove(bind, holder)
+        for bind, holder in kept - before:
+            self._add(bind, holder)
 
-    def _other(self, place: Place, holder: BindHolder, *, own: bool) -> BindHolder | None:
-        addresses = self._holders.get(place[1], {})
-        for address in addresses if place[0] in ANY else (place[0], *ANY):
-            if address in addresses and _overlap(address, place[0]):
+    def _conflict(self, bind: BindAddress, holder: BindHolder, *, own: bool) -> BindHolder | None:
+        addresses = self._holders.get(bind[1], {})
+        for address in addresses if bind[0] in ANY else (bind[0], *ANY):
+            if address in addresses and _overlaps(address, bind[0]):
                 for other in addresses[address]:
                     if other != holder and (own or other.partition != holder.partition):
                         return other
         return None
 
-    def _add(self, place: Place, holder: BindHolder) -> None:
-        self._holders.setdefault(place[1], {}).setdefault(place[0], set()).add(holder)
-        self._places.setdefault(holder.partition, set()).add((place, holder))
+    def _add(self, bind: BindAddress, holder: BindHolder) -> None:
+        self._holders.setdefault(bind[1], {}).setdefault(bind[0], set()).add(holder)
+        self._reserved.setdefault(holder.partition, set()).add((bind, holder))
 
-    def _remove(self, place: Place, holder: BindHolder) -> None:
-        self._places[holder.partition].discard((place, holder))
-        addresses = self._holders[place[1]]
-        addresses[place[0]].discard(holder)
-        if not addresses[place[0]]:
-            del addresses[place[0]]
+    def _remove(self, bind: BindAddress, holder: BindHolder) -> None:
+        self._reserved[holder.partition].discard((bind, holder))
+        addresses = self._holders[bind[1]]
+        addresses[bind[0]].discard(holder)
+        if not addresses[bind[0]]:
+            del addresses[bind[0]]
 
 
 def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]) -> dict[str, str]:
     """Which of ``then`` cannot be together with those that come before them, and why."""
     registry = BindRegistry()
     for one in first:
-        registry.take("", one)
-    problems = ((one.id, registry.take("", one, own=True)) for one in then)
+        registry.reserve("", one)
+    problems = ((one.id, registry.reserve("", one, own=True)) for one in then)
     return {name: problem.removesuffix(" in partition ") for name, problem in problems if problem}
 
 
-def _overlap(one: str, other: str) -> bool:
+def _overlaps(one: str, other: str) -> bool:
     """``::`` takes IPv4 in too."""
     return one == other or "::" in (one, other) or ("0.0.0.0" in (one, other) and (":" in one) == (":" in other))
 
 
-def unbindable(wanted: Iterable[Place]) -> dict[Place, str]:
+def unbindable(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
     """Those that could not be listened on now, with the reason in words. None of them may be one of our own."""
-    return {place: problem for place in wanted if (problem := _try(place))}
+    return {bind: problem for bind in wanted if (problem := _bind_problem(bind))}
 
 
-def _try(place: Place) -> str:
+def _bind_problem(bind: BindAddress) -> str:
     """As HAProxy would bind it: a closing connection there does no harm, another listener does."""
-    six = ":" in place[0]
+    six = ":" in bind[0]
     family = socket.AF_INET6 if six else socket.AF_INET
     try:  # a host without IPv6 refuses the socket itself
         with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
@@ -140,9 +139,9 @@ def _try(place: Place) -> str:
                 probe.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
             else:
                 probe.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
-            probe.bind(place)
+            probe.bind(bind)
     except OSError as error:
-        return f"{_words(place)} cannot be listened on: {_reason(error)}"
+        return f"{_describe(bind)} cannot be listened on: {_reason(error)}"
     return ""
 
 
@@ -152,5 +151,5 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else str(error)
 
 
-def _words(place: Place) -> str:
-    return f"address {place[0]} port {place[1]}"
+def _describe(bind: BindAddress) -> str:
+    return f"address {bind[0]} port {bind[1]}"

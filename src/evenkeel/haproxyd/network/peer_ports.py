@@ -13,13 +13,13 @@ class PeerPorts:
         self._settings = settings
         self._partitions: dict[int, str] = {}
 
-    def keep(self, partition: str, port: int) -> int:
+    def restore(self, partition: str, port: int) -> int:
         """The port that a partition had; 0 if another has it now, or if there are to be no peers."""
         if not port or not self._settings.peers_address:
             return 0
         return port if self._partitions.setdefault(port, partition) == partition else 0
 
-    def give(self, partition: str) -> int:
+    def assign(self, partition: str) -> int:
         """The one it has, or a free one; 0 if there are to be no peers, or none is left."""
         has = (port for port, holder in self._partitions.items() if holder == partition)
         port = next(has, 0) or next(self._free(), 0)

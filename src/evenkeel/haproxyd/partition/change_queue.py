@@ -1,33 +1,104 @@
-"""One pass over a partition at a time, and how long others wait for it."""
+"""Changes of one partition that wait, and those that are being applied: one pass at a time."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from evenkeel.core.errors import EvenKeelError
-from evenkeel.haproxyd.partition.merge import QueuedChange
+from evenkeel.haproxyd import wire
+
+WAITING_MAX = 200
+"""Changes of one partition that may wait."""
 
 
 class PartitionBusy(EvenKeelError):
-    """Too many changes wait; try again later."""
+    """Too many changes wait, or one takes too long; try again later."""
+
+
+class QueuedChange:
+    """A change that waits to be applied, and the future receipt of whoever sent it."""
+
+    def __init__(self, change: wire.PartitionChange, *, complete: bool) -> None:
+        """``complete``: the partition is to hold nothing else (PUT)."""
+        self.change = change
+        self.complete = complete
+        self.receipt: asyncio.Future[wire.Receipt] = asyncio.get_running_loop().create_future()
+        self.receipt.add_done_callback(_retrieve_exception)
+
+    @property
+    def names_load_balancers(self) -> bool:
+        """Is it about load balancers, and not only about peers?"""
+        return self.complete or bool(self.change.load_balancers or self.change.removed)
+
+    def fail(self, error: EvenKeelError) -> None:
+        """Nothing of it was applied."""
+        if not self.receipt.done():
+            self.receipt.set_exception(error)
+
+    def succeed(
+        self,
+        how: wire.How,
+        errors: Mapping[str, str],
+        peer: wire.HaproxyPeer | None,
+        peers: tuple[wire.HaproxyPeer, ...],
+        repaired: dict[str, tuple[str, ...]],
+    ) -> None:
+        """It was applied, except for load balancers with ``errors``, which are by load balancer id."""
+        revisions = {one.id: one.revision for one in self.change.load_balancers}
+        outcomes = tuple(
+            wire.LoadBalancerOutcome(load_balancer_id=name, revision=revisions.get(name, 0), error=errors.get(name, ""))
+            for name in (*revisions, *self.change.removed)
+        )
+        if not self.receipt.done():
+            self.receipt.set_result(wire.Receipt(outcomes=outcomes, how=how, peer=peer, peers=peers, repaired=repaired))
+
+
+def _retrieve_exception(receipt: "asyncio.Future[wire.Receipt]") -> None:
+    """Whoever asked may have gone, and asyncio logs exceptions that nobody retrieves."""
+    if not receipt.cancelled():
+        receipt.exception()
+
+
+class ChangeQueue:
+    """Changes of one partition in the order in which they came, at most :data:`WAITING_MAX`."""
+
+    def __init__(self, partition: str) -> None:
+        self._partition = partition
+        self._waiting: list[QueuedChange] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, change: wire.PartitionChange, *, complete: bool) -> QueuedChange:
+        """Raises :class:`PartitionBusy` if too many wait."""
+        if len(self._waiting) >= WAITING_MAX:
+            raise PartitionBusy(f"{WAITING_MAX} changes of partition {self._partition} wait already")
+        queued = QueuedChange(change, complete=complete)
+        self._waiting.append(queued)
+        return queued
+
+    def take_all(self) -> list[QueuedChange]:
+        """All that wait; they wait no more."""
+        waiting, self._waiting = self._waiting, []
+        return waiting
 
 
 class ApplyPass:
-    """Changes that are being applied."""
+    """Changes that are being applied together."""
 
-    def __init__(self, requests: Iterable[QueuedChange]) -> None:
-        self._owners = {(request.change.epoch, request.change.session_id) for request in requests}
+    def __init__(self, changes: Iterable[QueuedChange]) -> None:
+        self._owners = {(queued.change.epoch, queued.change.session_id) for queued in changes}
         self._ended = asyncio.Event()
 
-    def is_of_another(self, epoch: int, session_id: str) -> bool:
+    def has_other_owner(self, epoch: int, session_id: str) -> bool:
         """Did anybody else than this owner send any of them?"""
         return bool(self._owners - {(epoch, session_id)})
 
     def end(self) -> None:
-        """What it did is on disk."""
+        """What it changed is on disk."""
         self._ended.set()
 
-    async def over(self, limit_seconds: float) -> None:
-        """Wait for the end. Raises :class:`PartitionBusy` if that takes too long."""
+    async def wait_until_ended(self, limit_seconds: float) -> None:
+        """Raises :class:`PartitionBusy` if that takes longer than ``limit_seconds``."""
         try:
             await asyncio.wait_for(self._ended.wait(), limit_seconds)
         except TimeoutError as error:

@@ -103,14 +103,14 @@ class PartitionGuard:
         found = self._storage.read_guard() or self._file
         if found.epoch != UNGUARDED and not plausible(found.epoch):
             told = log.bind(partition=self._partition, epoch=found.epoch)
-            told.error("guard of an impossible epoch; the next owner replaces it")
+            told.error("guard file holds an epoch out of range; ignoring it")
             found = msgspec.structs.replace(found, epoch=UNGUARDED, session_id="")
         self._file = found
         self.peer_key = self._storage.read_peer_key()
 
     def claim_port(self, *, wanted: bool) -> None:
         """Keep the port that it had, if nobody has it now. Not written: the disk may go on naming it."""
-        port = self._peer_ports.keep(self._partition, self._file.peer_port) if wanted else 0
+        port = self._peer_ports.restore(self._partition, self._file.peer_port) if wanted else 0
         self._file = msgspec.structs.replace(self._file, peer_port=port)
 
     # -- whose it is
@@ -143,11 +143,11 @@ class PartitionGuard:
             seen_epoch = max(0, held.epoch)  # also the first one: who set that near the end would keep all owners out
             if not reachable(seen_epoch, wanted.epoch):
                 raise EpochJumpTooLarge(self._partition, seen_epoch, wanted.epoch)
-            await self._become(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)
+            await self._replace_file(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)
 
     # -- peers
 
-    async def have_port(self) -> None:
+    async def ensure_port(self) -> None:
         """One for peers and a key for it, on disk before they are used, so that they stay the same."""
         if self._settings.peers_address and not self.peer_key:
             key = await asyncio.to_thread(make_peer_key)
@@ -156,31 +156,31 @@ class PartitionGuard:
         if self._file.peer_port:
             return
         async with self._writing:
-            port = self._peer_ports.give(self._partition)
+            port = self._peer_ports.assign(self._partition)
             if port:
-                await self._become(peer_port=port)
+                await self._replace_file(peer_port=port)
 
     async def set_peers(self, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Remember them."""
         async with self._writing:
-            await self._become(peers=peers)
+            await self._replace_file(peers=peers)
 
-    async def leave_peers(self) -> None:
+    async def release_port(self) -> None:
         """Another partition may have the port."""
         async with self._writing:
             port = self._file.peer_port
-            await self._become(peer_port=0, peers=())
+            await self._replace_file(peer_port=0, peers=())
             if port:
                 self._peer_ports.release(self._partition, port)
 
-    async def write_again(self) -> None:
+    async def rewrite(self) -> None:
         """The disk has it no more."""
         async with self._writing:
             await asyncio.to_thread(self._storage.write_guard, self._file)
             if self.peer_key:
                 await asyncio.to_thread(self._storage.write_peer_key, self.peer_key)
 
-    async def _become(self, **changes: object) -> None:
+    async def _replace_file(self, **changes: object) -> None:
         wanted = msgspec.structs.replace(self._file, **changes)
         if wanted != self._file:
             await asyncio.to_thread(self._storage.write_guard, wanted)

@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -14,37 +12,29 @@ from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.disk.identity import DaemonIdentity
-from evenkeel.haproxyd.disk.storage import PartitionStorage, folders
-from evenkeel.haproxyd.haproxy.binary import Binary, BinaryUnusable, find_binary
-from evenkeel.haproxyd.haproxy.compose import Layout
+from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
+from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange, PartitionFailed, PartitionUnknown
+from evenkeel.haproxyd.haproxy.binary import BinaryFinder
+from evenkeel.haproxyd.haproxy.layout import layout_of
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUsers
 from evenkeel.haproxyd.network.binds import BindRegistry
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
-from evenkeel.haproxyd.partition.guard import NotGuarded, OtherOwner
-from evenkeel.haproxyd.partition.owners import prefix_of
+from evenkeel.haproxyd.partition.applier import HostResources
+from evenkeel.haproxyd.partition.guard import NotGuarded
+from evenkeel.haproxyd.partition.owners import PrefixOwners
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
-from evenkeel.haproxyd.partition.validation import check_change, check_guard, check_name
-from evenkeel.haproxyd.ports import (
-    HaproxyDown,
-    InvalidChange,
-    MakeCounters,
-    NoCounters,
-    OnEvent,
-    PartitionEvent,
-    PartitionFailed,
-    PartitionUnknown,
-)
-from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, DaemonSettings
+from evenkeel.haproxyd.partition.validation import check_change, check_guard, check_name, check_settings
+from evenkeel.haproxyd.ports import MakeCounters, NoCounters, OnEvent, PartitionEvent
+from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
 
 STARTS_AT_ONCE = 8
-_PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
 
 
-def _no_events(news: PartitionEvent) -> None:
+def _no_events(event: PartitionEvent) -> None:
     """Nobody wants to know."""
 
 
@@ -58,62 +48,67 @@ class PartitionManager:
     def __init__(
         self, settings: DaemonSettings, *, on_event: OnEvent = _no_events, make_counters: MakeCounters = _no_counters
     ) -> None:
-        _check_settings(settings)
+        check_settings(settings)
         self._settings = settings
         self._on_event = on_event
         self._make_counters = make_counters
-        self._registry = BindRegistry()
-        self._peer_ports = PeerPorts(settings)
-        self._users = WorkerUsers(settings)
         self.forbidden_addresses = ForbiddenAddresses(settings)
+        self._host = HostResources(
+            settings=settings,
+            binds=BindRegistry(),
+            peer_ports=PeerPorts(settings),
+            worker_users=WorkerUsers(settings),
+            forbidden_addresses=self.forbidden_addresses,
+        )
         self.identity = DaemonIdentity(settings.state_dir)
         self._supervisors: dict[str, PartitionSupervisor] = {}
-        self._owners: dict[str, str] = {}
-        """Whose the partitions are, by prefix."""
+        self._owners = PrefixOwners()
         self._broken: dict[str, str] = {}
         """Partitions whose folders cannot be read, and why: they are shown with their problem. Nothing is done to
         them before somebody changes them and the folder can be read, and their HAProxys go on."""
-        self._making = asyncio.Lock()
+        self._create_lock = asyncio.Lock()
         self.loaded = asyncio.Event()
         """Set when :meth:`names` has all partitions there are; before, an observation would lack some."""
-        self._binary: Binary | None = None
-        self.problem = ""
-        """Why no HAProxy can be started or reloaded; empty when it can. Those that run go on."""
+        self._binary = BinaryFinder(settings.haproxy)
 
     @property
     def note(self) -> str:
-        """What an operator should know and need not mend at once; empty if there is nothing."""
-        return (
-            f"HAProxy's workers run as the daemon's user, because it is {self._users.note}" if self._users.note else ""
-        )
+        """What an operator should know and need not repair at once; empty if there is nothing."""
+        reason = self._host.worker_users.shared_reason
+        return f"HAProxy's workers run as the daemon's user, because it is {reason}" if reason else ""
 
     @property
-    def workers_switch(self) -> bool:
+    def separate_worker_users(self) -> bool:
         """Do workers run as other users?"""
-        return self._users.switch
+        return self._host.worker_users.separate
+
+    @property
+    def problem(self) -> str:
+        """Why no HAProxy can be started or reloaded; empty when it can. Those that run go on."""
+        return self._binary.problem
 
     @property
     def haproxy_version(self) -> str:
         """As HAProxy says it; empty when there is none."""
-        return self._binary.version if self._binary else ""
+        return self._binary.version
 
-    # -- life
+    # -- start and end
 
     async def start(self) -> None:
         """Adopt the HAProxys that run and start those that are missing. Returns when each was tried once."""
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
         if self.note:
-            log.warning("workers share a user", reason=self.note)
+            log.warning("workers run as the daemon's user", reason=self.note)
         await asyncio.to_thread(self.identity.begin)
-        async with self._making:  # whoever asks meanwhile waits, and finds all partitions
-            for name in await asyncio.to_thread(folders, self._settings.partitions_dir):
+        async with self._create_lock:  # whoever asks meanwhile waits, and finds all partitions
+            for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
                 await self._load(name)
             self.loaded.set()
             loaded = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
         await self._look_for_binary()
-        turns = asyncio.Semaphore(STARTS_AT_ONCE)
-        await asyncio.gather(*(self._start(supervisor, turns) for supervisor in loaded))
+        slots = asyncio.Semaphore(STARTS_AT_ONCE)
+        await asyncio.gather(*(self._start(supervisor, slots) for supervisor in loaded))
 
     async def close(self) -> None:
         """Leave; every HAProxy goes on."""
@@ -123,48 +118,34 @@ class PartitionManager:
         """End every HAProxy."""
         await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
 
-    async def look_after(self) -> None:
+    async def maintain(self) -> None:
         """To be called now and then: looks for a HAProxy to run if there was none, and keeps logs short."""
         await self._look_for_binary()
         for supervisor in tuple(self._supervisors.values()):
             try:
                 await supervisor.trim_log()
             except OSError as error:
-                log.warning("log not trimmed", partition=supervisor.name, reason=error.strerror)
+                log.warning("haproxy log not truncated", partition=supervisor.name, reason=error.strerror)
 
-    async def mend(self) -> None:
-        """To be called every few seconds: puts back what somebody took away under the running daemon. If that was the
+    async def restore_missing(self) -> None:
+        """To be called every few seconds: restores what somebody removed under the running daemon. If that was the
         whole state directory, agents are to look at everything again. Raises :class:`OSError`."""
-        gone = not await asyncio.to_thread(self.identity.intact)
+        gone = not await asyncio.to_thread(self.identity.is_current)
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
         if gone:
             log.error("the state directory was removed or replaced", path=str(self._settings.state_dir))
             await asyncio.to_thread(self.identity.renew)
         supervisors = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
-        for supervisor, damage in await asyncio.to_thread(_damages, supervisors):
-            if gone or damage:
-                supervisor.mend(damage or "the state directory")
-                self._on_event(
-                    PartitionEvent(partition=supervisor.name, text="something was taken away, and is put back")
-                )
+        for supervisor, missing in await asyncio.to_thread(_find_missing, supervisors):
+            if gone or missing:
+                supervisor.restore(missing or "the state directory was removed or replaced")
+                text = "something was taken away, and is put back"
+                self._on_event(PartitionEvent(partition=supervisor.name, text=text))
 
     async def _look_for_binary(self) -> None:
         with contextlib.suppress(HaproxyDown):
-            await self._find_binary()
-
-    async def _find_binary(self) -> Binary:
-        """The HAProxy to run. Raises :class:`HaproxyDown`."""
-        if self._binary is None:
-            try:
-                self._binary = await find_binary(self._settings.haproxy)
-            except BinaryUnusable as error:
-                if self.problem != str(error):
-                    log.error("no haproxy", reason=str(error))
-                self.problem = str(error)
-                raise HaproxyDown(self.problem) from error
-            self.problem = ""
-        return self._binary
+            await self._binary.find()
 
     async def _load(self, name: str) -> None:
         supervisor = self._new_supervisor(name)
@@ -172,16 +153,15 @@ class PartitionManager:
             await supervisor.load()
         except (EvenKeelError, OSError) as error:
             self._broken[name] = supervisor.problem = str(error)
-            await supervisor.occupy()
+            await supervisor.reserve_running_binds()
             log.error("partition not loaded", partition=name, reason=str(error))
         else:
             self._broken.pop(name, None)
         self._supervisors[name] = supervisor
-        if supervisor.owner:
-            self._owners.setdefault(prefix_of(name), supervisor.owner)
+        self._owners.add_loaded(name, supervisor.owner)
 
-    async def _start(self, supervisor: PartitionSupervisor, turns: asyncio.Semaphore) -> None:
-        async with turns:
+    async def _start(self, supervisor: PartitionSupervisor, slots: asyncio.Semaphore) -> None:
+        async with slots:
             try:
                 await supervisor.start()
             except (EvenKeelError, OSError) as error:
@@ -194,16 +174,12 @@ class PartitionManager:
         def make_runner(on_exit: Callable[[], None]) -> HaproxyRunner:
             counters = self._make_counters(name, storage.counters_dir)
             layout = layout_of(name, storage, self._settings)
-            return HaproxyRunner(name, self._settings, self._find_binary, storage, layout, counters, on_exit=on_exit)
+            return HaproxyRunner(name, self._settings, self._binary.find, storage, layout, counters, on_exit=on_exit)
 
         return PartitionSupervisor(
             name,
-            self._settings,
             storage,
-            self._registry,
-            self._peer_ports,
-            self._users,
-            self.forbidden_addresses,
+            self._host,
             state_id=lambda: self.identity.state_id,
             make_runner=make_runner,
             on_event=self._on_event,
@@ -222,10 +198,15 @@ class PartitionManager:
         except KeyError:
             raise PartitionUnknown(name) from None
 
+    def is_worker(self, name: str, pid: int) -> bool:
+        """Is this process the current worker of a partition's HAProxy, or one that is about to be?"""
+        supervisor = self._supervisors.get(name)
+        return supervisor is not None and supervisor.is_worker(pid)
+
     @property
     def owners(self) -> Mapping[str, str]:
         """Environment and device group that own partitions, by the prefix of these."""
-        return self._owners
+        return self._owners.by_prefix
 
     def show(self, name: str) -> wire.PartitionConfig:
         """One partition, without private keys. Raises :class:`PartitionUnknown`."""
@@ -249,11 +230,10 @@ class PartitionManager:
         :class:`PartitionFailed`,
         :class:`~evenkeel.haproxyd.partition.change_queue.PartitionBusy`."""
         check_guard(wanted)
-        self._refuse_other_owner(name, wanted.owner)
-        supervisor = await self._made(name)
-        self._refuse_other_owner(name, wanted.owner)
-        if wanted.owner:  # at once: of two groups that come together, one is refused
-            self._owners[prefix_of(name)] = wanted.owner
+        self._owners.check(name, wanted.owner)
+        supervisor = await self._get_or_create(name)
+        self._owners.check(name, wanted.owner)
+        self._owners.set(name, wanted.owner)  # at once: of two groups that come together, one is refused
         try:
             return await supervisor.guard(wanted)
         except OSError as error:
@@ -267,37 +247,32 @@ class PartitionManager:
             await self.guard(name, wire.GuardState(epoch=change.epoch))
         if name not in self._supervisors:
             raise NotGuarded(name, None, "there is no such partition")
-        supervisor = await self._made(name)
+        supervisor = await self._get_or_create(name)
         supervisor.admit(change)
         if change.load_balancers and not supervisor.in_use:
             self._refuse_too_many(name)
         return await supervisor.change(change, complete=complete)
 
-    async def _made(self, name: str) -> PartitionSupervisor:
+    async def _get_or_create(self, name: str) -> PartitionSupervisor:
         """The partition, made if there is none. Raises :class:`InvalidChange`, :class:`PartitionFailed`."""
         check_name("partition name", name)
-        async with self._making:
+        async with self._create_lock:
             if name not in self._supervisors or name in self._broken:
-                await self._make(name)
+                await self._create(name)
             return self._supervisors[name]
 
-    async def _make(self, name: str) -> None:
+    async def _create(self, name: str) -> None:
         if name not in self._supervisors:
-            await self._must_serve()
+            await self._require_binary()
             self._refuse_too_many(name)
         await self._load(name)
         if name in self._broken:
             raise PartitionFailed(f"partition {name}: {self._broken[name]}")
         await self._start(self._supervisors[name], asyncio.Semaphore(1))
 
-    def _refuse_other_owner(self, name: str, wanted: str) -> None:
-        owner = self._owners.get(prefix_of(name), "")
-        if owner and wanted not in ("", owner):
-            raise OtherOwner(name, owner, wanted)
-
-    async def _must_serve(self) -> None:
+    async def _require_binary(self) -> None:
         try:
-            await self._find_binary()
+            await self._binary.find()
         except HaproxyDown as error:
             raise PartitionFailed(self.problem) from error
 
@@ -308,34 +283,8 @@ class PartitionManager:
             raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")
 
 
-def layout_of(name: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
-    """Where a partition's HAProxy finds things. Sockets' names are short whatever the partition's is."""
-    short = hashlib.sha256(name.encode()).hexdigest()[:16]
-    return Layout(
-        config_dir=storage.config_dir,
-        files_dir=storage.files_dir,
-        server_states=storage.states,
-        master_socket=settings.run_dir / f"{short}.m",
-        worker_socket=settings.run_dir / f"{short}.w",
-        peer_socket=settings.jail_dir / f"{short}.p",
-    )
-
-
-def _check_settings(settings: DaemonSettings) -> None:
-    """Raises :class:`ValueError`."""
-    for what, path in (("state_dir", settings.state_dir), ("run_dir", settings.run_dir)):
-        if not _PATH.fullmatch(str(path)):
-            raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
-    if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
-        raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
-    try:
-        check_name("name", settings.name)
-    except InvalidChange as error:
-        raise ValueError(error.reason) from None
-
-
-def _damages(supervisors: Iterable[PartitionSupervisor]) -> list[tuple[PartitionSupervisor, str]]:
-    return [(supervisor, supervisor.damage()) for supervisor in supervisors]
+def _find_missing(supervisors: Iterable[PartitionSupervisor]) -> list[tuple[PartitionSupervisor, str]]:
+    return [(supervisor, supervisor.find_missing()) for supervisor in supervisors]
 
 
 def _without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:

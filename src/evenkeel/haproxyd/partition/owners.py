@@ -1,8 +1,11 @@
 """Which device group partitions belong to: all whose names begin alike belong to one."""
 
+from collections.abc import Mapping
+
 import msgspec
 
-from evenkeel.haproxyd.disk.storage import PartitionStorage, folders
+from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
+from evenkeel.haproxyd.partition.guard import OtherOwner
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
@@ -11,11 +14,39 @@ def prefix_of(name: str) -> str:
     return name.rpartition("_")[0]
 
 
+class PrefixOwners:
+    """Which device group owns the partitions of each prefix, as far as partitions that were loaded or guarded tell."""
+
+    def __init__(self) -> None:
+        self._by_prefix: dict[str, str] = {}
+
+    @property
+    def by_prefix(self) -> Mapping[str, str]:
+        """Environment and device group, by prefix."""
+        return self._by_prefix
+
+    def add_loaded(self, partition: str, owner: str) -> None:
+        """As the partition's guard has it; empty: it has none."""
+        if owner:
+            self._by_prefix.setdefault(prefix_of(partition), owner)
+
+    def check(self, partition: str, wanted: str) -> None:
+        """Raises :class:`OtherOwner` if another group owns the prefix. ``wanted`` empty: an agent that names none."""
+        owner = self._by_prefix.get(prefix_of(partition), "")
+        if owner and wanted not in ("", owner):
+            raise OtherOwner(partition, owner, wanted)
+
+    def set(self, partition: str, owner: str) -> None:
+        """This group guards a partition of the prefix now."""
+        if owner:
+            self._by_prefix[prefix_of(partition)] = owner
+
+
 def remove_owner(settings: DaemonSettings, prefix: str) -> dict[str, str]:
-    """The partitions of a prefix become nobody's: their owners until now, by partition. No daemon runs. Blocks. Raises
-    :class:`OSError`, :class:`~evenkeel.haproxyd.disk.files.StorageBroken`."""
+    """The partitions of a prefix become nobody's: their owners until now, by partition. Only for when no daemon runs.
+    Blocks. Raises :class:`OSError`, :class:`~evenkeel.haproxyd.disk.files.StorageBroken`."""
     found = {}
-    for name in folders(settings.partitions_dir) if settings.partitions_dir.is_dir() else ():
+    for name in partition_names(settings.partitions_dir) if settings.partitions_dir.is_dir() else ():
         storage = PartitionStorage(settings.partitions_dir / name)
         guard = storage.read_guard() if prefix_of(name) == prefix else None
         if guard is not None and guard.owner:

@@ -1,8 +1,9 @@
-"""One partition: who may change it, what it holds, and the one task that applies changes in turn.
+"""One partition: who may change it, what it holds, and the one task that applies changes, pass after pass.
 
-Changes that arrive while one is being applied wait and are applied together. What is held changes only after HAProxy
+Changes that arrive during a pass are applied together in the next one. What is held changes only after HAProxy
 does it and the disk has it; the guard moves before anything else, and whoever moved it knows that no change of an
-older owner lands any more. A HAProxy that dies is started again, at once the first time and then after growing pauses.
+older owner is applied any more. A HAProxy that ends is started again, at once the first time and then after growing
+pauses.
 """
 
 import asyncio
@@ -16,27 +17,19 @@ import structlog
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.runner import ApplyResult, HaproxyRunner
-from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUsers
-from evenkeel.haproxyd.network.binds import BindRegistry
-from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
-from evenkeel.haproxyd.network.peer_ports import PeerPorts
-from evenkeel.haproxyd.partition.change_queue import ApplyPass, PartitionBusy
-from evenkeel.haproxyd.partition.digests import Digests
-from evenkeel.haproxyd.partition.guard import PartitionGuard
-from evenkeel.haproxyd.partition.merge import MergedChanges, QueuedChange
-from evenkeel.haproxyd.partition.restarts import Restarts
-from evenkeel.haproxyd.ports import HaproxyDown, PartitionEvent, PartitionFailed, WorkerCli
-from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.errors import HaproxyDown, PartitionFailed
+from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
+from evenkeel.haproxyd.partition.applier import ChangeApplier, HostResources
+from evenkeel.haproxyd.partition.availability import HaproxyAvailability
+from evenkeel.haproxyd.partition.change_queue import ApplyPass, ChangeQueue, PartitionBusy, QueuedChange
+from evenkeel.haproxyd.partition.repairs import RepairReport
+from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
 
 log = structlog.get_logger(__name__)
 
 RETIRE_LOOK_SECONDS = 1.0
-PUT_RIGHT_AGAIN_SECONDS = 60.0
-FOUND_LOGGED = 5
-WAITING_MAX = 200
-"""Changes that may wait for their turn."""
+REPAIR_AGAIN_SECONDS = 60.0
+DRIFT_LOGGED_MAX = 5
 
 
 class PartitionSupervisor:
@@ -45,52 +38,54 @@ class PartitionSupervisor:
     def __init__(
         self,
         name: str,
-        settings: DaemonSettings,
         storage: PartitionStorage,
-        registry: BindRegistry,
-        peer_ports: PeerPorts,
-        users: WorkerUsers,
-        forbidden_addresses: ForbiddenAddresses,
+        host: HostResources,
         *,
         state_id: Callable[[], str],
         make_runner: Callable[[Callable[[], None]], HaproxyRunner],
-        on_event: Callable[[PartitionEvent], None],
+        on_event: OnEvent,
     ) -> None:
         self.name = name
-        self.problem = ""
-        self._settings = settings
+        self._host = host
+        self._settings = host.settings
         self._storage = storage
-        self._registry = registry
-        self._forbidden_addresses = forbidden_addresses
         self._state_id = state_id
         self._on_event = on_event
-        self._guard = PartitionGuard(name, settings, storage, peer_ports)
-        self._user = PartitionUser(name, storage, users)
-        self._held: dict[str, wire.LoadBalancerConfig] = {}
-        self._digests = Digests()
-        self._requests: list[QueuedChange] = []
+        self._runner = make_runner(self._on_haproxy_exit)
+        self._applier = ChangeApplier(name, storage, host, self._runner)
+        self._guard = self._applier.guard
+        self._held = self._applier.held
+        self._queue = ChangeQueue(name)
+        self._current_pass: ApplyPass | None = None
+        self._passes = 0
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._attention = False
-        """Is a pass due without anybody's request?"""
-        self._incomplete = False
-        """Did somebody take away what is on disk?"""
+        self._pass_due = False
+        """Is a pass due although no change waits?"""
+        self._files_missing = False
+        """Is something gone from disk that is to be written again?"""
         self._verify_next = True
-        """A daemon before us may have ended in the middle of something."""
-        self._passes = 0
+        """Also in the first pass: an earlier daemon may have ended in the middle of something."""
         self._last_repair: tuple[float, tuple[str, ...]] = (0.0, ())
-        """What was put right last, and until when it is not tried again."""
+        """Until when the same drift is not repaired again, and which."""
         self._started = False
-        self._awaits_owner = False
-        """Is its HAProxy to be left alone until its owner has said what it is to do?"""
-        self._passing: ApplyPass | None = None
         self._closing = False
-        self._down_told = False
-        self._restarts = Restarts(settings)
-        self._runner = make_runner(self._on_exit)
+        self._waits_for_owner = False
+        """Is its HAProxy left alone until its owner has said what it is to do?"""
+        self._availability = HaproxyAvailability(name, host.settings, on_event)
+        self._repairs = RepairReport()
         self._log = log.bind(partition=name)
 
     # -- what others see
+
+    @property
+    def problem(self) -> str:
+        """Why its HAProxy does not run as configured, for people; empty when it does."""
+        return self._availability.problem
+
+    @problem.setter
+    def problem(self, text: str) -> None:
+        self._availability.problem = text
 
     @property
     def epoch(self) -> int:
@@ -108,18 +103,28 @@ class PartitionSupervisor:
         return self._guard.owner
 
     @property
-    def digests(self) -> Mapping[str, str]:
-        """Of all that is held of each load balancer, by id."""
-        return self._digests.of(self._held)
+    def peers(self) -> tuple[wire.HaproxyPeer, ...]:
+        """The HAProxys that it shares its stick tables with."""
+        return self._guard.peers
+
+    @property
+    def peer(self) -> wire.HaproxyPeer | None:
+        """This one, as its peers must name it."""
+        return self._guard.peer
 
     @property
     def held(self) -> Mapping[str, wire.LoadBalancerConfig]:
         """What was accepted, by id."""
-        return self._held
+        return self._held.by_id
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Of all that is held of each load balancer, by id."""
+        return self._held.digests
 
     @property
     def cli(self) -> WorkerCli:
-        """The current worker's."""
+        """The current worker's runtime API."""
         return self._runner.process.cli
 
     @property
@@ -127,10 +132,14 @@ class PartitionSupervisor:
         """The current worker; None when there is none."""
         return self._runner.process.worker_pid
 
+    def is_worker(self, pid: int) -> bool:
+        """Is this process the current worker, or one that is about to be?"""
+        return self._runner.process.is_worker(pid)
+
     @property
     def master_pid(self) -> int | None:
         """The master; None when there is none."""
-        return self._runner.process.master_pid if self._runner.process.up else None
+        return self._runner.process.master_pid if self.runs else None
 
     @property
     def runs(self) -> bool:
@@ -157,313 +166,209 @@ class PartitionSupervisor:
         """Where an operator's own configuration may be put."""
         return self._storage.local
 
-    @property
-    def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """The HAProxys that it shares its stick tables with."""
-        return self._guard.peers
-
-    @property
-    def peer(self) -> wire.HaproxyPeer | None:
-        """This one, as its peers must name it."""
-        return self._guard.peer
-
-    # -- life
+    # -- start and end
 
     async def load(self) -> None:
         """Read the folder. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`; what could be
-        read is known then, and HAProxy's places are its own all the same."""
-        try:
-            await asyncio.to_thread(self._read)
-        finally:
-            self._claim()
+        read is known then, and its binds are reserved all the same."""
+        await self._applier.load()
 
-    def _read(self) -> None:
-        self._storage.prepare()
-        self._user.read()  # also of one that cannot be read: its HAProxy goes on
-        self._held = self._storage.change_log.read()
-        self._guard.read()
-
-    def _claim(self) -> None:
-        self._registry.settle(self.name, {})
-        for one in self._held.values():
-            problem = self._registry.take(self.name, one)
-            if problem:
-                self._log.error("two listen at one place", load_balancer=one.id, reason=problem)
-        self._guard.claim_port(wanted=bool(self._held))
-
-    async def occupy(self) -> None:
-        """Let nobody else have a place where this one's HAProxy may be listening."""
-        self._registry.occupy(self.name, (await asyncio.to_thread(self._storage.read_running)).places)
+    async def reserve_running_binds(self) -> None:
+        """Let nobody else bind where this one's HAProxy may be listening."""
+        self._host.binds.reserve_unknown(self.name, (await asyncio.to_thread(self._storage.read_running)).places)
 
     async def start(self) -> None:
         """Start a HAProxy if there is none. One that runs is adopted, and left alone for a while: the disk may be an
         older copy, and its owner is about to say what it is to do. Its trouble is in ``problem``."""
         try:
-            await self._runner.adopt(self._config_of(self._held))
+            await self._runner.adopt(self._applier.config())
         finally:
             self._started = True
-        self._awaits_owner = self.runs
-        if not self._awaits_owner:
-            self._attention = True
-            await self._kick()
-        elif not self._runner.unknown:
-            self._wake_in(self._settings.owner_wait_seconds)
+        self._waits_for_owner = self.runs
+        if not self._waits_for_owner:
+            self._pass_due = True
+            await self._run_passes()
+        elif not self._runner.state_lost:
+            self._set_timer(self._settings.owner_wait_seconds)
 
     async def close(self) -> None:
         """Finish what is under way and go; HAProxy stays."""
-        self._closing = True
-        self._cancel_timer()
-        if self._task is not None:
-            await asyncio.gather(self._task, return_exceptions=True)
-        self._runner.process.leave()
+        await self._finish()
+        self._runner.process.detach()
 
     async def stop(self) -> None:
         """End HAProxy too."""
+        await self._finish()
+        await self._runner.stop()
+
+    async def _finish(self) -> None:
         self._closing = True
         self._cancel_timer()
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
-        await self._runner.stop()
 
     async def trim_log(self) -> None:
-        """HAProxy's own words take no more than a certain space. Raises :class:`OSError`."""
+        """Bound the space of HAProxy's own log. Raises :class:`OSError`."""
         await asyncio.to_thread(self._storage.trim_log)
 
-    # -- when somebody takes away what it needs
+    # -- when somebody removes what it needs, or changes it by hand
 
-    def damage(self) -> str:
-        """What somebody took away of its files or of what HAProxy needs to be reloaded; empty: nothing. Blocks
+    def find_missing(self) -> str:
+        """What is missing of its files or of what HAProxy needs to be reloaded, for people; empty: nothing. Blocks
         shortly."""
-        return self._storage.taken_away() or ("" if self._awaits_owner else self._runner.process.adrift())
+        missing = self._storage.find_missing()
+        return missing or ("" if self._waits_for_owner else self._runner.process.reload_obstacle())
 
-    def mend(self, damage: str) -> None:
-        """Put it back: what is held is known without the disk."""
+    def restore(self, missing: str) -> None:
+        """Write it again: what is held is known without the disk."""
         if self._closing or not self._started:
             return
-        self._log.error("put right what was taken away", what=damage)
-        self._incomplete = self._verify_next = self._attention = True
-        self._kick()
+        self._log.error("partition lost what it needs; restoring it", reason=missing)
+        self._repairs.add_to_all(missing, self.held)
+        self._files_missing = self._verify_next = self._pass_due = True
+        self._run_passes()
 
     @property
     def settled(self) -> int | None:
-        """How many passes there were; None while one is under way, or where HAProxy is left as it is."""
+        """How many passes there were; None during one, or where HAProxy is left as it is."""
         working = self._task is not None and not self._task.done()
-        return None if working or self._awaits_owner or not self._started else self._passes
+        return None if working or self._waits_for_owner or not self._started else self._passes
 
     def repair_drift(self, found: Sequence[str]) -> None:
         """Somebody changed by hand what HAProxy does. What does not help is not tried again soon."""
         now = asyncio.get_running_loop().time()
         if self._closing or (tuple(found) == self._last_repair[1] and now < self._last_repair[0]):
             return
-        self._last_repair = (now + PUT_RIGHT_AGAIN_SECONDS, tuple(found))
-        self._log.warning("changed by hand; put right", found=found[:FOUND_LOGGED], count=len(found))
+        self._last_repair = (now + REPAIR_AGAIN_SECONDS, tuple(found))
+        self._log.warning("repairing manual changes", found=found[:DRIFT_LOGGED_MAX], count=len(found))
         self._on_event(PartitionEvent(partition=self.name, text=f"changed by hand, put right: {found[0]}"))
-        self._verify_next = self._attention = True
-        self._kick()
-
-    async def _complete_files(self) -> None:
-        """Raises :class:`OSError`."""
-        await asyncio.to_thread(self._storage.prepare)
-        await self._guard.write_again()
-        await self._user.write_again()
-        await asyncio.to_thread(self._storage.change_log.write, self._held.values())
-        self._runner.forget_files()
-        self._incomplete = False
+        self._verify_next = self._pass_due = True
+        self._run_passes()
 
     # -- changes
 
     async def guard(self, wanted: wire.GuardState) -> wire.GuardState:
-        """Move the guard, on disk, before anything else. Once this returns, no change of an older owner lands. Raises
-        as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`PartitionBusy`, :class:`OSError`."""
+        """Move the guard, on disk, before anything else. Once this returns, no change of an older owner is applied.
+        Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`PartitionBusy`,
+        :class:`OSError`."""
         await self._guard.move(wanted)
-        if self._passing is not None and self._passing.is_of_another(wanted.epoch, wanted.session_id):
-            await self._passing.over(self._settings.guard_timeout_seconds)
+        if self._current_pass is not None and self._current_pass.has_other_owner(wanted.epoch, wanted.session_id):
+            await self._current_pass.wait_until_ended(self._settings.guard_timeout_seconds)
         return msgspec.structs.replace(wanted, owner=self._guard.owner, state_id=self._state_id())
 
     async def change(self, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
         """Apply a change that was checked. Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`;
-        :class:`PartitionFailed`, :class:`PartitionBusy`, :class:`~evenkeel.haproxyd.ports.InvalidChange`."""
+        :class:`PartitionFailed`, :class:`PartitionBusy`, :class:`~evenkeel.haproxyd.errors.InvalidChange`."""
         self.admit(change)
         if self._closing or not self._started:
             raise PartitionBusy(f"the daemon is {'ending' if self._closing else 'beginning'}; try again later")
-        if len(self._requests) >= WAITING_MAX:
-            raise PartitionBusy(f"{WAITING_MAX} changes of partition {self.name} wait already")
-        request = QueuedChange(change, complete=complete)
-        self._requests.append(request)
-        self._kick()
-        return await asyncio.shield(request.receipt)
+        queued = self._queue.add(change, complete=complete)
+        self._run_passes()
+        return await asyncio.shield(queued.receipt)
 
     def admit(self, change: wire.PartitionChange) -> None:
         """Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`."""
         self._guard.admit(change, self._state_id())
 
-    def _kick(self) -> asyncio.Task[None]:
+    # -- passes
+
+    def _run_passes(self) -> asyncio.Task[None]:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._work(), name=f"partition {self.name}")
         return self._task
 
     async def _work(self) -> None:
-        while self._requests or self._attention:
-            self._attention = False
-            requests, self._requests = self._requests, []
+        while self._queue or self._pass_due:
+            self._pass_due = False
+            changes = self._queue.take_all()
             try:
-                await self._pass(requests)
+                await self._pass(changes)
             except Exception as error:
                 failure = error if isinstance(error, PartitionFailed) else self._failed(error)
-                for request in requests:
-                    request.fail(failure)
-        self._look_after_it()
+                for queued in changes:
+                    queued.fail(failure)
+        self._schedule_next_pass()
 
     def _failed(self, error: Exception) -> PartitionFailed:
         if not isinstance(error, (EvenKeelError, OSError)):
-            self._log.exception("pass failed")
-        words = str(error) if isinstance(error, EvenKeelError) else type(error).__name__
+            self._log.exception("applying changes failed")
+        text = str(error) if isinstance(error, EvenKeelError) else type(error).__name__
         if isinstance(error, OSError):
-            words = error.strerror or words
-        self.problem = words if self._is_down() else self.problem or words
-        self._restarts.failed()
-        failure = PartitionFailed(f"partition {self.name}: {words}")
+            text = error.strerror or text
+        self._availability.failed(text, is_down=self._is_down())
+        failure = PartitionFailed(f"partition {self.name}: {text}")
         failure.__cause__ = error
         return failure
 
-    async def _pass(self, requests: list[QueuedChange]) -> None:
-        if self._incomplete:
-            await self._complete_files()
-        if not requests and self._awaits_owner:
+    async def _pass(self, changes: list[QueuedChange]) -> None:
+        if self._files_missing:
+            await self._applier.rewrite_files()
+            self._files_missing = False
+        if not changes and self._waits_for_owner:
             return
-        merge = MergedChanges(
-            self._held,
-            requests,
-            settings=self._settings,
-            registry=self._registry,
-            forbidden_addresses=self._forbidden_addresses,
-            peers=self._guard.peers,
-            partition=self.name,
-        )
-        merge.refuse_unguarded(self.admit)
-        self._awaits_owner = self._awaits_owner and not merge.requests
+        merged = self._applier.admitted(changes, self.admit)
+        self._waits_for_owner = self._waits_for_owner and not merged.changes
         self._passes += 1
-        self._passing = ApplyPass(merge.requests)
+        self._current_pass = ApplyPass(merged.changes)
         try:
-            merge.merge()
-            if not merge.requests and requests:
+            merged.merge()
+            if not merged.changes and changes:
                 return
-            applied = await self._become(merge)
+            verify = self._verify_next or any(queued.complete for queued in merged.changes)
+            applied = await self._applier.apply(merged, verify=verify)
+            self._verify_next = False
         finally:
-            if merge.moved:
-                self._registry.settle(self.name, self._held)
-            self._passing.end()
-        self._settle_problem(merge, applied)
-        for request in merge.requests:
-            request.answer(merge, applied, self.peer, self._guard.peers)
-        await self._runner.catch_up()
-        await asyncio.to_thread(self._storage.change_log.compact, self._held.values())
-        if not self._held and not self._runner.process.up:
-            await self._leave()
+            if merged.moved:
+                self._held.release_other_binds()
+            self._current_pass.end()
+        left_out = self._applier.left_out(merged, applied)
+        self._availability.applied(left_out, is_down=self._is_down(), is_up=self.runs)
+        self._repairs.add(applied.repaired)
+        for queued in merged.changes:
+            repaired = self._repairs.take(self.held) if queued.names_load_balancers else {}
+            queued.succeed(applied.how, merged.errors, self.peer, self.peers, repaired)
+        await self._applier.finish()
 
-    async def _leave(self) -> None:
-        """There is no HAProxy and there need not be one: others may have what it had."""
-        await self._guard.leave_peers()
-        await self._user.leave()
+    # -- when HAProxy is down or not needed
 
-    async def _become(self, merge: MergedChanges) -> ApplyResult:
-        """Let HAProxy do what is wanted, and hold what it does."""
-        if merge.wanted:
-            await self._guard.have_port()
-            await self._user.have()
-        peers = self._guard.peers if merge.peers is None else merge.peers
-        verify = self._verify_next or any(request.complete for request in merge.requests)
-        applied = await self._runner.become(self._config_of(merge.wanted, peers), verify=verify)
-        self._verify_next = False
-        await self._accept(merge, applied, peers)
-        return applied
-
-    async def _accept(self, merge: MergedChanges, applied: ApplyResult, peers: tuple[wire.HaproxyPeer, ...]) -> None:
-        """Hold what HAProxy does now: first on disk."""
-        merge.errors.update({name: words for name, words in applied.errors.items() if name in merge.named})
-        held = merge.accepted(self._held)
-        changed = [one for name, one in held.items() if self._held.get(name) != one]
-        removed = self._held.keys() - held.keys()
-        if changed or removed:
-            await asyncio.to_thread(self._storage.change_log.append, changed, removed)
-        self._held = held
-        await self._guard.set_peers(peers)
-
-    def _config_of(
-        self, held: Mapping[str, wire.LoadBalancerConfig], peers: tuple[wire.HaproxyPeer, ...] | None = None
-    ) -> HaproxyConfig:
-        return HaproxyConfig(
-            load_balancers=held,
-            peer=self.peer,
-            peer_key=self._guard.peer_key,
-            peers=self._guard.peers if peers is None else peers,
-            user=self._user.user,
-        )
-
-    # -- when HAProxy is in trouble
-
-    def _settle_problem(self, merge: MergedChanges, applied: ApplyResult) -> None:
-        left_out = {
-            name: words for name, words in applied.errors.items() if name in self._held and name not in merge.named
-        }
-        reasons = [f"load balancer {name} is left out: {words}" for name, words in sorted(left_out.items())]
-        reasons.extend([applied.problem] if applied.problem else [])
-        if self._is_down():  # it died meanwhile, or nothing is left that it could do
-            self.problem = "; ".join(reasons) or self.problem
-            self._restarts.failed()
-            return
-        self.problem = "; ".join(reasons)
-        self._restarts.served()
-        if self._down_told and self._runner.process.up:
-            self._down_told = False
-            self._on_event(PartitionEvent(partition=self.name, up=True, text="HAProxy serves again"))
-
-    def _on_exit(self) -> None:
-        """HAProxy ended by itself."""
-        if self._closing:
-            return
-        said = self._runner.process.last_words()
-        pause_seconds = self._restarts.died()
-        self.problem = f"HAProxy ended{f' ({said})' if said else ''}; {self._restarts.words()}"
-        if not self._down_told:
-            self._down_told = True
-            self._on_event(PartitionEvent(partition=self.name, up=False, text=self.problem))
-        self._wake_in(pause_seconds)
-
-    def _look_after_it(self) -> None:
-        """Nobody asks for anything: is there still something to be done, later?"""
-        if self._closing or self._awaits_owner:
-            return
-        if self._runner.process.up and not self._held:
-            self._wake_in(RETIRE_LOOK_SECONDS, retire=True)
-        elif (self.problem or self._is_down()) and (self._timer is None or self._timer.cancelled()):
-            down = not self._runner.process.up
-            self._wake_in(self._restarts.pause_seconds if down else self._settings.restart_max_seconds)
+    def _on_haproxy_exit(self) -> None:
+        if not self._closing:
+            self._set_timer(self._availability.exited(self._runner.process.last_alert()))
 
     def _is_down(self) -> bool:
         """Is there no HAProxy although something is held?"""
-        return bool(self._held) and not self._runner.process.up
+        return bool(self._held) and not self.runs
 
-    def _wake_in(self, seconds: float, *, retire: bool = False) -> None:
+    def _schedule_next_pass(self) -> None:
+        """No change waits: is there something to be done later?"""
+        if self._closing or self._waits_for_owner:
+            return
+        if self.runs and not self._held:
+            self._set_timer(RETIRE_LOOK_SECONDS, retire=True)
+        elif (self.problem or self._is_down()) and (self._timer is None or self._timer.cancelled()):
+            pause_seconds = self._availability.restarts.pause_seconds
+            self._set_timer(self._settings.restart_max_seconds if self.runs else pause_seconds)
+
+    def _set_timer(self, seconds: float, *, retire: bool = False) -> None:
         self._cancel_timer()
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._wake, retire)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._on_timer, retire)
 
-    def _wake(self, retire: bool) -> None:
+    def _on_timer(self, retire: bool) -> None:
         self._timer = None
         if self._closing or (self._task is not None and not self._task.done()):
-            return  # who works looks after it afterwards
-        self._awaits_owner = False
+            return  # the task sets the timer again when it ends
+        self._waits_for_owner = False
         if retire:
             self._task = asyncio.create_task(self._retire(), name=f"partition {self.name} retires")
             return
-        self._attention = True
-        self._kick()
+        self._pass_due = True
+        self._run_passes()
 
     async def _retire(self) -> None:
-        if not self._requests and not self._held:
+        if not self._queue and not self._held:
             with contextlib.suppress(HaproxyDown, OSError):
                 if await self._runner.retire():
-                    await self._leave()
+                    await self._applier.release()
         await self._work()
 
     def _cancel_timer(self) -> None:

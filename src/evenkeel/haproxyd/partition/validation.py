@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from evenkeel.core.addresses import ALLOWED_WORDS
 from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.destinations import destinations, words_of
 from evenkeel.haproxyd.network.peer_keys import certificate_problem
 from evenkeel.haproxyd.partition.file_references import UNQUOTED as _UNQUOTED
 from evenkeel.haproxyd.partition.file_references import file_read_by
-from evenkeel.haproxyd.ports import InvalidChange
-from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, DaemonSettings
 
 NAME = re.compile(wire.NAME)
 WEIGHT_MAX = 256
@@ -25,6 +25,8 @@ PEERS_MAX = 16
 OWNER_CHARS_MAX = 200
 MAXCONN_MAX = 2**31 - 1
 
+_PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
+"""What needs no quotes in HAProxy's configuration."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _WORDS = re.compile(r"[^\s#]+")
 _BOTH = (
@@ -78,6 +80,19 @@ _HIDDEN = frozenset(
     ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
 )
 """Arguments of servers that name another address, or have somebody else name it."""
+
+
+def check_settings(settings: DaemonSettings) -> None:
+    """Raises :class:`ValueError` naming the option that cannot be used."""
+    for what, path in (("state_dir", settings.state_dir), ("run_dir", settings.run_dir)):
+        if not _PATH.fullmatch(str(path)):
+            raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
+    if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
+        raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
+    try:
+        check_name("name", settings.name)
+    except InvalidChange as error:
+        raise ValueError(error.reason) from None
 
 
 def check_change(change: wire.PartitionChange, *, complete: bool, settings: DaemonSettings) -> None:

@@ -1,0 +1,55 @@
+"""Starts a HAProxy master that is no child of the daemon's, so that it goes on when the daemon ends.
+
+A shell in a session of its own starts it and ends at once; its output goes to a file.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenkeel.haproxyd.errors import HaproxyDown
+from evenkeel.haproxyd.haproxy.binary import Binary
+
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
+"""Nothing of the daemon's own: configuration may expand variables."""
+LOG_BLOCKS_MAX = 131_072
+"""Of 512 bytes: how far HAProxy's log may grow before it is begun anew, should a worker write nothing else. It is not
+ended for it."""
+_START = f"""umask 077; ulimit -c 0; trap '' XFSZ; ulimit -f {LOG_BLOCKS_MAX}
+log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!"""
+
+
+async def launch(
+    binary: Binary,
+    *,
+    directory: Path,
+    config_dir: Path,
+    log_path: Path,
+    master_socket: Path,
+    memory_mib: int,
+    arguments: Sequence[str],
+) -> int:
+    """The master's pid; it may not have read its configuration yet. ``directory``: its working directory;
+    ``memory_mib``: address space of each process. Raises :class:`HaproxyDown`."""
+    shell = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", _START, "sh", log_path, binary.path, "-W",
+        "-S", f"{master_socket},mode,600", "-m", str(memory_mib),
+        "-f", config_dir,
+        *arguments,
+        cwd=directory, env=ENVIRONMENT, start_new_session=True,
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        output, _ = await shell.communicate()
+    finally:
+        await shell.wait()  # it ends at once, also where nobody waits for HAProxy any more
+    if not output.strip().isdigit():
+        raise HaproxyDown("HAProxy could not be started: /bin/sh failed")
+    return int(output)
+
+
+def takeover_arguments(worker_pid: int | None, worker_socket: Path) -> list[str]:
+    """Arguments by which a new HAProxy takes the listeners over from an old one's worker, which then finishes its
+    connections (HAProxy management guide, ``-x`` and ``-sf``)."""
+    arguments = ["-x", str(worker_socket)] if worker_socket.exists() else []
+    return [*arguments, "-sf", str(worker_pid)] if worker_pid else arguments

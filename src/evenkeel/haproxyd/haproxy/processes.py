@@ -1,0 +1,50 @@
+"""Other processes: ended by pidfd, which never means another process (pidfd_open(2)), and looked up in ``/proc``."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+STOP_TIMEOUT_SECONDS = 10.0
+
+
+async def terminate(pidfd: int) -> None:
+    """End the process: SIGTERM, and SIGKILL after :data:`STOP_TIMEOUT_SECONDS`."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            signal.pidfd_send_signal(pidfd, number)
+        except ProcessLookupError:
+            return
+        if await _exits(pidfd):
+            return
+
+
+async def _exits(pidfd: int) -> bool:
+    """Does it end within :data:`STOP_TIMEOUT_SECONDS`?"""
+    loop = asyncio.get_running_loop()
+    exited = asyncio.Event()
+    loop.add_reader(pidfd, exited.set)
+    try:
+        await asyncio.wait_for(exited.wait(), STOP_TIMEOUT_SECONDS)
+    except TimeoutError:
+        return False
+    finally:
+        loop.remove_reader(pidfd)
+    return True
+
+
+def start_ticks(pid: int) -> int:
+    """When a process was started, in clock ticks after boot; 0 if there is none. proc(5), stat, field 22."""
+    return _stat(pid, 22)
+
+
+def parent_pid(pid: int) -> int:
+    """0 if there is no such process. proc(5), stat, field 4."""
+    return _stat(pid, 4)
+
+
+def _stat(pid: int, field: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid:d}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[field - 3])  # the first two, of which the name may hold spaces, are cut off

@@ -1,0 +1,154 @@
+"""Has HAProxy take a new configuration by a new worker: a reload, a first start, or another process in its place.
+
+A load balancer that HAProxy refuses is left as it was, and the others are tried again without its change.
+"""
+
+import asyncio
+import contextlib
+
+import structlog
+
+from evenkeel.haproxyd.disk.files import write_file
+from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
+from evenkeel.haproxyd.haproxy.bindability import without
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config_check import ConfigCheck
+from evenkeel.haproxyd.haproxy.config_files import ConfigFiles
+from evenkeel.haproxyd.haproxy.drift import Finding, kept_states
+from evenkeel.haproxyd.haproxy.layout import Layout
+from evenkeel.haproxyd.haproxy.local_config import LocalConfig
+from evenkeel.haproxyd.haproxy.plan import NeedsReload
+from evenkeel.haproxyd.haproxy.process import HaproxyProcess
+from evenkeel.haproxyd.haproxy.running_state import RunningState
+from evenkeel.haproxyd.haproxy.runtime_commands import RuntimeCommands
+from evenkeel.haproxyd.ports import FrontendCounters
+
+log = structlog.get_logger(__name__)
+
+TRIES_MAX = 4
+"""Reloads for one configuration, each without what the last one showed to be bad; the last is what ran before."""
+
+
+class Reloader:
+    """Of one partition's HAProxy. One caller at a time."""
+
+    def __init__(
+        self,
+        partition: str,
+        storage: PartitionStorage,
+        layout: Layout,
+        counters: FrontendCounters,
+        *,
+        process: HaproxyProcess,
+        files: ConfigFiles,
+        state: RunningState,
+        local: LocalConfig,
+        config_check: ConfigCheck,
+        commands: RuntimeCommands,
+    ) -> None:
+        self._storage = storage
+        self._layout = layout
+        self._counters = counters
+        self._process = process
+        self._files = files
+        self._state = state
+        self._local = local
+        self._config_check = config_check
+        self._commands = commands
+        self._refusals = 0
+        """Reloads refused since the last one that was not."""
+        self._log = log.bind(partition=partition)
+
+    async def write(self, config: HaproxyConfig) -> None:
+        """The files that HAProxy reads. What the process does counts as unknown until it is set again. Raises
+        :class:`OSError`."""
+        await asyncio.to_thread(self._write, config)
+
+    def _write(self, config: HaproxyConfig) -> None:
+        self._state.mark_unknown()
+        self._files.write(config, take_local=bool(self._local.text_to_include()))
+
+    async def reload(self, config: HaproxyConfig) -> tuple[dict[str, str], bool]:
+        """Errors by id of load balancers that were left as they were, and whether there is a new worker. Raises
+        :class:`HaproxyDown`, :class:`OSError`."""
+        errors: dict[str, str] = {}
+        before = self._state.config if self._state.known else None
+        for _ in range(TRIES_MAX):
+            try:
+                await self._start_worker(config)
+                return errors, True
+            except HaproxyRefused as refusal:
+                self._refusals += 1
+                self._log.warning("haproxy refused the configuration", reason=refusal.reason)
+                errors |= await self._find_refused(config, refusal.reason)
+                config = without(config, self._state.config, errors)
+            if not self._process.up and not config.load_balancers:
+                return errors, False
+            if self._process.up and config == before and self._state.local == self._local.text_to_include():
+                await self.write(config)
+                await self._state.set(config)
+                return errors, False
+        raise HaproxyDown("HAProxy does not take its configuration, and it cannot be told why")
+
+    async def repair_servers(self) -> tuple[Finding, ...]:
+        """After a reload, or of manual changes: what was found and repaired. Raises :class:`NeedsReload`,
+        :class:`HaproxyDown`."""
+        findings, to_delete = await self._commands.repair_servers(self._state.config)
+        self._state.servers_to_delete |= to_delete
+        return findings
+
+    async def _start_worker(self, config: HaproxyConfig) -> None:
+        """Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
+        if self._refusals and self._process.up:
+            await self._check_before_reload(config)
+        await self.write(config)
+        local = self._local.text_to_include()
+        if await asyncio.to_thread(self._process.reload_obstacle):
+            await self._replace_process(config)
+        elif self._process.up:
+            await self._reload_process(config)
+        else:  # kept server states are from before the last reload, which may be long ago
+            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
+            await self._process.start()
+        self._refusals = 0
+        await self._state.set_new_worker(config, local)
+        with contextlib.suppress(NeedsReload):  # another one would end no better
+            await self.repair_servers()
+        await asyncio.to_thread(self._files.remove_unused_files, config)
+
+    async def _reload_process(self, config: HaproxyConfig) -> None:
+        await self._process.wait_for_old_workers()
+        await self._counters.carry_over(self._process.cli)
+        await self._keep_server_states(config)
+        await self._process.reload()
+
+    async def _replace_process(self, config: HaproxyConfig) -> None:
+        """If the old one does not answer, its totals since they were last asked for and its server states are lost."""
+        try:
+            await self._counters.carry_over(self._process.cli)
+            await self._keep_server_states(config)
+        except HaproxyDown:
+            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
+        await self._process.replace(self._layout.worker_socket)
+
+    async def _check_before_reload(self, config: HaproxyConfig) -> None:
+        """A refused reload counts against the worker that serves on: enough of them would end its connections at the
+        next good one. So after one, ``haproxy -c`` is asked first."""
+        reason = await self._config_check.check(config.load_balancers)
+        if reason:
+            raise HaproxyRefused(reason)
+
+    async def _keep_server_states(self, config: HaproxyConfig) -> None:
+        states = await self._process.cli.command("show servers state")
+        await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
+
+    async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
+        """Load balancers that HAProxy refuses, and why; empty: it is the operator's file, which is left out from now
+        on. Raises :class:`HaproxyDown` if it cannot be found out."""
+        local = self._local.text_to_include()
+        wanted, running = config.load_balancers, self._state.config.load_balancers
+        found = await self._config_check.bisect(wanted, running, reason, with_local=bool(local))
+        if not found:
+            self._local.refuse(local, reason)
+        return found

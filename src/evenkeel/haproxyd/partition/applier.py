@@ -1,0 +1,133 @@
+"""How changes are applied to one partition: to its HAProxy first, then to what is held, on disk and in memory.
+
+One caller at a time: :mod:`partition.supervisor` sees to that.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.storage import PartitionStorage
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runner import ApplyResult, HaproxyRunner
+from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUsers
+from evenkeel.haproxyd.network.binds import BindRegistry
+from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
+from evenkeel.haproxyd.network.peer_ports import PeerPorts
+from evenkeel.haproxyd.partition.change_queue import QueuedChange
+from evenkeel.haproxyd.partition.guard import PartitionGuard
+from evenkeel.haproxyd.partition.held import HeldLoadBalancers
+from evenkeel.haproxyd.partition.merge import MergedChanges
+from evenkeel.haproxyd.settings import DaemonSettings
+
+
+class HostResources(NamedTuple):
+    """What all partitions of this host share."""
+
+    settings: DaemonSettings
+    binds: BindRegistry
+    peer_ports: PeerPorts
+    worker_users: WorkerUsers
+    forbidden_addresses: ForbiddenAddresses
+
+
+class ChangeApplier:
+    """Of one partition: its guard, what it holds, its workers' user, and its HAProxy."""
+
+    def __init__(self, partition: str, storage: PartitionStorage, host: HostResources, runner: HaproxyRunner) -> None:
+        self._partition = partition
+        self._storage = storage
+        self._host = host
+        self._user = PartitionUser(partition, storage, host.worker_users)
+        self.guard = PartitionGuard(partition, host.settings, storage, host.peer_ports)
+        self.held = HeldLoadBalancers(partition, storage.change_log, host.binds)
+        self.runner = runner
+
+    async def load(self) -> None:
+        """Read the folder. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`; what could be
+        read is known then, and its binds are reserved all the same."""
+        try:
+            await asyncio.to_thread(self._read)
+        finally:
+            self.held.claim_binds()
+            self.guard.claim_port(wanted=bool(self.held))
+
+    def _read(self) -> None:
+        self._storage.prepare()
+        self._user.read()  # also of one that cannot be read: its HAProxy goes on
+        self.held.read()
+        self.guard.read()
+
+    async def rewrite_files(self) -> None:
+        """All of the folder, from memory. Raises :class:`OSError`."""
+        await asyncio.to_thread(self._storage.prepare)
+        await self.guard.rewrite()
+        await self._user.rewrite()
+        await self.held.rewrite()
+        self.runner.forget_files()
+
+    def admitted(self, changes: list[QueuedChange], admit: Callable[[wire.PartitionChange], None]) -> MergedChanges:
+        """To be merged; without those that the guard, which may have moved while they waited, does not admit."""
+        merged = MergedChanges(
+            self.held.by_id,
+            changes,
+            settings=self._host.settings,
+            registry=self._host.binds,
+            forbidden_addresses=self._host.forbidden_addresses,
+            peers=self.guard.peers,
+            partition=self._partition,
+        )
+        merged.refuse_unguarded(admit)
+        return merged
+
+    async def apply(self, merged: MergedChanges, *, verify: bool) -> ApplyResult:
+        """Let HAProxy do what is wanted, and hold what it does. ``verify``: compare everything. Raises
+        :class:`~evenkeel.haproxyd.errors.HaproxyDown`, :class:`~evenkeel.haproxyd.errors.PartitionFailed`,
+        :class:`OSError`."""
+        if merged.wanted:
+            await self.guard.ensure_port()
+            await self._user.ensure()
+        peers = self.guard.peers if merged.peers is None else merged.peers
+        applied = await self.runner.apply(self._config(merged.wanted, peers), verify=verify)
+        merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
+        await self.held.replace(merged.accepted(self.held.by_id))
+        await self.guard.set_peers(peers)
+        return applied
+
+    async def finish(self) -> None:
+        """What whoever sent changes need not wait for. Raises :class:`OSError`."""
+        await self.runner.write_outdated_files()
+        await self.held.compact()
+        if not self.held and not self.runner.process.up:
+            await self.release()
+
+    async def release(self) -> None:
+        """There is no HAProxy and there need not be one: others may have its port and user id. Raises
+        :class:`OSError`."""
+        await self.guard.release_port()
+        await self._user.release()
+
+    def left_out(self, merged: MergedChanges, applied: ApplyResult) -> list[str]:
+        """What HAProxy does not do although it is held, and why; what changes named is in their receipts."""
+        left_out = [
+            f"load balancer {name} is left out: {words}"
+            for name, words in sorted(applied.errors.items())
+            if name in self.held.by_id and name not in merged.named
+        ]
+        return [*left_out, applied.problem] if applied.problem else left_out
+
+    def config(self) -> HaproxyConfig:
+        """What HAProxy is to do now."""
+        return self._config(self.held.by_id, self.guard.peers)
+
+    def _config(
+        self, load_balancers: Mapping[str, wire.LoadBalancerConfig], peers: tuple[wire.HaproxyPeer, ...]
+    ) -> HaproxyConfig:
+        return HaproxyConfig(
+            load_balancers=load_balancers,
+            peer=self.guard.peer,
+            peer_key=self.guard.peer_key,
+            peers=peers,
+            user=self._user.user,
+        )

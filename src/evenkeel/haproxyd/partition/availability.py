@@ -1,0 +1,47 @@
+"""Whether a partition's HAProxy serves what is held, why not, and when it is started again."""
+
+from collections.abc import Iterable
+
+from evenkeel.haproxyd.partition.restarts import RestartBackoff
+from evenkeel.haproxyd.ports import OnEvent, PartitionEvent
+from evenkeel.haproxyd.settings import DaemonSettings
+
+
+class HaproxyAvailability:
+    """Of one partition. Tells agents when HAProxy goes down and when it serves again, once each."""
+
+    def __init__(self, partition: str, settings: DaemonSettings, on_event: OnEvent) -> None:
+        self._partition = partition
+        self._on_event = on_event
+        self._down_event_sent = False
+        self.restarts = RestartBackoff(settings)
+        self.problem = ""
+        """Why HAProxy does not run as configured, for people; empty when it does."""
+
+    def exited(self, last_alert: str) -> float:
+        """HAProxy ended by itself. Seconds to wait before it is started again."""
+        pause_seconds = self.restarts.exited()
+        self.problem = f"HAProxy ended{f' ({last_alert})' if last_alert else ''}; {self.restarts.describe()}"
+        if not self._down_event_sent:
+            self._down_event_sent = True
+            self._on_event(PartitionEvent(partition=self._partition, up=False, text=self.problem))
+        return pause_seconds
+
+    def failed(self, text: str, *, is_down: bool) -> None:
+        """A pass failed. ``is_down``: there is no HAProxy although something is held."""
+        self.problem = text if is_down else self.problem or text
+        self.restarts.failed()
+
+    def applied(self, left_out: Iterable[str], *, is_down: bool, is_up: bool) -> None:
+        """A pass ended. ``left_out``: what HAProxy was not told, and why. ``is_down``: it ended meanwhile, or nothing
+        is left that it could do; ``is_up``: there is one."""
+        problem = "; ".join(left_out)
+        if is_down:
+            self.problem = problem or self.problem
+            self.restarts.failed()
+            return
+        self.problem = problem
+        self.restarts.served()
+        if self._down_event_sent and is_up:
+            self._down_event_sent = False
+            self._on_event(PartitionEvent(partition=self._partition, up=True, text="HAProxy serves again"))

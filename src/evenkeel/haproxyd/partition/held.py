@@ -1,0 +1,66 @@
+"""What a partition holds: the load balancers that were accepted, in memory, on disk, and in the registry of binds."""
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.change_log import ChangeLog
+from evenkeel.haproxyd.network.binds import BindRegistry
+from evenkeel.haproxyd.partition.digests import Digests
+
+log = structlog.get_logger(__name__)
+
+
+class HeldLoadBalancers:
+    """Of one partition. What writes raises :class:`OSError`, and then nothing has changed."""
+
+    def __init__(self, partition: str, change_log: ChangeLog, binds: BindRegistry) -> None:
+        self._partition = partition
+        self._change_log = change_log
+        self._binds = binds
+        self._digests = Digests()
+        self.by_id: Mapping[str, wire.LoadBalancerConfig] = {}
+        """Replaced as a whole, never changed in place."""
+
+    def __bool__(self) -> bool:
+        return bool(self.by_id)
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Of all that is held of each load balancer, by id."""
+        return self._digests.of(self.by_id)
+
+    def read(self) -> None:
+        """From disk. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`."""
+        self.by_id = self._change_log.read()
+
+    def claim_binds(self) -> None:
+        """Reserve where they listen, after :meth:`read`. HAProxy may be listening there already, so of two that
+        overlap both stay, and that is logged."""
+        self._binds.replace(self._partition, {})
+        for one in self.by_id.values():
+            problem = self._binds.reserve(self._partition, one)
+            if problem:
+                log.error("binds overlap", partition=self._partition, load_balancer=one.id, reason=problem)
+
+    def release_other_binds(self) -> None:
+        """Keep reserved what is held, and nothing else."""
+        self._binds.replace(self._partition, self.by_id)
+
+    async def replace(self, by_id: Mapping[str, wire.LoadBalancerConfig]) -> None:
+        """Hold these: first on disk, then in memory."""
+        changed = [one for name, one in by_id.items() if self.by_id.get(name) != one]
+        removed = self.by_id.keys() - by_id.keys()
+        if changed or removed:
+            await asyncio.to_thread(self._change_log.append, changed, removed)
+        self.by_id = by_id
+
+    async def rewrite(self) -> None:
+        """All of it, whatever the disk has."""
+        await asyncio.to_thread(self._change_log.write, self.by_id.values())
+
+    async def compact(self) -> None:
+        """Shorten the log on disk if it is long."""
+        await asyncio.to_thread(self._change_log.compact, self.by_id.values())

@@ -1,0 +1,25 @@
+"""What was repaired is told with the next receipt, once."""
+
+from evenkeel.haproxyd.partition.repairs import TEXTS_MAX, RepairReport
+
+
+def test_texts_are_told_once_without_repetitions_and_of_what_is_still_held() -> None:
+    report = RepairReport()
+    report.add({"lb-1": ("a", "b"), "gone": ("c",)})
+    report.add({"lb-1": ("b", "d")})
+    assert report.take({"lb-1", "lb-2"}) == {"lb-1": ("a", "b", "d")}
+    assert report.take({"lb-1", "gone"}) == {}
+
+
+def test_what_all_need_is_told_of_each() -> None:
+    report = RepairReport()
+    report.add_to_all("held.log is gone", ("lb-1", "lb-2"))
+    text = ("held.log is gone; put right",)
+    assert report.take({"lb-1", "lb-2"}) == {"lb-1": text, "lb-2": text}
+
+
+def test_texts_are_bounded() -> None:
+    report = RepairReport()
+    for number in range(2 * TEXTS_MAX):
+        report.add({"lb-1": (str(number),)})
+    assert report.take({"lb-1"}) == {"lb-1": tuple(map(str, range(TEXTS_MAX)))}
