@@ -35,7 +35,7 @@ def session_lost(agent_id: AgentId) -> SessionLost:
 
 def record_state(connection: Connection, call: ReportState) -> None:
     """Raises :class:`SessionLost`."""
-    sight = sum(device.reachable for device in call.devices) if call.devices else None
+    reachable = sum(device.reachable for device in call.devices) if call.devices else None
     statement = (
         update(_agent)
         .where(_agent.c.id == call.agent_id, _agent.c.session_id == call.session_id)
@@ -43,9 +43,9 @@ def record_state(connection: Connection, call: ReportState) -> None:
             reported_at=db_now(),
             # before reachable_devices, as in the table: MariaDB evaluates assignments from left to right
             sight_since=case(
-                (_agent.c.reachable_devices.is_distinct_from(sight), db_now()), else_=_agent.c.sight_since
+                (_agent.c.reachable_devices.is_distinct_from(reachable), db_now()), else_=_agent.c.sight_since
             ),
-            reachable_devices=sight,
+            reachable_devices=reachable,
             away_devices=json_text(sorted({device.name for device in call.devices if not device.reachable})),
             configurations=json_text(call.configurations),
             devices=json_text(call.devices),
