@@ -23,17 +23,17 @@ async def use(store: Store, agent: AgentId, shard: ShardId, session: SessionId, 
 RIGHT = """
     Assign(shard_id=shard, seen_epoch=1, agent_id=agent)
     GetServices(agent_id=agent, session_id=session, shard_id=shard, epoch=1, load_balancer_ids=(load_balancer,))
-    await store.agent(agent)
-    await store.hosting(load_balancer)
+    await store.operators.agent(agent)
+    await store.operators.hosting(load_balancer)
 """
 SWAPPED = """
     Assign(shard_id=agent, seen_epoch=1, agent_id=agent)  # wrong
     Assign(shard_id=shard, seen_epoch=1, agent_id=shard)  # wrong
     GetServices(agent_id=agent, session_id=agent, shard_id=shard, epoch=1)  # wrong
     GetServices(agent_id=agent, session_id=session, shard_id=shard, epoch=1, load_balancer_ids=(shard,))  # wrong
-    await store.agent(session)  # wrong
-    await store.hosting(agent)  # wrong
-    await store.hosting("text")  # wrong
+    await store.operators.agent(session)  # wrong
+    await store.operators.hosting(agent)  # wrong
+    await store.operators.hosting("text")  # wrong
 """
 
 
