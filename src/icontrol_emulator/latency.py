@@ -21,7 +21,7 @@ class RealisticLatency:
     """No vendor publishes figures; these fit the durations users report."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._random = random.Random(seed)
+        self._random = random.Random(seed)  # noqa: S311  # delays, no secret
 
     def seconds(self, method: str, path: str, *, commands: int, objects: int) -> float:
         if path.startswith("/mgmt/shared/authn"):

@@ -51,7 +51,7 @@ class AgentService:
         self._clock = clock
         self._settings = settings
         self._new_id = new_id
-        self._rng = rng or random.Random()
+        self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._configurations = configurations or {}
         self._controllers = ControllerClient(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
         self._memory = DatabaseHistory(clock)

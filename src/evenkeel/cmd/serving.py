@@ -52,7 +52,8 @@ class Server(uvicorn.Server):
         """Take connections from the one socket there is."""
         await self.lifespan.startup()
         self.servers = []
-        assert sockets
+        if sockets is None:
+            raise ValueError("there is no socket to take connections from")
         (listening,) = sockets
         self._acceptor = Acceptor(
             listening,

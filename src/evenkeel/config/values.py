@@ -10,7 +10,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-PASSWORD_FILE = "_password_file"
+PASSWORD_FILE = "_password_file"  # noqa: S105  # part of an option's name
 """How the name of an option ends that names a file whose first line is the password, which then counts."""
 
 

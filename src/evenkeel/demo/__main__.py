@@ -89,7 +89,8 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
 def end_on_signals() -> None:
     """The first signal lets everything be cleaned up."""
     task = asyncio.current_task()
-    assert task is not None
+    if task is None:
+        raise RuntimeError("signals end a task, and none is running")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 

@@ -66,7 +66,7 @@ class Process:
     def _start(self) -> subprocess.Popen[bytes]:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as output:
-            return subprocess.Popen(
+            return subprocess.Popen(  # noqa: S603  # a command of the demo's
                 [sys.executable, "-I", "-S", str(_CHILD), str(os.getpid()), *self.command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -26,7 +26,7 @@ class SqlStore:
 
     def __init__(self, database: Database, options: StoreOptions, random: Random | None = None) -> None:
         """``random``: which free addresses VIPs get."""
-        random = random or Random()
+        random = random or Random()  # noqa: S311  # which free address a VIP gets is no secret
         self.database = database
         """What it runs on, for hooks such as counting statements."""
         self._options = options

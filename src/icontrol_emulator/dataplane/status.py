@@ -104,35 +104,20 @@ class MemberStatus:
     # -- following the configuration
 
     def follow(self, changes: ChangeSet) -> None:
-        if self._board is None or self._engine is None:
+        engine, board = self._engine, self._board
+        if board is None or engine is None:
             return
-        for key in dict.fromkeys(each for changed in changes.before for each in self._affected(changed, 0)):
-            self._refresh(key)
+        for key in dict.fromkeys(each for changed in changes.before for each in _affected(engine, changed, 0)):
+            self._refresh(engine, board, key)
 
-    def _affected(self, key: Key, depth: int) -> Iterable[Key]:
-        """Members and nodes whose probes may differ after a change of `key`."""
-        assert self._engine is not None
-        store = self._engine.store
-        if key.type in (MEMBERS, NODE):
-            yield key
-        if key.type == NODE:
-            yield from store.users(Target(NODE, key.path))
-        elif key.type == POOL:
-            yield from (child.key for child in store.children(MEMBERS, key.path))
-        elif key.type.startswith("ltm/monitor/") and depth < 10:
-            for user in list(store.users(Target("monitor", key.path))):
-                yield from self._affected(user, depth + 1)
-
-    def _refresh(self, key: Key) -> None:
-        assert self._engine is not None
-        assert self._board is not None
-        obj = self._engine.store.get(key)
-        wanted = self._wanted(obj) if obj is not None else []
+    def _refresh(self, engine: Engine, board: ProbeBoard, key: Key) -> None:
+        obj = engine.store.get(key)
+        wanted = self._wanted(engine, obj) if obj is not None else []
         before = self._probes.get(key, [])
         for probe in wanted:
-            self._board.acquire(probe)
+            board.acquire(probe)
         for probe in before:
-            self._board.release(probe)
+            board.release(probe)
         if wanted:
             self._probes[key] = wanted
         else:
@@ -140,20 +125,20 @@ class MemberStatus:
         if obj is None:
             self._overrides.pop((key.parent, key.path), None)
 
-    def _wanted(self, obj: Obj) -> list[Probe]:
+    def _wanted(self, engine: Engine, obj: Obj) -> list[Probe]:
         rule = self.rule_of(obj) if obj.key.type == MEMBERS else self._own_rule(obj)
         host = strip_domain(str(obj.props.get("address", "")))
         if not rule or not is_address(host):
             return []
         port = member_endpoint(obj).port if obj.key.type == MEMBERS else 0
-        return [probe for path in monitor_paths(rule) if (probe := self._probe(path, host, port)) is not None]
+        probes = (self._probe(engine, path, host, port) for path in monitor_paths(rule))
+        return [probe for probe in probes if probe is not None]
 
-    def _probe(self, path: str, host: str, port: int) -> Probe | None:
-        assert self._engine is not None
-        monitor = self._engine.store.find(Target("monitor", path))
+    def _probe(self, engine: Engine, path: str, host: str, port: int) -> Probe | None:
+        monitor = engine.store.find(Target("monitor", path))
         if monitor is None:
             return None
-        props = self._engine.props(monitor)
+        props = engine.props(monitor)
         elsewhere = split_endpoint(str(props.get("destination", "*:*")))
         if elsewhere is not None:
             host = host if elsewhere.host == "*" else strip_domain(elsewhere.host)
@@ -165,3 +150,17 @@ class MemberStatus:
             send=str(props.get("send") or ""), recv=str(props.get("recv") or ""),
             reverse=props.get("reverse") == "enabled",
         )  # fmt: skip
+
+
+def _affected(engine: Engine, key: Key, depth: int) -> Iterable[Key]:
+    """Members and nodes whose probes may differ after a change of `key`."""
+    store = engine.store
+    if key.type in (MEMBERS, NODE):
+        yield key
+    if key.type == NODE:
+        yield from store.users(Target(NODE, key.path))
+    elif key.type == POOL:
+        yield from (child.key for child in store.children(MEMBERS, key.path))
+    elif key.type.startswith("ltm/monitor/") and depth < 10:
+        for user in list(store.users(Target("monitor", key.path))):
+            yield from _affected(engine, user, depth + 1)

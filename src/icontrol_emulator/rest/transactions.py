@@ -56,7 +56,7 @@ class TransactionBook:
         self._clock = clock
         self._open_max = open_max
         self._open: dict[int, Transaction] = {}
-        self._random = random.Random()
+        self._random = random.Random()  # noqa: S311  # transaction ids, which every user may list
 
     def __len__(self) -> int:
         self._sweep()

@@ -24,7 +24,7 @@ class Node(Value):
     host: str
     port: int
     user: str = "guest"
-    password: str = "guest"
+    password: str = "guest"  # noqa: S105  # RabbitMQ's public default, which it takes from loopback only
     vhost: str = "/"
     tls: bool = False
     tls_files: tuple[tuple[str, str], ...] = ()

@@ -35,7 +35,7 @@ class FileThread:
         """Open the file. Raises :class:`BusUnavailable`."""
         self._loop = asyncio.get_running_loop()
         opened: asyncio.Future[None] = self._loop.create_future()
-        self._thread = threading.Thread(target=self._run, args=(opened,), name="embedded-bus", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(self._loop, opened), name="embedded-bus", daemon=True)
         self._thread.start()
         try:
             await opened
@@ -58,16 +58,16 @@ class FileThread:
             self._jobs.put(None)
             await asyncio.get_running_loop().run_in_executor(None, thread.join)
 
-    def _run(self, opened: "asyncio.Future[None]") -> None:
+    def _run(self, loop: asyncio.AbstractEventLoop, opened: "asyncio.Future[None]") -> None:
         try:
             connection = connect(self._path)
         except BusUnavailable as error:
-            self._settle([(opened, None, error)])
+            _settle(loop, [(opened, None, error)])
             return
-        self._settle([(opened, None, None)])
+        _settle(loop, [(opened, None, None)])
         with contextlib.closing(connection):
             while (batch := self._next_batch()) is not None:
-                self._settle(_transaction(connection, batch))
+                _settle(loop, _transaction(connection, batch))
 
     def _next_batch(self) -> list[_Job] | None:
         first = self._jobs.get()
@@ -85,10 +85,10 @@ class FileThread:
             batch.append(job)
         return batch
 
-    def _settle(self, results: list[_Result]) -> None:
-        assert self._loop is not None
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(_deliver, results)
+
+def _settle(loop: asyncio.AbstractEventLoop, results: list[_Result]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        loop.call_soon_threadsafe(_deliver, results)
 
 
 def _transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[_Result]:

@@ -44,17 +44,16 @@ class WakeUps:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         self._socket.bind(path)
         self.path = path
-        asyncio.get_running_loop().add_reader(self._socket, self._read)
+        asyncio.get_running_loop().add_reader(self._socket, self._read, self._socket)
 
     def bound(self) -> bool:
         """Can others still find it?"""
         return Path(self.path).exists()
 
-    def _read(self) -> None:
-        assert self._socket is not None
+    def _read(self, own: socket.socket) -> None:
         with contextlib.suppress(BlockingIOError):
             while True:
-                self._socket.recv(16)
+                own.recv(16)
                 self._on_wake_up()
 
     def wake(self, paths: Iterable[str]) -> list[str]:
@@ -63,19 +62,9 @@ class WakeUps:
         for path in paths:
             if path == self.path:
                 self._on_wake_up()
-            elif self._socket is not None and not self._send(path):
+            elif self._socket is not None and not _send(self._socket, path):
                 dead.append(path)
         return dead
-
-    def _send(self, path: str) -> bool:
-        assert self._socket is not None
-        try:
-            self._socket.sendto(b"", path)
-        except (ConnectionRefusedError, FileNotFoundError):
-            return False
-        except OSError:  # full: it has something to read already
-            return True
-        return True
 
     def close(self) -> None:
         """Stop listening."""
@@ -104,3 +93,14 @@ def is_dead(path: str) -> bool:
         except OSError:
             return False
     return False
+
+
+def _send(own: socket.socket, path: str) -> bool:
+    """False: nobody has that socket any more."""
+    try:
+        own.sendto(b"", path)
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    except OSError:  # full: it has something to read already
+        return True
+    return True

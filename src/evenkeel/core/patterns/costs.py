@@ -192,7 +192,8 @@ class _Ways:
         return lengths if chooses or scanned_again else 1
 
     def _group(self, node: Repeat, before: Before, after: After) -> int:
-        assert node.maximum is not None  # the parser refuses others
+        if node.maximum is None:
+            raise ValueError("a group that is repeated without a limit: the parser refuses it")
         body_first = first_of(node.body)
         again = node.maximum > 1
         inner = After(

@@ -25,7 +25,7 @@ class ProcessGuard:
         if self._popen is None:
             with self._log.open("ab") as output:
                 # a session of its own: Ctrl-C at the terminal must not end it before its work is done
-                self._popen = subprocess.Popen(
+                self._popen = subprocess.Popen(  # noqa: S603  # this interpreter, a script of ours, paths we made
                     self._command,
                     stdin=subprocess.PIPE,
                     stdout=output,
@@ -38,8 +38,8 @@ class ProcessGuard:
         if self._popen is None:
             return
         popen, self._popen = self._popen, None
-        assert popen.stdin is not None
-        popen.stdin.close()
+        if popen.stdin is not None:
+            popen.stdin.close()
         try:
             code = popen.wait(CLOSE_SECONDS)
         except subprocess.TimeoutExpired:

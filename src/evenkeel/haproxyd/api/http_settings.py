@@ -11,7 +11,7 @@ class HttpSettings(Value):
     certificate: Path
     key: Path
     credentials_file: Path
-    host: str = "0.0.0.0"
+    host: str = "0.0.0.0"  # noqa: S104  # agents are on other hosts, and each has to log in over TLS
     port: int = 9443
     """0 takes a free one."""
     endpoint_file: Path | None = None

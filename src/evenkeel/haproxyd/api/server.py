@@ -103,7 +103,8 @@ class HttpsServer:
 
     def _protocol(self, connection: Connection) -> BoundedHandler:
         server = self._runner.server
-        assert server is not None
+        if server is None:
+            raise RuntimeError("connections are taken before the server is set up")
         return BoundedHandler(server, connection, self._settings, self._tally, loop=asyncio.get_running_loop())
 
     async def stop(self) -> None:

@@ -225,7 +225,8 @@ class HaproxyProcess:
         them. It then ends its connections. Raises as :meth:`start`, and then the old one goes on."""
         loop = asyncio.get_running_loop()
         old, pids = self._pidfd, (self.master_pid, self.worker_pid)
-        assert old is not None
+        if old is None:
+            raise RuntimeError("HAProxy does not run, so there is nothing to replace")
         loop.remove_reader(old)
         self._pidfd = None
         try:

@@ -17,7 +17,8 @@ IPV6_FREEBIND = 78
 """Of Linux's ``in6.h``; not in Python's."""
 IP_FREEBIND = 15
 
-ANY = ("0.0.0.0", "::")
+ANY_IPV4 = "0.0.0.0"  # noqa: S104  # compared with what tenants ask for; nothing is bound to it
+ANY = (ANY_IPV4, "::")
 
 BindAddress = tuple[str, int]
 """An address, as :mod:`ipaddress` writes it, and a port."""
@@ -120,7 +121,7 @@ def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.Loa
 
 def _overlaps(one: str, other: str) -> bool:
     """``::`` takes IPv4 in too."""
-    return one == other or "::" in (one, other) or ("0.0.0.0" in (one, other) and (":" in one) == (":" in other))
+    return one == other or "::" in (one, other) or (ANY_IPV4 in (one, other) and (":" in one) == (":" in other))
 
 
 def unbindable(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:

@@ -216,7 +216,8 @@ class NeutronNetwork:
                 raise NotFound("Subnet", subnet_id)
             check_on_network(subnet, network_id)
             return subnet
-        assert network_id is not None
+        if network_id is None:
+            raise ValueError("neither a subnet nor a network is named")
         network = self._client.network(network_id)
         if network is None or not self._usable(project_id, network_id, network.project_id):
             raise NotFound("Network", network_id)

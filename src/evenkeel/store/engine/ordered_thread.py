@@ -55,18 +55,8 @@ class OrderedThread:
                 job.done.set_result(None)
                 return
             if job.done.set_running_or_notify_cancel():
-                self._do(job)
+                _do(job.do, job.done)
             del job  # until the next one comes it would keep a caller's values alive
-
-    @staticmethod
-    def _do(job: _Job) -> None:
-        assert job.do is not None
-        try:
-            result = job.do()
-        except BaseException as error:
-            job.done.set_exception(error)
-        else:
-            job.done.set_result(result)
 
     async def close(self, *last: Callable[[], object]) -> None:
         """Do what waits, then ``last``, and end."""
@@ -81,3 +71,12 @@ class OrderedThread:
 
 
 _LAST_SECONDS = 365 * 86_400.0
+
+
+def _do(do: Callable[[], object], done: "Future[Any]") -> None:
+    try:
+        result = do()
+    except BaseException as error:
+        done.set_exception(error)
+    else:
+        done.set_result(result)

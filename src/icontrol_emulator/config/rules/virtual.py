@@ -81,7 +81,7 @@ def host_mask(host: str) -> str:
     """The mask of a single address, or of the wildcard."""
     if host.startswith("any6"):
         return "any6"
-    if host.startswith(("0.0.0.0", "any")):
+    if host.startswith(("0.0.0.0", "any")):  # noqa: S104  # compared, not bound
         return "any"
     return "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" if is_v6(host) else "255.255.255.255"
 
