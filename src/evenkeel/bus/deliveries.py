@@ -8,7 +8,8 @@ What is set aside is kept for the operator and logged without its body; nothing 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
@@ -16,7 +17,7 @@ import structlog
 from evenkeel.bus.codec import Envelope, decode, decode_reply, encode
 from evenkeel.bus.parts import PartAssembler, cut
 from evenkeel.core.backoff import Backoff
-from evenkeel.core.errors import BusUnavailable, MessageRejected, MessageTooLarge
+from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected, MessageTooLarge
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES, Refused, ReplyPart
 from evenkeel.core.ports import Handler
 from evenkeel.core.values import Value
@@ -153,7 +154,7 @@ class Workers:
 
 
 class PendingCalls:
-    """PendingCalls that wait for their replies. A reply that nobody waits for (any more) is dropped silently."""
+    """The calls that wait for their replies. A reply that nobody waits for (any more) is dropped silently."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[Any]] = {}
@@ -163,6 +164,24 @@ class PendingCalls:
     def __bool__(self) -> bool:
         """Does anybody wait?"""
         return bool(self._waiting)
+
+    @asynccontextmanager
+    async def reply_to(
+        self, call_id: str, *, queue: str, timeout_seconds: float, give_up_at: float | None = None
+    ) -> AsyncIterator[asyncio.Future[Any]]:
+        """The future of the reply to a call that was sent, or is sent meanwhile, to ``queue``.
+
+        ``give_up_at``: by the loop's clock, if the time began before. Raises :class:`CallTimeout`.
+        """
+        deadline = asyncio.get_running_loop().time() + timeout_seconds if give_up_at is None else give_up_at
+        future = self.open(call_id)
+        try:
+            async with asyncio.timeout_at(deadline):
+                yield future
+        except TimeoutError as error:
+            raise CallTimeout(f"no answer on {queue} within {timeout_seconds:g} s") from error
+        finally:
+            self.forget(call_id)
 
     def open(self, call_id: str) -> asyncio.Future[Any]:
         """The future of a reply; give it back with :meth:`forget`."""

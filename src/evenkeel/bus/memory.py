@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls, Workers, work
 from evenkeel.bus.presence import PresenceHistory
-from evenkeel.core.errors import BusUnavailable, CallTimeout
+from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
 from evenkeel.core.values import Value
@@ -178,14 +178,8 @@ class MemoryBus:
         raw = encode(message, message_id=call_id, reply_to=self._address, max_bytes=self._max_bytes)
         self.hub.callers[self._address] = self._calls
         self.hub.put(queue, raw, expires_at=asyncio.get_running_loop().time() + timeout_seconds)
-        future = self._calls.open(call_id)
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                reply: AnyReply = await future
-        except TimeoutError as error:
-            raise CallTimeout(f"no answer on {queue} within {timeout_seconds:g} s") from error
-        finally:
-            self._calls.forget(call_id)
+        async with self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds) as future:
+            reply: AnyReply = await future
         return reply
 
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> "MemorySubscription":

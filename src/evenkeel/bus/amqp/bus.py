@@ -20,7 +20,7 @@ from evenkeel.bus.amqp.presence import AmqpAnnouncement
 from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, PublishNacked, QueueGone, QueueRefused
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
-from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
+from evenkeel.core.errors import BusUnavailable, MessageRejected
 from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
 
@@ -117,15 +117,10 @@ class AmqpBus:
         raw = encode(message, message_id=call_id, reply_to=REPLY_TO, max_bytes=self._max_bytes)
         deadline = asyncio.get_running_loop().time() + timeout_seconds
         publisher = await self._publisher(deadline)
-        future = self._calls.open(call_id)
-        try:
-            async with asyncio.timeout_at(deadline):
-                await self._publish_call(publisher, queue, raw, call_id, deadline)
-                reply: AnyReply = await future
-        except TimeoutError as error:
-            raise CallTimeout(f"no answer on {queue} within {timeout_seconds:g} s") from error
-        finally:
-            self._calls.forget(call_id)
+        waiting = self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds, give_up_at=deadline)
+        async with waiting as future:
+            await self._publish_call(publisher, queue, raw, call_id, deadline)
+            reply: AnyReply = await future
         return reply
 
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> AmqpSubscription:

@@ -16,7 +16,7 @@ from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.embedded.thread import FileThread
 from evenkeel.bus.embedded.wakeups import WakeUps, is_dead, remove, socket_directory
 from evenkeel.bus.presence import PresenceHistory
-from evenkeel.core.errors import BusUnavailable, CallTimeout, MessageRejected
+from evenkeel.core.errors import BusUnavailable, MessageRejected
 from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
 
@@ -64,15 +64,9 @@ class EmbeddedBus:
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
         call_id = uuid.uuid4().hex
         raw = encode(message, message_id=call_id, reply_to=self._peer, max_bytes=self._max_bytes)
-        future = self._calls.open(call_id)
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                await self._put(queue, raw, now() + timeout_seconds)
-                reply: AnyReply = await future
-        except TimeoutError as error:
-            raise CallTimeout(f"no answer on {queue} within {timeout_seconds:g} s") from error
-        finally:
-            self._calls.forget(call_id)
+        async with self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds) as future:
+            await self._put(queue, raw, now() + timeout_seconds)
+            reply: AnyReply = await future
         return reply
 
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> "EmbeddedSubscription":
