@@ -19,7 +19,7 @@ class Sessions:
     async def sessions(self) -> tuple[SessionRef, ...]:
         return tuple(self.refs)
 
-    async def suspect(self, sessions: Sequence[SessionRef]) -> int:
+    async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
         self.suspected += [session.agent_id for session in sessions]
         return len(sessions)
 

@@ -141,8 +141,10 @@ class World:
 
     async def now(self) -> float:
         """The database's time."""
-        stock = await self.store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=0.0, homes=False)
-        return stock.now_seconds
+        due_work = await self.store.scheduling.read_due_work(
+            settle_seconds=0.0, breaker_window_seconds=0.0, homes=False
+        )
+        return due_work.now_seconds
 
     async def change(self, table: Any, id_: str, **values: Any) -> None:
         await self.db.write(lambda c: c.execute(update(table).where(table.c.id == id_).values(**values)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.agent_state import AgentState, agent_state, why_away
-from evenkeel.core.control import Stock
+from evenkeel.core.control import DueWork
 from evenkeel.core.statuses import FailbackMode
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
@@ -109,15 +109,15 @@ async def test_a_dead_agent_is_deleted_and_its_load_balancers_are_home_elsewhere
 
 async def looked_for_homes(world: World, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """The schedulers have looked for shards that are away from home so often from now on."""
-    take_stock, looks = world.store.scheduling.take_stock, 0
+    read_due_work, looks = world.store.scheduling.read_due_work, 0
 
-    async def counted(**how: Any) -> Stock:
+    async def counted(**how: Any) -> DueWork:
         nonlocal looks
-        stock = await take_stock(**how)
+        due_work = await read_due_work(**how)
         looks += bool(how["homes"])
-        return stock
+        return due_work
 
-    monkeypatch.setattr(world.store.scheduling, "take_stock", counted)
+    monkeypatch.setattr(world.store.scheduling, "read_due_work", counted)
     await eventually(lambda: looks >= times)
 
 

@@ -179,9 +179,11 @@ async def test_shards_come_home_when_an_operator_asks_where_failback_is_manual(w
     agent = next(agent for agent in await world.store.operators.agents() if agent.host == home)
 
     async def settled_and_looked_at() -> bool:
-        stock = await world.store.scheduling.take_stock(settle_seconds=0.3, breaker_window_seconds=30.0, homes=True)
+        due_work = await world.store.scheduling.read_due_work(
+            settle_seconds=0.3, breaker_window_seconds=30.0, homes=True
+        )
         found = await world.store.operators.agent(agent.id)
-        return not stock.groups and stock.now_seconds > (found.session_started_at or 0.0) + 1.0
+        return not due_work.groups and due_work.now_seconds > (found.session_started_at or 0.0) + 1.0
 
     await eventually(settled_and_looked_at)
     assert await world.acting(load_balancer_id) != home

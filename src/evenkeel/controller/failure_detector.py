@@ -58,7 +58,7 @@ class FailureDetector:
         vanished = [session for session in self._sessions if session.session_id in doubtful]
         if not vanished:
             return
-        ended = await self._scheduling.suspect(vanished)
+        ended = await self._scheduling.end_sessions(vanished)
         if len(self._suspected) > MAX_SUSPECTED:
             self._suspected.clear()
         self._suspected |= doubtful

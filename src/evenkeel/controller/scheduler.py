@@ -12,7 +12,7 @@ from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import Recheck, ShardOwner, Stock
+from evenkeel.core.control import DueWork, Recheck, ShardOwner
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.placement import (
     FULL_SCORE,
@@ -124,9 +124,9 @@ class Scheduler:
 
     async def tick(self) -> None:
         """Look for anything unserved or out of place, once."""
-        stock = await self._take_stock()
+        due_work = await self._read_due_work()
         if self.judging:
-            await self._schedule(stock)
+            await self._schedule(due_work)
         waiting: dict[str, list[tuple[LoadBalancerId, str]]] = {}
         for load_balancer_id, environment, project_id in await self._scheduling.unplaced(
             limit=self._settings.placements_per_tick
@@ -137,27 +137,27 @@ class Scheduler:
 
     async def look_at_clock(self) -> None:
         """See whether the database's clock can be judged by: see :attr:`judging`."""
-        await self._take_stock(homes=False)
+        await self._read_due_work(homes=False)
 
-    async def _take_stock(self, *, homes: bool = True) -> Stock:
+    async def _read_due_work(self, *, homes: bool = True) -> DueWork:
         before = self._clock.monotonic()
         homes = homes and before >= self._homes_at
-        stock = await self._scheduling.take_stock(
+        due_work = await self._scheduling.read_due_work(
             settle_seconds=self._settings.settle_seconds,
             breaker_window_seconds=self._settings.breaker_window_seconds,
             homes=homes,
         )
         if homes:
             self._homes_at = before + self._settings.homes_interval_seconds
-        self._database_clock.saw(stock.now_seconds, asked_at_seconds=before)
-        return stock
+        self._database_clock.saw(due_work.now_seconds, asked_at_seconds=before)
+        return due_work
 
-    async def _schedule(self, stock: Stock) -> None:
-        if stock.silence:
+    async def _schedule(self, due_work: DueWork) -> None:
+        if due_work.silence:
             await self._scheduling.note_silence(breaker_window_seconds=self._settings.breaker_window_seconds)
-        for environment, number in stock.groups:
+        for environment, number in due_work.groups:
             await self._schedule_group(environment, number)
-        for environment, number in stock.reach:
+        for environment, number in due_work.reach:
             await self._note_reach(environment, number)
 
     async def _note_reach(self, environment: str, number: int) -> None:

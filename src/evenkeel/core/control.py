@@ -151,7 +151,7 @@ class SessionRef(Value):
     environment: str
 
 
-class Stock(Value):
+class DueWork(Value):
     """What the scheduler's tick finds."""
 
     now_seconds: float

@@ -103,7 +103,7 @@ async def silent_pair(api: Client, store: Store, join: Join) -> dict[str, Any]:
         await join(agent_id)
     created = await api.load_balancer(project_id="p1")
     assert await store.scheduling.place(created["id"], "dev", "p1", 1, "a-1") is not None
-    assert await store.scheduling.suspect(await store.scheduling.sessions()) == 2
+    assert await store.scheduling.end_sessions(await store.scheduling.sessions()) == 2
     await store.scheduling.note_silence(breaker_window_seconds=60.0)
     return created
 

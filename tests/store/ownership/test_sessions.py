@@ -247,9 +247,9 @@ async def test_suspected_session_ends_now_and_is_revived_if_that_was_wrong(world
     await world.agent("a1")
     (session,) = await world.store.scheduling.sessions()
     former = SessionRef(agent_id="a1", session_id="former", environment="east")
-    assert await world.store.scheduling.suspect([former]) == 0
-    assert await world.store.scheduling.suspect([session]) == 1
-    assert await world.store.scheduling.suspect([session]) == 0
+    assert await world.store.scheduling.end_sessions([former]) == 0
+    assert await world.store.scheduling.end_sessions([session]) == 1
+    assert await world.store.scheduling.end_sessions([session]) == 0
     assert not await world.live("a1")
     assert len(await world.events("agent_vanished")) == 1
     await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)

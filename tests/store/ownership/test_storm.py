@@ -63,8 +63,8 @@ class Storm:
     # -- what happens
 
     async def schedule(self, store: SqlStore) -> None:
-        stock = await store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=0.0, homes=True)
-        for environment, number in stock.groups:
+        due_work = await store.scheduling.read_due_work(settle_seconds=0.0, breaker_window_seconds=0.0, homes=True)
+        for environment, number in due_work.groups:
             group = await store.scheduling.group_snapshot(environment, number, settle_seconds=0.0)
             for step in assign_unserved(group, self.rng.choice):
                 await assign_one(store, step.shard_id, step.seen_epoch, step.agent_id)

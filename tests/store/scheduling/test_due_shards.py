@@ -9,8 +9,10 @@ WINDOW = 300.0
 
 
 async def is_news(world: World, *, homes: bool = False) -> bool:
-    stock = await world.store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=WINDOW, homes=homes)
-    return stock.silence
+    due_work = await world.store.scheduling.read_due_work(
+        settle_seconds=0.0, breaker_window_seconds=WINDOW, homes=homes
+    )
+    return due_work.silence
 
 
 async def note(world: World) -> None:
@@ -23,8 +25,8 @@ async def halted(world: World) -> str:
 
 
 async def test_stock_tells_the_databases_time(world: World) -> None:
-    stock = await world.store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=WINDOW, homes=True)
-    assert abs(stock.now_seconds - await world.now()) < 60.0
+    due_work = await world.store.scheduling.read_due_work(settle_seconds=0.0, breaker_window_seconds=WINDOW, homes=True)
+    assert abs(due_work.now_seconds - await world.now()) < 60.0
 
 
 async def test_silence_and_return_are_said_once(world: World) -> None:

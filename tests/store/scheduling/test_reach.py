@@ -28,8 +28,8 @@ async def says(world: World, agent_id: str, *, a: bool, b: bool) -> None:
 
 
 async def news(world: World) -> tuple[tuple[str, int], ...]:
-    stock = await world.store.scheduling.take_stock(settle_seconds=0.0, breaker_window_seconds=30.0, homes=False)
-    return stock.reach
+    due_work = await world.store.scheduling.read_due_work(settle_seconds=0.0, breaker_window_seconds=30.0, homes=False)
+    return due_work.reach
 
 
 async def note(world: World) -> Any:

@@ -81,10 +81,12 @@ def test_sql_finds_every_shard_for_which_the_rule_has_a_step(rule_world: RuleWor
     returning = {move.shard_id for move in plan_handback(group, at_once=ALL)}
     rare = returning | {shard.id for shard in group.shards if names_deleted(shard, by_id(group))}
     assert steps(group) - rare <= found(rule_world, group, homes=False)
-    stock = rule_world.run(
-        rule_world.store.scheduling.take_stock(settle_seconds=SETTLE_SECONDS, breaker_window_seconds=30.0, homes=True)
+    due_work = rule_world.run(
+        rule_world.store.scheduling.read_due_work(
+            settle_seconds=SETTLE_SECONDS, breaker_window_seconds=30.0, homes=True
+        )
     )
-    assert not steps(group) or not some.agents or stock.groups == (("prod", 1),)
+    assert not steps(group) or not some.agents or due_work.groups == (("prod", 1),)
 
 
 @given(rows)

@@ -38,8 +38,10 @@ WINDOW = 300.0
 
 
 async def due(world: World) -> tuple[tuple[str, int], ...]:
-    stock = await world.store.scheduling.take_stock(settle_seconds=SETTLE, breaker_window_seconds=WINDOW, homes=True)
-    return stock.groups
+    due_work = await world.store.scheduling.read_due_work(
+        settle_seconds=SETTLE, breaker_window_seconds=WINDOW, homes=True
+    )
+    return due_work.groups
 
 
 async def snapshot(world: World) -> GroupSnapshot:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.control import Event, SessionRef, ShardOwner, Stock
+from evenkeel.core.control import DueWork, Event, SessionRef, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
 
@@ -46,7 +46,7 @@ class SchedulingStore(Protocol):
         """Write on them why they wait; no change if it is there already."""
         ...
 
-    async def take_stock(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> Stock:
+    async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
         """Which groups have a shard without a live acting agent, with one that is to leave, with a handover to end,
         or (only if ``homes``) away from a home that wants it; and whether an agent fell silent.
         Two small queries and one that reads indexes when there is nothing to do."""
@@ -71,7 +71,7 @@ class SchedulingStore(Protocol):
         """The sessions that stand now."""
         ...
 
-    async def suspect(self, sessions: Sequence[SessionRef]) -> int:
+    async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
         """Their processes visibly vanished: the sessions end now and not when their time is up; how many did.
         A keepalive of one that was suspected wrongly revives it."""
         ...

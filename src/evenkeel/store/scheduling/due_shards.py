@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core.circuit_breaker import AgentHeartbeat, BreakerState, verdict
-from evenkeel.core.control import SessionRef, Stock
+from evenkeel.core.control import DueWork, SessionRef
 from evenkeel.core.placement import Candidates, GroupSnapshot, candidates
 from evenkeel.core.reach import Reach, ReachKind, judge
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
@@ -106,18 +106,18 @@ def read_rules(
 # -- what is due
 
 
-def take_stock(connection: Connection, settle_seconds: float, window_seconds: float, homes: bool) -> Stock:
+def read_due_work(connection: Connection, settle_seconds: float, window_seconds: float, homes: bool) -> DueWork:
     """Groups with a shard that needs a decision, and whether an agent fell silent. Two small queries, one by index."""
     agents = read_agents(connection, settle_seconds)
     now = _time_of(connection, agents)
     if not agents:
-        return Stock(now_seconds=now)
+        return DueWork(now_seconds=now)
     rules, breakers = read_rules(connection, agents)
     due = connection.execute(_DUE_GROUPS[homes], looked_for(each.group for each in rules.values()))
     groups = tuple((row.environment, row.group_number) for row in due)
     silence = any(_is_news(agent) for agent in agents) or bool(_verdicts(agents, breakers, now, window_seconds))
     silence = silence or (homes and bool(_came_home(connection, agents)))
-    return Stock(now_seconds=now, groups=groups, silence=silence, reach=_reach_news(rules, now))
+    return DueWork(now_seconds=now, groups=groups, silence=silence, reach=_reach_news(rules, now))
 
 
 def _reach_news(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tuple[tuple[str, int], ...]:
@@ -290,7 +290,7 @@ def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
     return tuple(SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment) for row in rows)
 
 
-def suspect(connection: Connection, sessions: Sequence[SessionRef]) -> int:
+def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
     """End these sessions now; how many were live."""
     ended = 0
     for session in sorted(sessions, key=lambda each: each.agent_id):

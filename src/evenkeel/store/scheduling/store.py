@@ -6,7 +6,7 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control import Event, SessionRef, ShardOwner, Stock
+from evenkeel.core.control import DueWork, Event, SessionRef, ShardOwner
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_handovers
@@ -95,9 +95,9 @@ class SqlScheduling:
             lambda connection: placing.start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
         )
 
-    async def take_stock(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> Stock:
+    async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
         return await self._db.read(
-            lambda connection: due_shards.take_stock(connection, settle_seconds, breaker_window_seconds, homes)
+            lambda connection: due_shards.read_due_work(connection, settle_seconds, breaker_window_seconds, homes)
         )
 
     async def note_silence(self, *, breaker_window_seconds: float) -> None:
@@ -106,8 +106,8 @@ class SqlScheduling:
     async def sessions(self) -> tuple[SessionRef, ...]:
         return await self._db.query(due_shards.read_sessions)
 
-    async def suspect(self, sessions: Sequence[SessionRef]) -> int:
-        return await self._db.write(lambda connection: due_shards.suspect(connection, sessions))
+    async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
+        return await self._db.write(lambda connection: due_shards.end_sessions(connection, sessions))
 
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
         try:
