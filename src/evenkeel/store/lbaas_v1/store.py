@@ -13,8 +13,7 @@ from evenkeel.core.pool_rooted import SharedMonitor
 from evenkeel.store.engine.database import Database
 from evenkeel.store.lbaas_v1 import reads, shared_monitors, vips
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.vips.selection import normal_plan
-from evenkeel.store.vips.taking import write_with_vip
+from evenkeel.store.vips.selection import normal_plan, write_with_vip
 from evenkeel.store.writing.conflicts import child_conflict, duplicate_listener, duplicate_monitor
 from evenkeel.store.writing.tenant_writes import TenantWrites
 

@@ -18,8 +18,7 @@ from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
 from evenkeel.store.tenants.updates import as_it_is, check_target_pool, check_unused, empty_pool, update_row
 from evenkeel.store.vips.addresses import HELD_OF_SOME, take
 from evenkeel.store.vips.claims import hold
-from evenkeel.store.vips.selection import candidates
-from evenkeel.store.vips.taking import free_address
+from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
     Locked,

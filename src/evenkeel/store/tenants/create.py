@@ -25,8 +25,7 @@ from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.vips.addresses import HELD_OF_SOME, take
 from evenkeel.store.vips.claims import hold
 from evenkeel.store.vips.port_changes import note
-from evenkeel.store.vips.selection import candidates
-from evenkeel.store.vips.taking import free_address
+from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.quota_check import check_quota, has_quota, made

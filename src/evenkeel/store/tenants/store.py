@@ -28,8 +28,7 @@ from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import KINDS, LOAD_BALANCER
 from evenkeel.store.tenants import children, create, l7, load_balancers, reads, updates
 from evenkeel.store.tenants import members as member_sets
-from evenkeel.store.vips.selection import normal_plan
-from evenkeel.store.vips.taking import write_with_vip
+from evenkeel.store.vips.selection import normal_plan, write_with_vip
 from evenkeel.store.writing.conflicts import (
     child_conflict,
     duplicate_id,
