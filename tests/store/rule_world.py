@@ -17,7 +17,7 @@ from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.due_shards import read_rules
+from evenkeel.store.scheduling.rules import read_rules
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.conftest import empty
 

@@ -27,10 +27,10 @@ TTL = 5.0
 class NoHints:
     """Says nothing."""
 
-    def assignments(self, owner: Any) -> None:
+    def notify_assignments(self, owner: Any) -> None:
         """As of hints."""
 
-    def work(self, owner: Any, load_balancer_id: str) -> None:
+    def notify_work(self, owner: Any, load_balancer_id: str) -> None:
         """As of hints."""
 
 

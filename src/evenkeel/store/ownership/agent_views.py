@@ -1,6 +1,6 @@
 """Agents as the rule of :mod:`evenkeel.core.placement` sees them: the only place where their rows become views."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -75,6 +75,11 @@ def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSna
     for agent in agents:
         found.setdefault((agent.environment, agent.group_number), []).append(agent.view)
     return found
+
+
+def time_of(connection: Connection, agents: Sequence[SeenAgent]) -> float:
+    """The database's time when the agents were read; asking for it costs a statement only if there are none."""
+    return agents[0].read_at if agents else float(connection.scalar(select(db_now())) or 0.0)
 
 
 @cache  # building a statement costs more than running it

@@ -20,7 +20,7 @@ from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.ownership.sql import Raced, live, owner_of
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import set_operating
-from evenkeel.store.scheduling.due_shards import reach_of
+from evenkeel.store.scheduling.rules import reach_of
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _group, _root, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard

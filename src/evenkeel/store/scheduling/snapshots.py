@@ -29,7 +29,8 @@ from evenkeel.store.ownership.sql import (
     tell_agents,
 )
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for, read_rules
+from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for
+from evenkeel.store.scheduling.rules import read_rules
 
 MAX_SHARDS_PER_SNAPSHOT = 1_000
 """Decisions on older snapshots fail more often; what is left over is in the next one."""

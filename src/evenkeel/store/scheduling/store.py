@@ -14,7 +14,7 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.sql import Raced
-from evenkeel.store.scheduling import due_shards, placing, reach, snapshots, sweeping
+from evenkeel.store.scheduling import due_shards, placing, reach, silence, snapshots, sweeping
 from evenkeel.store.writing.events import record_event
 
 log = structlog.get_logger(__name__)
@@ -101,13 +101,13 @@ class SqlScheduling:
         )
 
     async def note_silence(self, *, breaker_window_seconds: float) -> None:
-        await self._db.write(lambda connection: due_shards.note_silence(connection, breaker_window_seconds))
+        await self._db.write(lambda connection: silence.note_silence(connection, breaker_window_seconds))
 
     async def sessions(self) -> tuple[SessionRef, ...]:
-        return await self._db.query(due_shards.read_sessions)
+        return await self._db.query(silence.read_sessions)
 
     async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
-        return await self._db.write(lambda connection: due_shards.end_sessions(connection, sessions))
+        return await self._db.write(lambda connection: silence.end_sessions(connection, sessions))
 
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
         try:

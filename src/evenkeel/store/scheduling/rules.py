@@ -1,0 +1,74 @@
+"""What decides over each device group: its settings, its agents, its devices, its environment's circuit breaker."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from evenkeel.core.circuit_breaker import BreakerState
+from evenkeel.core.placement import GroupSnapshot
+from evenkeel.core.reach import Reach, ReachKind
+from evenkeel.core.statuses import FailbackMode, RescheduleMode
+from evenkeel.core.values import Value
+from evenkeel.store.ownership.agent_views import SeenAgent, by_group, names
+from evenkeel.store.records import schema
+
+_group = schema.device_group
+_environment = schema.environment
+
+
+class GroupRules(Value):
+    """What decides over one group: its settings and agents, and what is known of its devices."""
+
+    group: GroupSnapshot
+    """Without its shards."""
+    reach: Reach
+
+
+def reach_of(row: Any) -> Reach:
+    """What is known of the reach of a row's device group."""
+    return Reach(kind=ReachKind(row.reach), away=names.decode(row.away_devices))
+
+
+_RULES = select(
+    _environment.c.name,
+    _environment.c.failback,
+    _environment.c.breaker_share,
+    _environment.c.breaker_agents,
+    _environment.c.halted_at,
+    _environment.c.resumed_at,
+    _group.c.number,
+    _group.c.reschedule,
+    _group.c.reach,
+    _group.c.away_devices,
+).select_from(_environment.outerjoin(_group, _group.c.environment == _environment.c.name))
+
+
+def read_rules(
+    connection: Connection, agents: Iterable[SeenAgent], environment: str | None = None
+) -> tuple[dict[tuple[str, int], GroupRules], dict[str, BreakerState]]:
+    """The rules of every group, with those of the agents that are in it, and every environment's circuit breaker; or of
+    one environment. One statement."""
+    seen = by_group(agents)
+    statement = _RULES if environment is None else _RULES.where(_environment.c.name == environment)
+    rows = connection.execute(statement).all()
+    rules = {
+        (row.name, row.number): GroupRules(
+            group=GroupSnapshot(
+                agents=tuple(seen.get((row.name, row.number), ())),
+                reschedule=RescheduleMode(row.reschedule),
+                failback=FailbackMode(row.failback),
+                halted=row.halted_at is not None,
+            ),
+            reach=reach_of(row),
+        )
+        for row in rows
+        if row.number is not None
+    }
+    breakers = {
+        row.name: BreakerState(
+            share=row.breaker_share, agents=row.breaker_agents, halted_at=row.halted_at, resumed_at=row.resumed_at
+        )
+        for row in rows
+    }
+    return rules, breakers

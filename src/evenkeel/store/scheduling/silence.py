@@ -1,0 +1,177 @@
+"""Agents that fell silent or are heard of again, and the circuit breakers that open and close with them.
+
+The scheduler's tick asks whether there is news, by what it has read anyway; a transaction of its own writes it.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, and_, case, not_, or_, select, update
+
+from evenkeel.core.circuit_breaker import AgentHeartbeat, BreakerState, verdict
+from evenkeel.core.control import SessionRef
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.ownership.agent_views import SeenAgent, read_agents, time_of
+from evenkeel.store.ownership.sql import live
+from evenkeel.store.records import schema
+from evenkeel.store.scheduling.rules import read_rules
+from evenkeel.store.writing.events import record_event
+
+FALTERING_SHARE_OF_TTL = 0.5
+"""An agent with less of its session left has missed keepalives; it counts as silent once another one is."""
+
+_agent = schema.agent
+_shard = schema.shard
+_environment = schema.environment
+
+_SESSIONS = select(_agent.c.id, _agent.c.session_id, _agent.c.environment).where(live()).order_by(_agent.c.id)
+
+
+def has_news(
+    connection: Connection,
+    agents: Sequence[SeenAgent],
+    breakers: dict[str, BreakerState],
+    window_seconds: float,
+    *,
+    homes: bool,
+) -> bool:
+    """:func:`note_silence` has something to do. One query if ``homes`` and an operator asked for hand-backs."""
+    now = agents[0].read_at
+    if any(_is_news(agent) for agent in agents) or _verdicts(agents, breakers, now, window_seconds):
+        return True
+    return homes and bool(_came_home(connection, agents))
+
+
+def _is_news(agent: SeenAgent) -> bool:
+    """It fell silent, or is heard of again, and nobody has said so yet."""
+    return agent.view.registered and agent.view.live == (agent.silent_since is not None)
+
+
+def _verdicts(
+    agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
+) -> dict[str, str]:
+    """What is to change, by environment: see :func:`evenkeel.core.circuit_breaker.verdict`."""
+    changes: dict[str, str] = {}
+    for name, breaker in breakers.items():
+        members = [agent for agent in agents if agent.environment == name and agent.view.registered]
+        said = verdict(breaker, _pulses(members, now, window_seconds), now=now, window_seconds=window_seconds)
+        if said is not None:
+            changes[name] = said
+    return changes
+
+
+def _pulses(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentHeartbeat]:
+    counted = [agent for agent in agents if not agent.view.forced_down]
+    somebody_silent = any(_fell_silent_lately(agent, now, window_seconds) for agent in counted)
+    return [
+        AgentHeartbeat(id=agent.view.id, silent_since=_silent_since(agent, now, somebody_silent)) for agent in counted
+    ]
+
+
+def _fell_silent_lately(agent: SeenAgent, now: float, window_seconds: float) -> bool:
+    return not agent.view.live and abs(now - agent.view.live_until) < window_seconds
+
+
+def _silent_since(agent: SeenAgent, now: float, somebody_silent: bool) -> float | None:
+    if not agent.view.live:
+        return agent.silent_since if agent.silent_since is not None else min(agent.view.live_until, now)
+    faltering = agent.view.live_until - now < FALTERING_SHARE_OF_TTL * agent.ttl_seconds
+    return now if faltering and somebody_silent else None
+
+
+def _came_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]:
+    """Agents whose shards an operator wanted home, and none of them is away any more."""
+    asked = [agent.view.id for agent in agents if agent.view.failback_asked]
+    if not asked:
+        return []
+    away = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id != _shard.c.home_agent_id)
+    still = set(
+        connection.scalars(
+            select(_shard.c.home_agent_id).where(in_list(_shard.c.home_agent_id, asked), away).distinct()
+        )
+    )
+    return [agent_id for agent_id in asked if agent_id not in still]
+
+
+def note_silence(connection: Connection, window_seconds: float) -> None:
+    """Record agents that fell silent or came back, and open or close circuit breakers."""
+    agents = read_agents(connection, 0.0)
+    now = time_of(connection, agents)
+    _, breakers = read_rules(connection, agents)
+    for name, reason in _verdicts(agents, breakers, now, window_seconds).items():
+        _set_breaker(connection, name, reason)
+    for agent in agents:
+        if _is_news(agent):
+            _say(connection, agent)
+    for agent_id in _came_home(connection, agents):
+        connection.execute(update(_agent).where(_agent.c.id == agent_id).values(failback_asked=False))
+
+
+def _say(connection: Connection, agent: SeenAgent) -> None:
+    back = agent.view.live
+    news = (
+        and_(_agent.c.silent_since.is_not(None), live())
+        if back
+        else and_(_agent.c.silent_since.is_(None), not_(live()))
+    )
+    expired_at = case((_agent.c.session_expires_at < db_now(), _agent.c.session_expires_at), else_=db_now())
+    changed = connection.execute(
+        update(_agent)
+        .where(_agent.c.id == agent.view.id, _agent.c.session_id.is_not(None), news)
+        .values(silent_since=None if back else expired_at)
+    )
+    if changed.rowcount == 1:
+        record_event(
+            connection,
+            kind="agent_back" if back else "agent_silent",
+            text=f"agent {agent.view.id} on {agent.host} "
+            + ("is alive again" if back else "sent no keepalive in time; its session expired"),
+            environment=agent.environment,
+            agent_id=agent.view.id,
+        )
+
+
+def _set_breaker(connection: Connection, name: str, reason: str) -> None:
+    """Open it for ``reason``, or close it if that is empty."""
+    opening = bool(reason)
+    is_due = _environment.c.halted_at.is_(None) if opening else _environment.c.halted_at.is_not(None)
+    changed = connection.execute(
+        update(_environment)
+        .where(_environment.c.name == name, is_due)
+        .values(halted_at=db_now() if opening else None, halted_reason=reason)
+    )
+    if changed.rowcount == 1:
+        text = f"{reason}: no shard moves until they are back or an operator resumes" if opening else "agents are back"
+        record_event(
+            connection,
+            kind="environment_halted" if opening else "environment_resumed",
+            text=f"environment {name}: {text}",
+            environment=name,
+        )
+
+
+def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
+    """The sessions that stand now. One query."""
+    rows = connection.execute(_SESSIONS).all()
+    return tuple(SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment) for row in rows)
+
+
+def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
+    """End these sessions now; how many were live."""
+    ended = 0
+    for session in sorted(sessions, key=lambda each: each.agent_id):
+        changed = connection.execute(
+            update(_agent)
+            .where(_agent.c.id == session.agent_id, _agent.c.session_id == session.session_id, live())
+            .values(session_expires_at=db_now())
+        )
+        if changed.rowcount == 1:
+            ended += 1
+            record_event(
+                connection,
+                kind="agent_vanished",
+                text=f"agent {session.agent_id} disappeared from the message bus; its session was ended",
+                environment=session.environment,
+                agent_id=session.agent_id,
+            )
+    return ended
