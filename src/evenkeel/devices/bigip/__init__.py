@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.core.ports import Device
-from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.options import OPTIONS, parse_options
 
 __all__ = ["OPTIONS", "open_group"]
@@ -17,4 +16,7 @@ __all__ = ["OPTIONS", "open_group"]
 
 def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
     """The device group these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
+    # here, because controllers read the options and have none of an agent's libraries
+    from evenkeel.devices.bigip.driver import BigIpGroup
+
     return BigIpGroup(parse_options(options, environment=environment, group_number=group_number, host=host))
