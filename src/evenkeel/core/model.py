@@ -42,6 +42,8 @@ POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
 }
 """Which pool protocols a listener protocol may send to (Octavia API reference, "Protocol Combinations")."""
 
+HTTP_CHECK_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
+"""What monitors of types HTTP and HTTPS ask, and expect, where nothing is said."""
 TLS_PROTOCOL = "TERMINATED_HTTPS"
 """Of listeners where TLS ends: the only ones with certificates and what belongs to them."""
 DATAGRAM_PROTOCOLS = frozenset({"UDP", "SCTP"})

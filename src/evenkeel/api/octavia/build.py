@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia import requests
+from evenkeel.api.octavia.given import asked
 from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
-from evenkeel.api.octavia.places import NewId, Place, check_project, each_once, is_up, tags_of, vnic_type_of
+from evenkeel.api.octavia.places import NewId, Place, check_project, vnic_type_of
 from evenkeel.api.octavia.rules import (
     check_listener,
     check_listener_ports,
@@ -71,38 +72,19 @@ def listener_row(
 ) -> Listener:
     """A checked listener of a load balancer with that VIP, or any address of its family."""
     check_project(body, place)
-    asked = Listener(
+    wanted = Listener(
         id=listener_id,
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
         protocol=body.protocol,
         protocol_port=body.protocol_port,
-        name=body.name or "",
-        description=body.description or "",
-        admin_state_up=is_up(body.admin_state_up),
-        connection_limit=-1 if body.connection_limit is None else int(body.connection_limit),
         default_pool_id=default_pool_id,
         insert_headers=body.insert_headers.as_dict() if body.insert_headers else {},
-        timeout_client_data=50_000 if body.timeout_client_data is None else body.timeout_client_data,
-        timeout_member_connect=5_000 if body.timeout_member_connect is None else body.timeout_member_connect,
-        timeout_member_data=50_000 if body.timeout_member_data is None else body.timeout_member_data,
-        timeout_tcp_inspect=body.timeout_tcp_inspect or 0,
         allowed_cidrs=checked_cidrs(body.allowed_cidrs or (), vip_address),
-        default_tls_container_ref=body.default_tls_container_ref,
-        sni_container_refs=each_once(body.sni_container_refs),
-        client_ca_tls_container_ref=body.client_ca_tls_container_ref,
-        client_authentication=body.client_authentication or "NONE",
-        client_crl_container_ref=body.client_crl_container_ref,
-        tls_ciphers=body.tls_ciphers,
-        tls_versions=each_once(body.tls_versions),
-        alpn_protocols=each_once(body.alpn_protocols),
-        hsts_max_age=body.hsts_max_age,
-        hsts_include_subdomains=body.hsts_include_subdomains or False,
-        hsts_preload=body.hsts_preload or False,
-        tags=tags_of(body.tags),
+        **asked(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
     )
-    refuse_empty_lists(body, asked)
-    row = settled_tls(asked)
+    refuse_empty_lists(body, wanted)
+    row = settled_tls(wanted)
     check_listener(row, row.insert_headers)
     return row
 
@@ -118,18 +100,12 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
         project_id=place.project_id,
         address=member_address("address", body.address, place.addresses),
         protocol_port=body.protocol_port,
-        name=body.name or "",
-        admin_state_up=is_up(body.admin_state_up),
-        weight=1 if body.weight is None else body.weight,
-        backup=body.backup or False,
-        subnet_id=body.subnet_id,
         monitor_address=(
             None if monitored_at is None else member_address("monitor_address", monitored_at, place.addresses)
         ),
-        monitor_port=body.monitor_port,
         vnic_type=vnic_type_of(body.request_sriov),
-        tags=tags_of(body.tags),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
+        **asked(body, Member, "monitor_address"),
     )
 
 
@@ -143,16 +119,8 @@ def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: st
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
         type=body.type,
-        delay=body.delay,
-        timeout=body.timeout,
-        max_retries=body.max_retries,
-        max_retries_down=body.max_retries_down or 3,
-        name=body.name or "",
         **{name: getattr(body, name) or default for name, default in http.items()},
-        http_version=body.http_version,
-        domain_name=body.domain_name,
-        admin_state_up=is_up(body.admin_state_up),
-        tags=tags_of(body.tags),
+        **asked(body, HealthMonitor, *http),
     )
     check_monitor(row, checks_may_overlap=body.CHECKS_MAY_OVERLAP)
     return row
@@ -163,27 +131,17 @@ def pool_rows(
 ) -> NewPool:
     """A checked pool with its members and monitor."""
     check_project(body, place)
-    asked = Pool(
+    new = Pool(
         id=new_id(),
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
         protocol=protocol,
         lb_algorithm=lb_algorithm,
-        name=body.name or "",
-        description=body.description or "",
-        admin_state_up=is_up(body.admin_state_up),
         session_persistence=persistence_of(body.session_persistence),
-        tls_enabled=body.tls_enabled or False,
-        tls_container_ref=body.tls_container_ref,
-        ca_tls_container_ref=body.ca_tls_container_ref,
-        crl_container_ref=body.crl_container_ref,
-        tls_ciphers=body.tls_ciphers,
-        tls_versions=each_once(body.tls_versions),
-        alpn_protocols=each_once(body.alpn_protocols),
-        tags=tags_of(body.tags),
+        **asked(body, Pool, "lb_algorithm", "session_persistence"),
     )
-    refuse_empty_lists(body, asked)
-    pool = settled_tls(asked)
+    refuse_empty_lists(body, new)
+    pool = settled_tls(new)
     check_pool(pool)
     wanted = body.healthmonitor
     if wanted is not None:
@@ -204,21 +162,22 @@ def tree_of(
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
     made = _listeners(body.listeners or (), pools, place, one_family(near, more), new_id)
+    address = Vip(address=vip.address or "", subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id)
     root = LoadBalancer(
         id=place.load_balancer_id,
         project_id=place.project_id,
-        vip=Vip(address=vip.address or "", subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id),
+        vip=address,
         provider=provider,
-        name=body.name or "",
-        description=body.description or "",
-        admin_state_up=is_up(body.admin_state_up),
-        tags=tags_of(body.tags),
         additional_vips=tuple(
-            Vip(address=more.address or "", subnet_id=more.subnet_id, network_id=more.network_id, port_id=vip.port_id)
+            Vip(
+                address=more.address or "",
+                subnet_id=more.subnet_id,
+                network_id=more.network_id,
+                port_id=vip.port_id,
+            )
             for more in vip.additional
         ),
-        vip_qos_policy_id=body.vip_qos_policy_id,
-        vip_sg_ids=each_once(body.vip_sg_ids),
+        **asked(body, LoadBalancer, "additional_vips"),
     )
     return LoadBalancerTree(
         load_balancer=root,

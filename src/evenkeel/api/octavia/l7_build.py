@@ -6,9 +6,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from evenkeel.api.octavia import l7_requests
+from evenkeel.api.octavia.given import asked
 from evenkeel.api.octavia.l7_rules import check_policy, check_rule, settled
-from evenkeel.api.octavia.places import NewId, Place, check_project, is_up, tags_of
-from evenkeel.core.model import L7_POSITION_MAX, L7Policy, L7Rule
+from evenkeel.api.octavia.places import NewId, Place, check_project
+from evenkeel.core.model import L7Policy, L7Rule
 
 
 class PolicyRows(NamedTuple):
@@ -30,15 +31,8 @@ def policy_rows(
             load_balancer_id=place.load_balancer_id,
             project_id=place.project_id,
             action=body.action,
-            position=body.position or L7_POSITION_MAX,
             redirect_pool_id=redirect_pool_id,
-            redirect_url=body.redirect_url,
-            redirect_prefix=body.redirect_prefix,
-            redirect_http_code=body.redirect_http_code,
-            name=body.name or "",
-            description=body.description or "",
-            admin_state_up=is_up(body.admin_state_up),
-            tags=tags_of(body.tags),
+            **asked(body, L7Policy, "action", "redirect_pool_id"),
         )
     )
     check_policy(policy)
@@ -54,13 +48,7 @@ def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_i
         l7policy_id=policy_id,
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
-        type=body.type,
-        compare_type=body.compare_type,
-        value=body.value,
-        key=body.key,
-        invert=body.invert or False,
-        admin_state_up=is_up(body.admin_state_up),
-        tags=tags_of(body.tags),
+        **asked(body, L7Rule),
     )
     check_rule(rule)
     return rule

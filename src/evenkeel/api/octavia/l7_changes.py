@@ -6,34 +6,14 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from evenkeel.api.octavia import l7_requests
-from evenkeel.api.octavia.changes import Changes, given
+from evenkeel.api.octavia.changes import Changes
+from evenkeel.api.octavia.given import given
 from evenkeel.api.octavia.l7_rules import KEYED, TARGETS, check_policy, check_rule, settled
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import L7_POSITION_MAX, L7Policy, L7Rule
+from evenkeel.core.model import L7Policy, L7Rule
 
 Row = TypeVar("Row", L7Policy, L7Rule)
 
-_POLICY_DEFAULTS: Changes = {
-    "name": "",
-    "description": "",
-    "admin_state_up": True,
-    "tags": (),
-    "action": None,
-    "redirect_pool_id": None,
-    "redirect_url": None,
-    "redirect_prefix": None,
-    "redirect_http_code": None,
-    "position": L7_POSITION_MAX,
-}
-_RULE_DEFAULTS: Changes = {
-    "admin_state_up": True,
-    "tags": (),
-    "type": None,
-    "compare_type": None,
-    "value": None,
-    "key": None,
-    "invert": False,
-}
 _DECIDING = ("action", *TARGETS.values(), "redirect_http_code")
 _COMPARING = ("type", "compare_type", "value", "key")
 """What only makes sense together. It is written together, so that of two changes at once one stands whole."""
@@ -41,7 +21,7 @@ _COMPARING = ("type", "compare_type", "value", "key")
 
 def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
     """What is to change of a policy; the result is checked as a whole. A target without an action means its action."""
-    changes = given(body, _POLICY_DEFAULTS)
+    changes = given(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
     changes.setdefault("action", _meant(changes) or current.action)
@@ -57,7 +37,7 @@ def _meant(changes: Changes) -> Any:
 
 def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
     """What is to change of a rule; the result is checked as a whole."""
-    changes = given(body, _RULE_DEFAULTS)
+    changes = given(body, L7Rule)
     if not changes.keys() & set(_COMPARING):
         return changes
     if changes.get("type", current.type) not in KEYED:

@@ -2,12 +2,21 @@
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from evenkeel.api.bodies import Request
 from evenkeel.api.fields import END, ObjectId, ProjectId, Tags, Text
+from evenkeel.api.octavia.given import changes_of
 from evenkeel.api.octavia.pool_requests import NestedPool
-from evenkeel.core.model import L7_POSITION_MAX, L7_RULES_MAX, L7PolicyAction, L7RuleCompareType, L7RuleType
+from evenkeel.core.model import (
+    L7_POSITION_MAX,
+    L7_RULES_MAX,
+    L7Policy,
+    L7PolicyAction,
+    L7Rule,
+    L7RuleCompareType,
+    L7RuleType,
+)
 
 MAX_L7POLICIES = 200
 """In one new listener."""
@@ -104,31 +113,14 @@ class L7RuleNewBody(Request):
 # -- changes: an absent attribute is left alone, null means the default
 
 
+@changes_of(L7PolicyNew, L7Policy)
 class L7PolicyChange(Request):
     """What can be changed of an L7 policy."""
 
-    name: Text | UnsetType | None = UNSET
-    description: Text | UnsetType | None = UNSET
-    admin_state_up: bool | UnsetType | None = UNSET
-    action: L7PolicyAction | UnsetType = UNSET
-    redirect_pool_id: ObjectId | UnsetType | None = UNSET
-    redirect_url: Url | UnsetType | None = UNSET
-    redirect_prefix: Url | UnsetType | None = UNSET
-    redirect_http_code: RedirectCode | UnsetType | None = UNSET
-    position: Position | UnsetType | None = UNSET
-    tags: Tags | UnsetType | None = UNSET
 
-
+@changes_of(L7RuleNew, L7Rule)
 class L7RuleChange(Request):
     """What can be changed of an L7 rule."""
-
-    type: L7RuleType | UnsetType = UNSET
-    compare_type: L7RuleCompareType | UnsetType = UNSET
-    value: RuleValue | UnsetType = UNSET
-    key: Key | UnsetType | None = UNSET
-    invert: bool | UnsetType | None = UNSET
-    admin_state_up: bool | UnsetType | None = UNSET
-    tags: Tags | UnsetType | None = UNSET
 
 
 class L7PolicyChangeBody(Request):

@@ -53,11 +53,6 @@ def each_once(values: Iterable[T] | None) -> tuple[T, ...]:
     return tuple(dict.fromkeys(values)) if values else ()
 
 
-def tags_of(tags: Iterable[str] | None) -> tuple[str, ...]:
-    """The tags, each once, in the order given."""
-    return each_once(tags)
-
-
 def is_up(admin_state_up: bool | None) -> bool:
     """Up, unless told otherwise."""
     return admin_state_up is not False

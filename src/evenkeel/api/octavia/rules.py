@@ -16,6 +16,7 @@ from evenkeel.core.errors import Conflict, Invalid
 from evenkeel.core.model import (
     CHILDLESS_PROTOCOL,
     DATAGRAM_PROTOCOLS,
+    HTTP_CHECK_DEFAULTS,
     L7_PROTOCOLS,
     POOL_PROTOCOLS_OF_LISTENER,
     TLS_PROTOCOL,
@@ -28,8 +29,6 @@ from evenkeel.core.model import (
 )
 
 HTTP_MONITORS = ("HTTP", "HTTPS")
-HTTP_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
-"""What null means to monitors of these types."""
 HTTP_ATTRIBUTES = ("http_method", "url_path", "expected_codes", "http_version", "domain_name")
 
 
@@ -205,7 +204,7 @@ def check_monitored(pool_protocol: str, monitor_type: str) -> None:
 
 def http_defaults(monitor_type: str) -> dict[str, Any]:
     """What null means; attributes of HTTP mean nothing to other types."""
-    return HTTP_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_DEFAULTS)
+    return HTTP_CHECK_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_CHECK_DEFAULTS)
 
 
 def check_monitor(monitor: HealthMonitor, *, checks_may_overlap: bool = False) -> None:

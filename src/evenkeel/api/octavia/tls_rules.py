@@ -9,31 +9,35 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from evenkeel.core.attributes import defaults_of
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool, TlsVersion
 
 Speaker = TypeVar("Speaker", Listener, Pool)
 
-SETTINGS: dict[str, Any] = {"tls_ciphers": None, "tls_versions": (), "alpn_protocols": ()}
+
+def _with_defaults(kind: type[Any], *names: str) -> dict[str, Any]:
+    defaults = defaults_of(kind)
+    return {name: defaults[name] for name in names}
+
+
+SETTINGS = _with_defaults(Listener, "tls_ciphers", "tls_versions", "alpn_protocols")
 """How TLS is spoken, with the values of what does not speak it."""
-LISTENER_TLS: dict[str, Any] = {
-    "default_tls_container_ref": None,
-    "sni_container_refs": (),
-    "client_ca_tls_container_ref": None,
-    "client_authentication": "NONE",
-    "client_crl_container_ref": None,
-    **SETTINGS,
-    "hsts_max_age": None,
-    "hsts_include_subdomains": False,
-    "hsts_preload": False,
-}
-POOL_TLS: dict[str, Any] = {
-    "tls_enabled": False,
-    "tls_container_ref": None,
-    "ca_tls_container_ref": None,
-    "crl_container_ref": None,
-    **SETTINGS,
-}
+LISTENER_TLS = _with_defaults(
+    Listener,
+    "default_tls_container_ref",
+    "sni_container_refs",
+    "client_ca_tls_container_ref",
+    "client_authentication",
+    "client_crl_container_ref",
+    *SETTINGS,
+    "hsts_max_age",
+    "hsts_include_subdomains",
+    "hsts_preload",
+)
+POOL_TLS = _with_defaults(
+    Pool, "tls_enabled", "tls_container_ref", "ca_tls_container_ref", "crl_container_ref", *SETTINGS
+)
 """What only makes sense together, with its defaults. It is written together, so that of two changes at once one stands
 whole."""
 DEFAULT_CIPHERS = (

@@ -20,13 +20,13 @@ from evenkeel.api.octavia.change_requests import HealthMonitorChange
 from evenkeel.api.octavia.places import is_up, project_of
 from evenkeel.api.octavia.pools import change_health_monitor
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.api.octavia.rules import HTTP_DEFAULTS, check_monitor, http_defaults
+from evenkeel.api.octavia.rules import check_monitor, http_defaults
 from evenkeel.core.capabilities import monitor_problems, refuse
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import HealthMonitor
+from evenkeel.core.model import HTTP_CHECK_DEFAULTS, HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 
-_NAMES = ("delay", "timeout", "max_retries", *HTTP_DEFAULTS, "admin_state_up")
+_NAMES = ("delay", "timeout", "max_retries", *HTTP_CHECK_DEFAULTS, "admin_state_up")
 
 
 async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -> Answer:
@@ -43,7 +43,7 @@ async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -
 
 def _row(wanted: V1HealthMonitorNew, project_id: str, monitor_id: str) -> SharedMonitor:
     defaults = _defaults_of(wanted.type)
-    http = {name: getattr(wanted, name) or defaults[name] for name in HTTP_DEFAULTS}
+    http = {name: getattr(wanted, name) or defaults[name] for name in HTTP_CHECK_DEFAULTS}
     return SharedMonitor(
         id=monitor_id,
         project_id=project_id,

@@ -13,7 +13,8 @@ from evenkeel.api.neutron.v1.lists import POOLS, found, one
 from evenkeel.api.neutron.v1.requests import V1PoolChangeBody, V1PoolNew, V1PoolNewBody
 from evenkeel.api.neutron.v1.showing import statistics_view
 from evenkeel.api.octavia.change_requests import PoolChange
-from evenkeel.api.octavia.places import is_up, project_of
+from evenkeel.api.octavia.given import asked
+from evenkeel.api.octavia.places import project_of
 from evenkeel.api.octavia.pools import change_pool, checked_changes
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitored
@@ -63,10 +64,7 @@ def _tree(wanted: V1PoolNew, project_id: str, provider: str, root_id: str, pool_
         project_id=project_id,
         protocol=wanted.protocol,
         lb_algorithm=wanted.lb_method,
-        name=wanted.name or "",
-        description=wanted.description or "",
-        admin_state_up=is_up(wanted.admin_state_up),
-        subnet_id=wanted.subnet_id,
+        **asked(wanted, Pool),
     )
     return LoadBalancerTree(load_balancer=root, pools=(pool,))
 

@@ -8,7 +8,8 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v1.lists import VIPS, one
 from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChangeBody, V1VipNew, V1VipNewBody
-from evenkeel.api.octavia.places import is_up, project_of
+from evenkeel.api.octavia.given import asked, given
+from evenkeel.api.octavia.places import project_of
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_pool, wanted_vip
 from evenkeel.api.octavia.vips import checked_plan
@@ -64,11 +65,8 @@ def _row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
         project_id=pool.project_id,
         protocol=wanted.protocol,
         protocol_port=wanted.protocol_port,
-        name=wanted.name or "",
-        description=wanted.description or "",
-        admin_state_up=is_up(wanted.admin_state_up),
-        connection_limit=-1 if wanted.connection_limit is None else wanted.connection_limit,
         default_pool_id=pool.id,
+        **asked(wanted, Listener),
     )
 
 
@@ -121,11 +119,7 @@ async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answe
     if wanted.pool_id not in (UNSET, pool.id):
         pool = await _other_pool(services, call, row, wanted.pool_id)
     persistence = persistence_of(wanted.session_persistence)
-    changes = {
-        name: default if value is None else value
-        for name, default in (("name", ""), ("description", ""), ("connection_limit", -1), ("admin_state_up", True))
-        if not isinstance(value := getattr(wanted, name), UnsetType)
-    }
+    changes = given(wanted, Listener)
     served = await services.serving.of(LoadBalancer, row.load_balancer_id, scope)
     served.refuse(listener_problems(served.table, changes))
     _check_persistence(served, row, pool, persistence)

@@ -16,6 +16,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
+from evenkeel.core.model import HTTP_CHECK_DEFAULTS
 from evenkeel.core.service import ServiceDefinition, ServiceMonitor
 from evenkeel.devices.bigip.naming import Names
 from evenkeel.devices.bigip.objects import Key, WantedObject
@@ -73,11 +74,11 @@ def _http(monitor: ServiceMonitor) -> dict[str, Any]:
 
 def send_string(monitor: ServiceMonitor) -> str:
     """The request, with nothing in it that the user could end a line with."""
-    method = monitor.http_method or "GET"
+    method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
     if method not in METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
     version = "1.1" if monitor.http_version == 1.1 or monitor.domain_name else "1.0"
-    path = quote(monitor.url_path or "/", safe=_PATH_SAFE)
+    path = quote(monitor.url_path or HTTP_CHECK_DEFAULTS["url_path"], safe=_PATH_SAFE)
     if not path.startswith("/"):
         raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
     lines = [f"{method} {path} HTTP/{version}"]
@@ -99,7 +100,7 @@ def recv_pattern(monitor: ServiceMonitor) -> str:
 
 def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
     """``200``, ``200,202`` or ``200-204`` as sorted numbers."""
-    text = monitor.expected_codes or "200"
+    text = monitor.expected_codes or HTTP_CHECK_DEFAULTS["expected_codes"]
     codes: set[int] = set()
     for part in text.split(","):
         found = re.fullmatch(r"\s*([1-5][0-9]{2})\s*(?:-\s*([1-5][0-9]{2})\s*)?", part)

@@ -15,6 +15,7 @@ retries     ``max_retries`` is ``rise``, ``max_retries_down`` is ``fall``
 
 import re
 
+from evenkeel.core.model import HTTP_CHECK_DEFAULTS
 from evenkeel.core.service import ServiceMonitor
 from evenkeel.core.values import Value
 from evenkeel.devices.errors import Unrenderable
@@ -90,10 +91,10 @@ def _tls_arguments(monitor: ServiceMonitor) -> tuple[str, ...]:
 
 
 def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:
-    method = monitor.http_method or "GET"
+    method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
     if method not in METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
-    uri = path(monitor.url_path or "/")
+    uri = path(monitor.url_path or HTTP_CHECK_DEFAULTS["url_path"])
     if not uri.startswith("/"):
         raise Unrenderable(f"health monitor {monitor.id}: url_path {monitor.url_path!r} must begin with '/'")
     version = ("ver", "HTTP/1.1", "hdr", "Host", literal(_host(monitor, vip_address))) if _speaks_1_1(monitor) else ()
@@ -124,7 +125,7 @@ def _domain(monitor: ServiceMonitor) -> str:
 
 def expected_codes(monitor: ServiceMonitor) -> str:
     """``200``, ``200,202`` or ``200-204``, without blanks and empty ranges."""
-    text = monitor.expected_codes or "200"
+    text = monitor.expected_codes or HTTP_CHECK_DEFAULTS["expected_codes"]
     found = []
     for part in text.split(","):
         code = re.fullmatch(r"\s*([1-5][0-9]{2})\s*(?:-\s*([1-5][0-9]{2})\s*)?", part, re.ASCII)
