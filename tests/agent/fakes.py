@@ -182,7 +182,7 @@ class Bench:
             clock=SystemClock(),
             settings=SETTINGS,
             rng=random.Random(1),
-            turns=turns or PassLimit(1, SystemClock()),
+            pass_limit=turns or PassLimit(1, SystemClock()),
             on_device_trouble=self._note_trouble,
         )
 

@@ -17,7 +17,7 @@ SERVED_PER_CALL = 500
 
 
 class DatabaseHistory:
-    """See the module."""
+    """What was confirmed by the database and served lately, over all sessions of the process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

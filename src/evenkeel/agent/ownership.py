@@ -39,7 +39,7 @@ class Ownership:
         device: Device,
         clock: Clock,
         settings: AgentSettings,
-        memory: DatabaseHistory,
+        database_history: DatabaseHistory,
         rng: random.Random,
         ask_again: Callable[[], None],
         on_device_trouble: Callable[[], None],
@@ -49,24 +49,24 @@ class Ownership:
         self._device = device
         self._clock = clock
         self._settings = settings
-        self._memory = memory
+        self._database_history = database_history
         self._rng = rng
         self._ask_again = ask_again
         self._on_device_trouble = on_device_trouble
-        self._turns = PassLimit(settings.passes_at_once, clock)
+        self._pass_limit = PassLimit(settings.passes_at_once, clock)
         self._restarts = Retries(settings.retry, rng)
         self._workers: dict[ShardId, tuple[Worker, asyncio.Task[None]]] = {}
         self._releases: set[asyncio.Task[None]] = set()
         self._releasing: set[ShardId] = set()
-        self._history = memory.history
+        self._history = database_history.history
         self.revision = -1
 
     def follow_history(self) -> bool:
         """In a new history of the database nothing is certain: every worker looks at everything. True: it is new."""
-        if self._memory.history == self._history:
+        if self._database_history.history == self._history:
             return False
-        log.warning("the database lost changes; looking at everything again", history=self._memory.history)
-        self._history = self._memory.history
+        log.warning("the database lost changes; looking at everything again", history=self._database_history.history)
+        self._history = self._database_history.history
         self.revision = -1
         self._look_again()
         for worker, _ in self._workers.values():
@@ -121,7 +121,7 @@ class Ownership:
                 clock=self._clock,
                 settings=self._settings,
                 rng=self._rng,
-                turns=self._turns,
+                pass_limit=self._pass_limit,
                 on_device_trouble=self._on_device_trouble,
             )
         log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
@@ -151,7 +151,7 @@ class Ownership:
 
     def _drop(self, shard_id: ShardId) -> None:
         worker, task = self._workers.pop(shard_id)
-        self._memory.left(worker.project_id, worker.epoch)
+        self._database_history.left(worker.project_id, worker.epoch)
         task.cancel()
 
     def _hand_over(self, assignment: m.Assignment) -> None:
@@ -168,7 +168,7 @@ class Ownership:
             entry = self._workers.pop(assignment.shard_id, None)
             if entry is not None:
                 worker, task = entry
-                self._memory.left(worker.project_id, worker.epoch)
+                self._database_history.left(worker.project_id, worker.epoch)
                 worker.finish()
                 try:
                     await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
@@ -226,7 +226,7 @@ class Ownership:
         entries = list(self._workers.values())
         self._workers.clear()
         for worker, _ in entries:
-            self._memory.left(worker.project_id, worker.epoch)
+            self._database_history.left(worker.project_id, worker.epoch)
         tasks = {task for _, task in entries} | self._releases
         try:
             if graceful and tasks:

@@ -54,7 +54,7 @@ class AgentService:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._configurations = configurations or {}
         self._controllers = ControllerClient(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
-        self._memory = DatabaseHistory(clock)
+        self._database_history = DatabaseHistory(clock)
         self._stop = asyncio.Event()
         self._ask = asyncio.Event()
         self._tell = asyncio.Event()
@@ -124,7 +124,7 @@ class AgentService:
             self._device.facts,
             self._clock,
             self._settings,
-            memory=self._memory,
+            database_history=self._database_history,
             capacity=self._gauge.figures,
             identities=identities_of(self._device.facts.endpoints, self._devices.states),
         )
@@ -140,7 +140,7 @@ class AgentService:
             device=self._device,
             clock=self._clock,
             settings=self._settings,
-            memory=self._memory,
+            database_history=self._database_history,
             rng=self._rng,
             ask_again=self._ask.set,
             on_device_trouble=self._devices.doubt,
@@ -216,7 +216,7 @@ class AgentService:
             except TimeoutError:
                 pass
             self._ask.clear()
-            served, asked_at = self._memory.lost(), self._clock.monotonic()
+            served, asked_at = self._database_history.lost(), self._clock.monotonic()
             try:
                 assignments = await self._controllers.assignments(
                     m.GetAssignments(
@@ -228,12 +228,12 @@ class AgentService:
                 await self._clock.sleep(self._settings.retry.initial_seconds)
                 self._ask.set()
                 continue
-            self._memory.hear(assignments.history, asked_at=asked_at)
-            self._memory.recovered(served)
+            self._database_history.hear(assignments.history, asked_at=asked_at)
+            self._database_history.recovered(served)
             self._follow_history(ownership)
             if not self._stop.is_set():
                 ownership.apply(assignments)
-            if self._memory.lost():
+            if self._database_history.lost():
                 self._ask.set()
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 

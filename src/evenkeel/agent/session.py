@@ -30,7 +30,7 @@ class Session:
         clock: Clock,
         settings: AgentSettings,
         *,
-        memory: DatabaseHistory,
+        database_history: DatabaseHistory,
         capacity: Mapping[str, m.CapacityFigure] | None = None,
         identities: Mapping[str, str] | None = None,
     ) -> None:
@@ -41,7 +41,7 @@ class Session:
         self._settings = settings
         self._capacity = dict(capacity or {})
         self._identities = dict(identities or {})
-        self._memory = memory
+        self._database_history = database_history
         self._lease: Lease | None = None
         self.assignments_revision = -1
         """As last heard of from a keepalive."""
@@ -49,11 +49,11 @@ class Session:
     @property
     def history(self) -> str:
         """Which history of the database this is, as last heard of."""
-        return self._memory.history
+        return self._database_history.history
 
     def confirmed(self, history: str, outcomes: tuple[m.Applied, ...]) -> None:
         """A report was taken: see :meth:`evenkeel.agent.database_history.DatabaseHistory.confirm`."""
-        self._memory.confirm(history, outcomes)
+        self._database_history.confirm(history, outcomes)
 
     def may_write(self) -> bool:
         """Self-fence: may a batch of device writes be started now?"""
@@ -100,13 +100,13 @@ class Session:
             exclusive=facts.exclusive,
             capacity=self._capacity,
             names_session=True,
-            seen=self._memory.seen(),
+            seen=self._database_history.seen(),
         )
 
     async def renew(self) -> None:
         """One keepalive. Raises :class:`SessionLost`, :class:`BusUnavailable`."""
         asked_at = self._clock.monotonic()  # before it is sent: our lease must end before the database's
-        call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id, seen=self._memory.seen())
+        call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id, seen=self._database_history.seen())
         self._renewed(asked_at, await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout()))
 
     def _keepalive_timeout(self) -> float:
@@ -114,9 +114,9 @@ class Session:
         return max(self._settings.keepalive_interval_seconds, ttl / 2)
 
     def _renewed(self, asked_at: float, state: m.SessionState) -> None:
-        before = self._memory.history
-        is_current = self._memory.hear(state.history, asked_at=asked_at, keepalives=state.keepalives)
-        if self._memory.history != before:
+        before = self._database_history.history
+        is_current = self._database_history.hear(state.history, asked_at=asked_at, keepalives=state.keepalives)
+        if self._database_history.history != before:
             self.assignments_revision = -1  # it may have been taken back
         self._lease = newer(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
         if is_current:

@@ -55,7 +55,7 @@ class ShardWorker:
         clock: Clock,
         settings: AgentSettings,
         rng: random.Random,
-        turns: PassLimit,
+        pass_limit: PassLimit,
         on_device_trouble: Callable[[], None],
     ) -> None:
         self.shard_id = assignment.shard_id
@@ -73,7 +73,7 @@ class ShardWorker:
         self._clock = clock
         self._settings = settings
         self._rng = rng
-        self._turns = turns
+        self._pass_limit = pass_limit
         self._on_device_trouble = on_device_trouble
         self._dirty: set[LoadBalancerId] = set(assignment.work)
         self._unconfirmed: set[LoadBalancerId] = set(assignment.work)
@@ -162,7 +162,7 @@ class ShardWorker:
                     return
                 await self._pass()
         finally:
-            self._turns.forget(self.shard_id)
+            self._pass_limit.forget(self.shard_id)
             self._device.forget(self.project_id)
 
     async def _wait_for_work(self) -> None:
@@ -200,7 +200,7 @@ class ShardWorker:
             self._forget = False
             self._device.forget(self.project_id)
         try:
-            async with self._turns.of(self.shard_id):
+            async with self._pass_limit.of(self.shard_id):
                 await self._reconcile(complete, taken)
         except StaleOwner as error:
             await self._stale(error)

@@ -60,7 +60,7 @@ class OctaviaStyle:
         return BodyReader(kind)
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
-        """See :mod:`evenkeel.api.errors`."""
+        """Status and body by the error's class."""
         return answer_to(error, request_id)
 
     def not_allowed(self, allow: Headers) -> Answer:

@@ -64,11 +64,11 @@ class ThreadedChangeSink:
         self._turns = asyncio.Semaphore(TOLD_AT_ONCE)
 
     async def accepted(self, change: Change) -> None:
-        """See :meth:`ChangeSink.accepted`."""
+        """Tell the driver in the controller's event loop."""
         await self._tell(lambda: self._sink.accepted(change))
 
     async def failed_over(self, change: Change) -> None:
-        """See :meth:`ChangeSink.failed_over`."""
+        """Tell the driver of a failover in the controller's event loop."""
         await self._tell(lambda: self._sink.failed_over(change))
 
     async def _tell(self, tell: Callable[[], Awaitable[None]]) -> None:

@@ -47,7 +47,7 @@ class Controller:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
-        self._suspicion = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake)
+        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake)
         self._callbacks = Callbacks(
             store.ownership, store.reports, self._hints, settings, on_unserved=self._scheduler.wake
         )
@@ -67,7 +67,13 @@ class Controller:
             self._every(self._pause(lambda: 2.0), self._consume_environments, "callback queues"),
         ]
         if settings.suspicion_interval_seconds > 0:
-            loops.append(self._every(self._pause(self._suspicion.interval_seconds), self._suspicion.look, "suspicion"))
+            loops.append(
+                self._every(
+                    self._pause(self._failure_detector.interval_seconds),
+                    self._failure_detector.look,
+                    "failure detector",
+                )
+            )
         if self._releases is not None:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, self._releases.look, "VIPs to be given back"))

@@ -111,11 +111,11 @@ class DeviceGroup(ABC, Generic[D, R]):
         return self._facts
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """See :meth:`evenkeel.core.ports.Device.check`."""
+        """What each device says of itself now."""
         return tuple(await asyncio.gather(*(device.check() for device in self._devices)))
 
     async def observe(self) -> Observation:
-        """See :meth:`evenkeel.core.ports.Device.observe`."""
+        """Statuses and statistics of all devices that are reached."""
         done, lost = await on_all(self._devices, lambda device: device.observe())
         away = [DeviceState(name=host, reachable=False, problem=str(error)) for host, error in lost.items()]
         # What differs at one look only is most likely being written just now.
@@ -123,7 +123,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return self._merged(done, away, absent=self._uneven, uneven=before & self._uneven)
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """See :meth:`evenkeel.core.ports.Device.capacity`."""
+        """The metrics, each the largest of all devices."""
         done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
         return fullest(done.values())
 

@@ -114,7 +114,7 @@ class Connections:
         return True
 
     def note_known(self, connection: Connection) -> None:
-        """See :meth:`Connection.known`."""
+        """A connection has shown a login or a certificate."""
         connection.is_known = True
         self._forget_stranger(connection)
         self._hosts[connection.host] = None
@@ -123,7 +123,7 @@ class Connections:
             self._hosts.popitem(last=False)
 
     def release(self, connection: Connection) -> None:
-        """See :meth:`Connection.release`."""
+        """A connection has ended."""
         if connection not in self._held:
             return
         self._held.discard(connection)

@@ -27,7 +27,7 @@ class NeutronStyle:
         return reader
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
-        """See :mod:`evenkeel.api.neutron.errors`."""
+        """Status and body by the error's class."""
         return answer_to(error, self._names, request_id)
 
     def not_allowed(self, allow: Headers) -> Answer:

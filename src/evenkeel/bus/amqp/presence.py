@@ -50,7 +50,7 @@ class Probes:
         return self._channel.is_closed
 
     async def present(self, name: str) -> bool | None:
-        """See :meth:`evenkeel.core.ports.Bus.present`."""
+        """Ask the broker whether the name has a queue; None: no answer."""
         probe = self._under_way.get(name)
         if probe is None:
             probe = self._under_way[name] = asyncio.get_running_loop().create_task(self._probe(name))

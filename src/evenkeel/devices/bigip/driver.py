@@ -43,11 +43,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.Reading]):
         super().__init__("bigip", options.ha_type, devices)
 
     async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
-        """See :meth:`evenkeel.core.ports.Device.take_over`."""
+        """Move the guard of the partition on every device that is reached."""
         await on_all(self._devices, lambda device: device.take_over(project_id, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """See :meth:`evenkeel.core.ports.Device.apply`."""
+        """Make the partition so on every device that is reached; the others are ``lagging``."""
         rendered = tuple(render(service, self._names, self._options.addresses) for service in batch.services)
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
         return PartitionOutcome(
@@ -62,7 +62,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.Reading]):
         await asyncio.Event().wait()
 
     def forget(self, project_id: str) -> None:
-        """See :meth:`evenkeel.core.ports.Device.forget`."""
+        """Believe nothing of the partition any more: the next pass reads it."""
         for device in self._devices:
             device.forget(project_id)
 

@@ -37,17 +37,17 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.Reading]):
         super().__init__("haproxy", options.ha_type, [HaproxyDevice(host, options, tls) for host in options.hosts])
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """See :meth:`evenkeel.core.ports.Device.check`."""
+        """What each device says of itself now."""
         states = await super().check()
         return tuple(_told_apart(states, [device.name for device in self._devices]))
 
     async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
-        """See :meth:`evenkeel.core.ports.Device.take_over`."""
+        """Move the guard of the partition on every device that is reached."""
         partition = self._names.partition(project_id)
         await on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """See :meth:`evenkeel.core.ports.Device.apply`."""
+        """Make the partition so on every device that is reached; the others are ``lagging``."""
         partition = self._names.partition(batch.project_id)
         rendered = tuple(render(service) for service in batch.services)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
@@ -62,7 +62,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.Reading]):
         )
 
     async def changed(self) -> None:
-        """See :meth:`evenkeel.core.ports.Device.changed`."""
+        """Return when a daemon tells that a status is otherwise than :meth:`observe` said last."""
         await watching.changed(self._devices, self._names)
 
     def forget(self, project_id: str) -> None:

@@ -81,11 +81,11 @@ class NoopGroup:
         return (state,)
 
     async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
-        """See :meth:`evenkeel.core.ports.Device.take_over`."""
+        """Move the guard of the partition."""
         self._reached().take_over(project_id, epoch, session_id)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """See :meth:`evenkeel.core.ports.Device.apply`."""
+        """Keep what the batch says, if the guard is its own."""
         partition = self._reached().guarded(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
         # What goes first frees addresses for what comes.

@@ -144,7 +144,7 @@ class Composer:
         self._last: tuple[HaproxyConfig, str] | None = None
 
     def text(self, config: HaproxyConfig) -> str:
-        """As :func:`compose`."""
+        """What :func:`compose` writes; parts that are as in the last call are taken from that."""
         if self._last is None or self._last[0] is not config:
             text = compose(self._partition, config, self._layout, self._settings, self._fragment)
             self._last = (config, text)

@@ -122,7 +122,7 @@ class NeutronNetwork:
         return True
 
     async def check_options(self, project_id: str, options: PortOptions) -> None:
-        """See :meth:`evenkeel.core.ports.Network.check_options`."""
+        """May a port have these? Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`."""
         policy_id, group_ids = options.qos_policy_id, options.security_group_ids
         if policy_id is not None and not await self.look_up("policies", {"id": policy_id}, project_id=project_id):
             raise NotFound("VIP QoS Policy", policy_id)
@@ -151,12 +151,12 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to change the VIP's port: {error}") from error
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """See :meth:`evenkeel.core.ports.Network.abandon_vip`."""
+        """The load balancer was not stored: have its port given back soon. Never raises."""
         if plan.claim is not None:
             await self._abandon(plan.claim)
 
     async def release_vip(self, claim: VipClaim) -> bool:
-        """See :meth:`evenkeel.core.ports.Network.release_vip`."""
+        """Give back the port of a claim; was there one? Raises :class:`NetworkUnavailable`, :class:`Conflict`."""
 
         def release() -> bool:
             found = [claim.port_id] if claim.port_id else self._client.port_ids(claim.device_owner, claim.device_id)
@@ -169,7 +169,7 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
 
     async def segment(self, network_id: str, subnet_id: str) -> Segment:
-        """See :meth:`evenkeel.core.ports.Network.segment`."""
+        """What devices need to know to be attached. Raises :class:`NotFound`, :class:`NetworkUnavailable`."""
         found = await self._read(lambda: self._client.segment(network_id, subnet_id))
         if found is None:
             raise NotFound("Subnet", subnet_id)
@@ -182,7 +182,7 @@ class NeutronNetwork:
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: str | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """See :meth:`evenkeel.core.ports.Network.look_up`."""
+        """What the project may use of a kind, as Neutron shows it. Raises :class:`NetworkUnavailable`."""
         try:
             return await self._calls.run(lambda: look_up(self._client, kind, filters, project_id))
         except NeutronRefused as error:

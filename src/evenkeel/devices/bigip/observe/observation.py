@@ -90,7 +90,7 @@ def merge(
 
 
 def configurations(readings: Iterable[Reading], names: Names) -> dict[str, str]:
-    """See :attr:`evenkeel.core.device.Observation.configurations`."""
+    """By load balancer: a digest of what the devices hold of it, all together."""
     return digest.together([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
 
 
