@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from msgspec import UNSET
 
-from evenkeel.api.neutron.bodies import Change, New
+from evenkeel.api.neutron.bodies import NeutronChange, NeutronNew
 from evenkeel.api.neutron.v1 import requests as v1
 from evenkeel.api.neutron.v2 import change_requests as v2_changes
 from evenkeel.api.neutron.v2 import requests as v2
@@ -123,7 +123,7 @@ def test_an_item_of_a_batch_has_what_an_update_may_set_and_what_names_it() -> No
 
 @pytest.mark.parametrize(
     "request_",
-    [cls for cls, _ in CHANGES] + of_module(v2_changes, Change) + of_module(v1, Change),
+    [cls for cls, _ in CHANGES] + of_module(v2_changes, NeutronChange) + of_module(v1, NeutronChange),
     ids=lambda cls: cls.__name__,
 )
 def test_what_a_change_request_does_not_have_is_told_from_null(request_: Any) -> None:
@@ -157,7 +157,12 @@ def test_every_request_of_neutrons_styles_is_looked_at() -> None:
     of_graphs = {v2.V2Graph}
     parts = {v2.V2L7PolicyParts, v2.V2HealthMonitorParts, v2.V2PoolParts, v2.V2ListenerParts}
     monitors = {v1.V1HealthMonitorNew, v1.V1HealthMonitorChange, v1.V1Association}
-    found = [*of_module(v2, New), *of_module(v2_changes, Change), *of_module(v1, New), *of_module(v1, Change)]
+    found = [
+        *of_module(v2, NeutronNew),
+        *of_module(v2_changes, NeutronChange),
+        *of_module(v1, NeutronNew),
+        *of_module(v1, NeutronChange),
+    ]
 
     assert set(found) - looked_at - of_graphs - parts - monitors == set()
 
