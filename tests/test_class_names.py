@@ -5,8 +5,6 @@ from collections import defaultdict
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "src"
-SAME_ROLE_IN_EACH_DRIVER = {"CapacityReader", "Names", "Reading", "Rendered", "Sample"}
-"""The device drivers are alike on purpose and do not import each other: the same name is the same part of each."""
 
 
 def _classes(package: str) -> dict[str, list[str]]:
@@ -21,11 +19,7 @@ def _classes(package: str) -> dict[str, list[str]]:
 
 def test_no_class_name_means_two_things() -> None:
     several = {name: where for name, where in _classes("evenkeel").items() if len(where) > 1}
-    for name in SAME_ROLE_IN_EACH_DRIVER & several.keys():
-        rooms = [Path(where).parts[:3] for where in several[name]]
-        assert len(set(rooms)) == len(rooms), several[name]
-        assert all(room[:2] == ("evenkeel", "devices") for room in rooms), several[name]
-    assert {name: where for name, where in several.items() if name not in SAME_ROLE_IN_EACH_DRIVER} == {}
+    assert several == {}
 
 
 def test_the_emulator_defines_each_class_name_once() -> None:

@@ -23,7 +23,7 @@ from evenkeel.core.model import (
 )
 from evenkeel.core.service import ServiceDefinition, definition_of
 from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
 from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
@@ -34,7 +34,7 @@ MORE = Vip(address="10.1.0.3", subnet_id="s2", network_id="n", port_id="p")
 
 
 def by_bigip(service: ServiceDefinition) -> str:
-    return render_bigip(service, Names("dev", prefix="dev", group=1)).problem
+    return render_bigip(service, BigIpNames("dev", prefix="dev", group=1)).problem
 
 
 def by_haproxy(service: ServiceDefinition) -> str:

@@ -18,7 +18,7 @@ from evenkeel.core.service import (
     ServiceMonitor,
     ServicePool,
 )
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
 from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
 from evenkeel.haproxyd import wire
@@ -218,5 +218,5 @@ def test_a_bigip_takes_the_largest_load_balancer_without_what_it_cannot_do() -> 
     without = replace(
         without, listeners=tuple(replace(each, l7policies=(), allowed_cidrs=()) for each in without.listeners)
     )
-    rendered = render_bigip(without, Names(environment="dev", prefix="dev", group=1))
+    rendered = render_bigip(without, BigIpNames(environment="dev", prefix="dev", group=1))
     assert not rendered.problem and rendered.objects

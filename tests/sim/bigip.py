@@ -24,7 +24,7 @@ from evenkeel.devices.bigip import device as device_module
 from evenkeel.devices.bigip import driver as driver_module
 from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.icontrol.client import REQUESTS_MAX, IControl
-from evenkeel.devices.bigip.naming import Guard, Names, parse_guard, parse_mark
+from evenkeel.devices.bigip.naming import BigIpNames, Guard, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options
 from evenkeel.devices.errors import NotSent
 from evenkeel.devices.https import HttpsTransport
@@ -159,7 +159,7 @@ class BigIpSite:
         self.boxes = [BigBox(name, emulator, self) for name in names]
         for box in self.boxes:
             box.device.transactions._random = random.Random(rng.random())
-        self._names = Names(environment=ENVIRONMENT, prefix=ENVIRONMENT, group=1)
+        self._names = BigIpNames(environment=ENVIRONMENT, prefix=ENVIRONMENT, group=1)
 
     def options(self, host: str) -> BigIpOptions:
         given = {

@@ -11,7 +11,7 @@ class NotSent(DeviceUnavailable):
     """No connection could be made: the request was certainly not carried out."""
 
 
-class PartitionTrouble(DeviceUnavailable):
+class PartitionUnavailable(DeviceUnavailable):
     """The device could not do it for this partition. It is there, and the others have nothing to do with it."""
 
 

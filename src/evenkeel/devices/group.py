@@ -29,8 +29,8 @@ from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.absence import Absence
-from evenkeel.devices.errors import NoAnswer, PartitionTrouble
-from evenkeel.devices.reach import DeviceReach, Line
+from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
+from evenkeel.devices.reach import DeviceClient, DeviceReach
 from evenkeel.devices.waiting import ended
 
 T = TypeVar("T")
@@ -41,10 +41,10 @@ log = structlog.get_logger(__name__)
 class GroupDevice(ABC, Generic[R]):
     """One device of a group. ``R``: what it answers to one look at everything on it."""
 
-    def __init__(self, line: Line, connect_timeout_seconds: float) -> None:
-        self.host = line.host
+    def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
+        self.host = client.host
         """Its name in the group."""
-        self.reach = DeviceReach(line, connect_timeout_seconds)
+        self.reach = DeviceReach(client, connect_timeout_seconds)
 
     @abstractmethod
     async def check(self) -> DeviceState:
@@ -76,7 +76,7 @@ class GroupDevice(ABC, Generic[R]):
         try:
             await self.reach.confirm()
             yield
-        except PartitionTrouble:
+        except PartitionUnavailable:
             raise
         except DeviceUnavailable as error:
             self.lost(error)

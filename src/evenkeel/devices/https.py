@@ -100,7 +100,7 @@ class HttpsTransport:
         self._session: aiohttp.ClientSession | None = None
 
     @property
-    def quiet_seconds(self) -> float:
+    def seconds_since_answer(self) -> float:
         """Since the last answer of any kind, or the beginning."""
         return self._now() - self._heard_at_seconds
 

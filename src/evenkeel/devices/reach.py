@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 0.5
 """How long devices that are there wait for the answer of one that is doubted."""
 
 
-class Line(Protocol):
+class DeviceClient(Protocol):
     """How a device is spoken to."""
 
     @property
@@ -32,15 +32,15 @@ class Line(Protocol):
         ...
 
     @property
-    def quiet_seconds(self) -> float:
+    def seconds_since_answer(self) -> float:
         """Since the last answer of any kind, or the beginning."""
         ...
 
-    async def ask(self, timeout_seconds: float) -> None:
+    async def probe(self, timeout_seconds: float) -> None:
         """Return if it answers something small as it should. Raises :class:`DeviceUnavailable`."""
         ...
 
-    async def lives(self, timeout_seconds: float) -> bool:
+    async def is_alive(self, timeout_seconds: float) -> bool:
         """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
         ...
 
@@ -48,9 +48,9 @@ class Line(Protocol):
 class DeviceReach:
     """One device. ``doubt`` is why it counts as out of reach; None while it is trusted."""
 
-    def __init__(self, line: Line, connect_timeout_seconds: float) -> None:
+    def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
         self.doubt: DeviceUnavailable | None = None
-        self._line = line
+        self._client = client
         self._short_seconds = min(PROBE_SECONDS, connect_timeout_seconds)
         self._question: asyncio.Task[DeviceUnavailable | None] | None = None
         self._asked_at_seconds = 0.0
@@ -81,11 +81,11 @@ class DeviceReach:
                 await asyncio.wait({task}, timeout=self._short_seconds)
                 if task.done():
                     return task.result()
-                if self._line.quiet_seconds >= self._short_seconds:
+                if self._client.seconds_since_answer >= self._short_seconds:
                     look = self._begin_look()
                     await asyncio.wait({task, look}, return_when=asyncio.FIRST_COMPLETED)
                     if not task.done() and not look.result():
-                        raise NoAnswer(self._line.host, f"silent for {2 * self._short_seconds:g} s")
+                        raise NoAnswer(self._client.host, f"silent for {2 * self._short_seconds:g} s")
         finally:
             await ended(task)
 
@@ -95,7 +95,7 @@ class DeviceReach:
 
     async def _ask(self) -> DeviceUnavailable | None:
         try:
-            await self._line.ask(self._short_seconds)
+            await self._client.probe(self._short_seconds)
         except DeviceUnavailable as error:
             return error
         self.doubt = None
@@ -104,5 +104,5 @@ class DeviceReach:
     def _begin_look(self) -> asyncio.Task[bool]:
         """The one look under way that everybody shares."""
         if self._look is None or self._look.done():
-            self._look = asyncio.create_task(self._line.lives(self._short_seconds))
+            self._look = asyncio.create_task(self._client.is_alive(self._short_seconds))
         return self._look

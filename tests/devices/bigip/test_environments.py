@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceRejected, StaleOwner
 from evenkeel.core.service import ServiceDefinition
-from evenkeel.devices.bigip.naming import Names, plain
+from evenkeel.devices.bigip.naming import BigIpNames, plain
 from tests.devices.bigip.rig import TYPES, BigIpRig, Hands, steady
 from tests.devices.owner import Owner
 from tests.devices.services import gone, service, session_of
@@ -27,28 +27,28 @@ prefixes = st.text(alphabet="ab_-.", min_size=1, max_size=6)
 def test_no_two_tenants_share_a_partition_whatever_their_environments(
     prefix: str, tenant: str, other_prefix: str, other_tenant: str
 ) -> None:
-    one = Names(environment="e", prefix=prefix, group=1).partition(tenant)
-    other = Names(environment="e", prefix=other_prefix, group=1).partition(other_tenant)
+    one = BigIpNames(environment="e", prefix=prefix, group=1).partition(tenant)
+    other = BigIpNames(environment="e", prefix=other_prefix, group=1).partition(other_tenant)
     assert (one == other) == ((prefix, tenant) == (other_prefix, other_tenant))
 
 
 @given(tenants)
 def test_a_name_ends_with_what_stands_for_the_tenant(tenant: str) -> None:
-    name = Names(environment="dev_a", prefix="dev_a", group=1).partition(tenant)
+    name = BigIpNames(environment="dev_a", prefix="dev_a", group=1).partition(tenant)
     assert name.rpartition("_")[0] == "dev_a"
     assert name.rpartition("_")[2] == plain(tenant)
 
 
 @given(st.text(alphabet="abcdef0123456789-", min_size=1, max_size=64))
 def test_usual_tenants_are_called_as_ever(tenant: str) -> None:
-    names = Names(environment="dev", prefix="dev", group=1)
+    names = BigIpNames(environment="dev", prefix="dev", group=1)
     if not tenant.startswith("-"):
         assert names.partition(tenant) == f"dev_{tenant}"
         assert not names.former_partition(tenant)
 
 
 def test_tenants_that_were_called_otherwise_are_known() -> None:
-    names = Names(environment="dev", prefix="dev", group=1)
+    names = BigIpNames(environment="dev", prefix="dev", group=1)
     assert names.former_partition("a_x") == "dev_a_x"
     assert names.former_partition("a/x").startswith("dev_x")
 
@@ -70,7 +70,7 @@ class Tenants:
         self.all = list(itertools.product(ENVIRONMENTS, PROJECTS))
 
     def partition(self, environment: str, project: str) -> str:
-        return Names(environment=environment, prefix=environment, group=1).partition(project)
+        return BigIpNames(environment=environment, prefix=environment, group=1).partition(project)
 
     async def apply(self, tenant: tuple[str, str], *services: ServiceDefinition) -> None:
         outcome = await self.agents[tenant[0]].apply(tenant_batch(tenant[1], *services))

@@ -12,7 +12,7 @@ from evenkeel.core.statuses import HaType
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.canonical import same
 from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, Exists, LoginLost, failure
-from evenkeel.devices.bigip.naming import Guard, Mark, Names, guard_of, parse_guard, parse_mark
+from evenkeel.devices.bigip.naming import BigIpNames, Guard, Mark, guard_of, parse_guard, parse_mark
 from evenkeel.devices.bigip.observe.partition_reads import Guards
 from evenkeel.devices.bigip.observe.requirements import (
     cluster_problems,
@@ -34,7 +34,7 @@ def test_a_mark_is_read_as_it_was_written(environment: str, kind: str, balancer:
 
 
 def test_marks_of_other_groups_and_odd_ones_are_not_ours() -> None:
-    names = Names(environment="dev", prefix="dev", group=2)
+    names = BigIpNames(environment="dev", prefix="dev", group=2)
     for place, ours in {
         "dev": True,
         "dev/2": True,
@@ -49,12 +49,12 @@ def test_marks_of_other_groups_and_odd_ones_are_not_ours() -> None:
 @given(st.none() | st.integers() | st.text())
 def test_any_other_description_is_no_mark_of_ours(description: object) -> None:
     if not str(description).startswith(("evenkeel:dev:", "evenkeel:dev/1:")):
-        assert Names(environment="dev", prefix="dev", group=1).own(description) is None
+        assert BigIpNames(environment="dev", prefix="dev", group=1).own(description) is None
 
 
 @given(st.text(max_size=80))
 def test_a_project_id_cannot_leave_its_partitions_name(project: str) -> None:
-    name = Names(environment="dev", prefix="dev", group=1).partition(project)
+    name = BigIpNames(environment="dev", prefix="dev", group=1).partition(project)
     assert name.startswith("dev_") and name.isascii() and not set(name) & set("/~%?# \\\"'") and len(name) <= 70
 
 
@@ -69,7 +69,7 @@ def test_guards_are_told_by_their_names() -> None:
 def test_environments_that_cannot_be_part_of_a_name_are_refused() -> None:
     for odd in ("", "a b", "a/b", "a:b"):
         with pytest.raises(ValueError, match="environment"):
-            Names(environment=odd, prefix="dev", group=1)
+            BigIpNames(environment=odd, prefix="dev", group=1)
 
 
 # -- forms
@@ -153,7 +153,7 @@ MINE = guard_of(5, "session-5")
     ],
 )
 def test_a_takeover_is_a_compare_and_set(guards: Guards, expected: list[str]) -> None:
-    commands = takeover_commands(guards, "P", MINE, Names(environment="dev", prefix="dev", group=1), "host")
+    commands = takeover_commands(guards, "P", MINE, BigIpNames(environment="dev", prefix="dev", group=1), "host")
     found = [f"{one.method} {one.body.get('name') or one.path.rpartition('~')[2]}" for one in commands]
     assert [text.replace(MINE.name, "MINE") for text in found] == expected
 

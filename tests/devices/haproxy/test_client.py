@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
-from evenkeel.devices.errors import NoAnswer, PartitionTrouble
+from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
 from evenkeel.haproxyd import wire
 from tests.devices.haproxy.fake import Answer, FakeDaemon, about, fake_daemon, json, refusal, silence, text
 from tests.waiting import eventually
@@ -64,9 +64,9 @@ async def test_a_partition_that_is_not_there_holds_nothing(daemon: FakeDaemon) -
         (refusal("invalid", 400, reason="epoch: 'x': a number"), DeviceRejected, "epoch: 'x': a number"),
         (refusal("too_large", 413), DeviceRejected, "because"),
         (refusal("unauthorized", 401), DeviceUnavailable, "user agent or its password is not accepted"),
-        (refusal("failed", 500), PartitionTrouble, "because"),
+        (refusal("failed", 500), PartitionUnavailable, "because"),
         (refusal("busy", 503), DeviceUnavailable, "because"),
-        (refusal("failed", 500, reason="x" * 9_999), PartitionTrouble, "x" * 500),
+        (refusal("failed", 500, reason="x" * 9_999), PartitionUnavailable, "x" * 500),
         (text("<html>gateway</html>", 502), DeviceUnavailable, "answered 502"),
         (text("not found", 404), DeviceUnavailable, "answered 404"),
         (text("hello", 200), DeviceUnavailable, "answered something else than Receipt"),
@@ -97,7 +97,7 @@ async def test_silence_ends(daemon: FakeDaemon) -> None:
     daemon.answer = silence
     with pytest.raises(NoAnswer, match=r"no answer within 0\.2 s"):
         await client.about()
-    assert not await client.lives(0.2)
+    assert not await client.is_alive(0.2)
     await client.close()
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from evenkeel.devices.haproxy import open_group
-from evenkeel.devices.haproxy.naming import Names, plain
+from evenkeel.devices.haproxy.naming import HaproxyNames, plain
 from evenkeel.devices.haproxy.options import HaproxyOptions, parse_options
 
 GOOD = {"haproxyd_url": "https://lb1:9443", "haproxyd_username": "agent", "haproxyd_password": "s3cret"}
@@ -57,9 +57,9 @@ def test_a_file_of_authorities_that_cannot_be_used_is_refused(tmp_path: object) 
 
 
 def test_environments_never_share_a_partition() -> None:
-    assert Names(prefix="dev").partition("a_x") != Names(prefix="dev_a").partition("x")
-    assert not Names(prefix="dev").owns(Names(prefix="dev_a").partition("x"))
-    assert Names(prefix="dev").owns(Names(prefix="dev").partition("a_x"))
+    assert HaproxyNames(prefix="dev").partition("a_x") != HaproxyNames(prefix="dev_a").partition("x")
+    assert not HaproxyNames(prefix="dev").owns(HaproxyNames(prefix="dev_a").partition("x"))
+    assert HaproxyNames(prefix="dev").owns(HaproxyNames(prefix="dev").partition("a_x"))
 
 
 @pytest.mark.parametrize("text", ["", "a_b", "a b", "-a", "ä", "a" * 61])
@@ -70,4 +70,4 @@ def test_a_project_id_that_means_something_in_a_name_becomes_its_digest(text: st
 @pytest.mark.parametrize("prefix", ["", "_a", "-a", "a b", "a" * 65, "a/b"])
 def test_a_prefix_that_cannot_be_part_of_a_name_is_refused(prefix: str) -> None:
     with pytest.raises(ValueError, match="prefix"):
-        Names(prefix=prefix)
+        HaproxyNames(prefix=prefix)

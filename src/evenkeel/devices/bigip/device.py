@@ -14,10 +14,10 @@ from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import SessionId
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import Guard, Names, guard_of
-from evenkeel.devices.bigip.objects import Observed, Rendered
+from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
+from evenkeel.devices.bigip.objects import Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
-from evenkeel.devices.bigip.observe.capacity import CapacityReader
+from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.observe.partition_reads import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import claim, guard
@@ -30,10 +30,10 @@ log = structlog.get_logger(__name__)
 LAST_SAVE_SECONDS = 3.0
 
 
-class BigIpDevice(GroupDevice[observation.Reading]):
+class BigIpDevice(GroupDevice[observation.BigIpReading]):
     """One device. Passes over different partitions may run at once, over one partition they wait for each other."""
 
-    def __init__(self, host: str, options: BigIpOptions, names: Names, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, host: str, options: BigIpOptions, names: BigIpNames, tls: ssl.SSLContext | None = None) -> None:
         self.icontrol = IControl(host, options, tls)
         super().__init__(self.icontrol, options.connect_timeout_seconds)
         self._options = options
@@ -49,7 +49,7 @@ class BigIpDevice(GroupDevice[observation.Reading]):
         self._claim_turn = asyncio.Lock()
         self._claimed = False
         """It was ours when we looked last, and was not out of reach since."""
-        self._capacity = CapacityReader(self.icontrol)
+        self._capacity = BigIpCapacity(self.icontrol)
 
     async def check(self) -> DeviceState:
         """Does it meet the minimum? Does not raise for the device's sake."""
@@ -59,7 +59,7 @@ class BigIpDevice(GroupDevice[observation.Reading]):
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
 
-    async def observe(self) -> observation.Reading:
+    async def observe(self) -> observation.BigIpReading:
         """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
         async with self.reached():
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
@@ -81,7 +81,7 @@ class BigIpDevice(GroupDevice[observation.Reading]):
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
 
-    async def apply(self, batch: PartitionBatch, rendered: tuple[Rendered, ...]) -> PassOutcome:
+    async def apply(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> PassOutcome:
         """Make this device's partition so. Raises :class:`StaleOwner`, :class:`GuardLost`,
         :class:`DeviceUnavailable`."""
         mine = guard_of(batch.epoch, batch.session_id)
@@ -208,7 +208,7 @@ class BigIpDevice(GroupDevice[observation.Reading]):
         lock = self._locks.get(partition)
         return lock is not None and lock.locked()
 
-    def _doubt_views(self, before: dict[str, Observed | None], reading: observation.Reading) -> None:
+    def _doubt_views(self, before: dict[str, Observed | None], reading: observation.BigIpReading) -> None:
         """Forget what is known of partitions in which something is missing that should be there.
 
         ``before``: what was known when the reading began. What was written meanwhile is not judged by it.

@@ -18,7 +18,7 @@ from evenkeel.core.device import (
 from evenkeel.core.ids import SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.device import BigIpDevice
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.observe import observation
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.render.load_balancer import render
@@ -28,14 +28,14 @@ from evenkeel.devices.https import tls_context
 log = structlog.get_logger(__name__)
 
 
-class BigIpGroup(DeviceGroup[BigIpDevice, observation.Reading]):
+class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
 
     def __init__(self, options: BigIpOptions) -> None:
         self._options = options
         if options.addresses.allow_loopback:
             log.warning("tenants may use loopback addresses; not for production", option="allow_loopback_addresses")
-        self._names = Names(
+        self._names = BigIpNames(
             environment=options.environment, prefix=options.prefix or options.environment, group=options.group_number
         )
         tls = tls_context(options)
@@ -66,12 +66,12 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.Reading]):
         for device in self._devices:
             device.forget(project_id)
 
-    def _absences(self, readings: Mapping[str, observation.Reading]) -> frozenset[Absence]:
+    def _absences(self, readings: Mapping[str, observation.BigIpReading]) -> frozenset[Absence]:
         return observation.absences(readings, self._names)
 
     def _merged(
         self,
-        readings: Mapping[str, observation.Reading],
+        readings: Mapping[str, observation.BigIpReading],
         unreachable: Sequence[DeviceState],
         *,
         absent: Collection[Absence],

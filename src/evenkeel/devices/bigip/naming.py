@@ -70,7 +70,7 @@ def _place(text: str) -> tuple[str, int | None]:
     return (environment, int(group)) if _GROUP.fullmatch(group) else (text, None)
 
 
-class Names(Value):
+class BigIpNames(Value):
     """How one device group names things. Raises :class:`ValueError` where its environment cannot be part of a name."""
 
     environment: str

@@ -63,7 +63,7 @@ Observed = dict[Key, ObservedObject]
 """Everything seen in one partition, of the types we use; members stand in their pools."""
 
 
-class Rendered(Value):
+class RenderedObjects(Value):
     """What one service definition comes to. ``problem``: why the device cannot do it; then nothing is touched."""
 
     service: ServiceDefinition

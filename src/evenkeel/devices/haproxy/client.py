@@ -2,7 +2,7 @@
 
 Promises those of :mod:`evenkeel.devices.https`; a request whose connection was found closed is sent once more, which is
 harmless because each of them may be repeated. Errors are :class:`StaleOwner`, :class:`DeviceUnavailable` (state
-unknown; :class:`PartitionTrouble` if only one partition's is), :class:`GuardLost` and :class:`DeviceRejected`
+unknown; :class:`PartitionUnavailable` if only one partition's is), :class:`GuardLost` and :class:`DeviceRejected`
 (understood and refused).
 """
 
@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, EvenKeelError, GuardLost, StaleOwner
-from evenkeel.devices.errors import PartitionTrouble
+from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.https import HttpsTransport
 from evenkeel.haproxyd import wire
@@ -94,16 +94,16 @@ class Daemon:
     # -- whether it is there
 
     @property
-    def quiet_seconds(self) -> float:
+    def seconds_since_answer(self) -> float:
         """Since the last answer of any kind, or the beginning."""
-        return self._https.quiet_seconds
+        return self._https.seconds_since_answer
 
-    async def ask(self, timeout_seconds: float) -> None:
+    async def probe(self, timeout_seconds: float) -> None:
         """Return if it answers something small as it should. Raises :class:`DeviceUnavailable`."""
         status, body = await self._https.exchange("GET", "/v1", timeout_seconds=timeout_seconds)
         self._decoded(status, body, wire.About)
 
-    async def lives(self, timeout_seconds: float) -> bool:
+    async def is_alive(self, timeout_seconds: float) -> bool:
         """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
         return await self._https.answers("/v1", timeout_seconds=timeout_seconds)
 
@@ -154,7 +154,7 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
     if refusal.code in ("invalid", "too_large", "not_found", "too_far", "other_owner"):
         return DeviceRejected(host, reason)
     if refusal.code == "failed" and partition:
-        return PartitionTrouble(host, reason)
+        return PartitionUnavailable(host, reason)
     return DeviceUnavailable(host, reason)
 
 

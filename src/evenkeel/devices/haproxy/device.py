@@ -17,16 +17,16 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.group import GroupDevice
 from evenkeel.devices.haproxy.client import Daemon, EpochTooFar
 from evenkeel.devices.haproxy.naming import object_name
-from evenkeel.devices.haproxy.observe.capacity import CapacityReader
-from evenkeel.devices.haproxy.observe.observation import Reading
+from evenkeel.devices.haproxy.observe.capacity import HaproxyCapacity
+from evenkeel.devices.haproxy.observe.observation import HaproxyReading
 from evenkeel.devices.haproxy.options import HaproxyOptions
-from evenkeel.devices.haproxy.render.load_balancer import Rendered
+from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig
 from evenkeel.haproxyd import wire
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-CLIMBS_MAX = 64
+GUARD_STEPS_MAX = 64
 """Requests for one takeover, each of which raises a guard by no more than the daemon takes at once."""
 
 
@@ -40,7 +40,7 @@ class DeviceResult(Value):
     """By load balancer id: what the daemon found changed or removed by hand, and put right."""
 
 
-class HaproxyDevice(GroupDevice[Reading]):
+class HaproxyDevice(GroupDevice[HaproxyReading]):
     """One daemon. Batches of different partitions may run at once."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
@@ -51,7 +51,7 @@ class HaproxyDevice(GroupDevice[Reading]):
         self.seen_event: int | None = None
         """Number of the newest event that the last observation includes; None if there was none."""
         self._options = options
-        self._capacity = CapacityReader()
+        self._capacity = HaproxyCapacity()
         self._lives: dict[str, str] = {}
         """By partition that was taken over here: the daemon's life (``state_id``) then."""
 
@@ -64,7 +64,7 @@ class HaproxyDevice(GroupDevice[Reading]):
             return DeviceState(name=self.host, reachable=False, problem=str(error))
         return self._state(about)
 
-    async def observe(self) -> Reading:
+    async def observe(self) -> HaproxyReading:
         """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
         self.seen_event = None
         async with self.reached():
@@ -73,7 +73,7 @@ class HaproxyDevice(GroupDevice[Reading]):
         state = self._state(about)
         if self._other_owner(about):  # what it holds is not ours to speak of
             seen = wire.DaemonObservation(event=seen.event, state_id=seen.state_id)
-        return Reading(seen=seen, state=msgspec.structs.replace(state, incarnation=seen.state_id))
+        return HaproxyReading(seen=seen, state=msgspec.structs.replace(state, incarnation=seen.state_id))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """How much of it is used. Raises :class:`DeviceUnavailable`."""
@@ -85,11 +85,11 @@ class HaproxyDevice(GroupDevice[Reading]):
         self._lives.pop(partition, None)
         wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
         async with self.reached():
-            self._lives[partition] = (await self._climb(partition, wanted)).state_id
+            self._lives[partition] = (await self._raise_guard(partition, wanted)).state_id
 
-    async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[Rendered]) -> DeviceResult:
+    async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DeviceResult:
         """Make this device's partition so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`. In a partition's
-        trouble (:class:`PartitionTrouble`) the whole batch waits: no half of it would fare better."""
+        trouble (:class:`PartitionUnavailable`) the whole batch waits: no half of it would fare better."""
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         change = self._change(partition, batch)
@@ -129,10 +129,10 @@ class HaproxyDevice(GroupDevice[Reading]):
             return ""
         return f"its partitions of the prefix {self._options.prefix} belong to {owner}; this is {ours}"
 
-    async def _climb(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
+    async def _raise_guard(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
         """Move the guard, in steps where the daemon has not seen the partition's owners for very long."""
         step = wanted
-        for _ in range(CLIMBS_MAX):
+        for _ in range(GUARD_STEPS_MAX):
             try:
                 moved = await self.daemon.guard(partition, step)
                 if moved.epoch >= wanted.epoch:

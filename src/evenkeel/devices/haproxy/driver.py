@@ -17,7 +17,7 @@ from evenkeel.core.ids import SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes, repairs
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
-from evenkeel.devices.haproxy.naming import Names
+from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.observe import observation, watching
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.haproxy.render.load_balancer import render
@@ -27,19 +27,19 @@ from evenkeel.haproxyd import wire
 log = structlog.get_logger(__name__)
 
 
-class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.Reading]):
+class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
 
     def __init__(self, options: HaproxyOptions) -> None:
         self._options = options
-        self._names = Names(prefix=options.prefix or options.environment)
+        self._names = HaproxyNames(prefix=options.prefix or options.environment)
         tls = tls_context(options)
         super().__init__("haproxy", options.ha_type, [HaproxyDevice(host, options, tls) for host in options.hosts])
 
     async def check(self) -> tuple[DeviceState, ...]:
         """What each device says of itself now."""
         states = await super().check()
-        return tuple(_told_apart(states, [device.name for device in self._devices]))
+        return tuple(_with_unique_names(states, [device.name for device in self._devices]))
 
     async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
         """Move the guard of the partition on every device that is reached."""
@@ -69,12 +69,12 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.Reading]):
         """What partitions hold is not remembered here, and under which life of a daemon one was taken over stays true:
         the daemon compares it itself."""
 
-    def _absences(self, readings: Mapping[str, observation.Reading]) -> frozenset[Absence]:
+    def _absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[Absence]:
         return observation.absences(readings, self._names)
 
     def _merged(
         self,
-        readings: Mapping[str, observation.Reading],
+        readings: Mapping[str, observation.HaproxyReading],
         unreachable: Sequence[DeviceState],
         *,
         absent: Collection[Absence],
@@ -112,7 +112,7 @@ def _others(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.Hapro
     return tuple(peer for peer in peers if peer.certificate)
 
 
-def _told_apart(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
+def _with_unique_names(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
     """The states, with a problem where two daemons call themselves the same: peers could not be told apart, or both
     are one."""
     for state, name in zip(states, names, strict=True):

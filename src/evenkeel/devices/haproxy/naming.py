@@ -17,7 +17,7 @@ _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
-class Names(Value):
+class HaproxyNames(Value):
     """How one environment names things. Raises :class:`ValueError` where the prefix cannot be part of a name."""
 
     prefix: str

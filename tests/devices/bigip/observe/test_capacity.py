@@ -5,7 +5,7 @@ import pytest
 from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.observe.capacity import CapacityReader
+from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.options import parse_options
 from evenkeel.devices.group import fullest
 from tests.devices.bigip.rig import BigIpRig
@@ -120,7 +120,7 @@ async def test_rates_take_two_looks_and_connections_one(rig: BigIpRig) -> None:
 
 async def test_rates_are_growth_per_second() -> None:
     device, watch = Counters(), Watch()
-    reader = CapacityReader(device, monotonic=watch)
+    reader = BigIpCapacity(device, monotonic=watch)
     device.traffic(1_000, 2_000, 3_000, 4_000, 5)
     device.tls(10, 1)
     assert await reader.read(LOAD) == {"active_connections": 5}
@@ -138,7 +138,7 @@ async def test_rates_are_growth_per_second() -> None:
 
 async def test_a_second_look_at_once_repeats_the_rates() -> None:
     device, watch = Counters(), Watch()
-    reader = CapacityReader(device, monotonic=watch)
+    reader = BigIpCapacity(device, monotonic=watch)
     device.tls(0, 0)
     await reader.read(["ssltps"])
     watch.now += 10.0
@@ -153,7 +153,7 @@ async def test_a_second_look_at_once_repeats_the_rates() -> None:
 
 async def test_nothing_is_said_of_counters_that_began_anew() -> None:
     device, watch = Counters(), Watch()
-    reader = CapacityReader(device, monotonic=watch)
+    reader = BigIpCapacity(device, monotonic=watch)
     for total, expected in ((1_000, {}), (50, {}), (150, {"ssltps": 10.0})):
         device.tls(total, 0)
         assert await reader.read(["ssltps"]) == expected

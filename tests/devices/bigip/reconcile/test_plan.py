@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evenkeel.core.model import SessionPersistence
 from evenkeel.core.service import ServiceDefinition
-from evenkeel.devices.bigip.naming import Names, parse_mark
+from evenkeel.devices.bigip.naming import BigIpNames, parse_mark
 from evenkeel.devices.bigip.objects import (
     MEMBER,
     NODE,
@@ -16,14 +16,14 @@ from evenkeel.devices.bigip.objects import (
     Key,
     Observed,
     ObservedObject,
-    Rendered,
+    RenderedObjects,
     Verb,
 )
 from evenkeel.devices.bigip.reconcile.plan import Plan, after, node_of, plan
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.services import gone, listener, member, monitor, pool, service
 
-NAMES = Names(environment="dev", prefix="dev", group=1)
+NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 PARTITION = "dev_a3f1c2"
 
 
@@ -240,7 +240,7 @@ def test_what_has_no_mark_or_anothers_is_no_orphan() -> None:
 
 def test_a_load_balancer_that_cannot_be_rendered_keeps_what_it_has() -> None:
     observed = made(service(), service(2))
-    odd = Rendered(service=service(), problem="no")
+    odd = RenderedObjects(service=service(), problem="no")
     todo = plan(observed, [odd], partition=PARTITION, names=NAMES, complete=True)
     assert {step.owner for step in todo.operations} == {"lb-2", ""}
     assert dict(todo.problems) == {"lb-1": "no"}

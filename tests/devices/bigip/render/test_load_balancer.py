@@ -7,13 +7,13 @@ import pytest
 from evenkeel.core.addresses import AddressRules, parsed_networks
 from evenkeel.core.model import SessionPersistence, Vip
 from evenkeel.core.service import ServiceDefinition, ServiceMember
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.options import parse_options
 from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.services import gone, listener, member, monitor, pool, service
 
-NAMES = Names(environment="dev", prefix="dev", group=1)
+NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 PART = "/dev_a3f1c2"
 
 

@@ -2,7 +2,7 @@
 
 from evenkeel.core.capacity import Metric
 from evenkeel.devices.haproxy.note import Note, pack
-from evenkeel.devices.haproxy.observe.capacity import CapacityReader
+from evenkeel.devices.haproxy.observe.capacity import HaproxyCapacity
 from evenkeel.haproxyd import wire
 
 
@@ -34,7 +34,7 @@ def seen(bytes_in: int = 0, bytes_out: int = 0, connections: int = 0) -> wire.Da
 
 
 def test_whatever_is_on_the_device_counts() -> None:
-    assert CapacityReader().read(seen(connections=7), list(Metric)) == {
+    assert HaproxyCapacity().read(seen(connections=7), list(Metric)) == {
         "tenant_count": 1.0,
         "node_count": 3.0,
         "active_connections": 7.0,
@@ -42,12 +42,12 @@ def test_whatever_is_on_the_device_counts() -> None:
 
 
 def test_only_what_was_asked_for_is_told() -> None:
-    assert CapacityReader().read(seen(), ["node_count", "vlan_count"]) == {"node_count": 3.0}
+    assert HaproxyCapacity().read(seen(), ["node_count", "vlan_count"]) == {"node_count": 3.0}
 
 
 def test_rates_need_two_looks_that_are_apart() -> None:
     clock = Hand()
-    reader = CapacityReader(monotonic=clock)
+    reader = HaproxyCapacity(monotonic=clock)
     wanted = ["throughput", "inbound_throughput", "outbound_throughput"]
     assert reader.read(seen(100, 1000), wanted) == {}
     clock.now = 10.0
@@ -59,7 +59,7 @@ def test_rates_need_two_looks_that_are_apart() -> None:
 
 def test_counters_that_fell_say_nothing() -> None:
     clock = Hand()
-    reader = CapacityReader(monotonic=clock)
+    reader = HaproxyCapacity(monotonic=clock)
     reader.read(seen(100), ["throughput"])
     clock.now = 10.0
     assert reader.read(seen(50), ["throughput"]) == {}

@@ -5,12 +5,12 @@ from typing import Any
 from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.devices.absence import Absence
-from evenkeel.devices.haproxy.naming import Names
+from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.note import Note, pack
-from evenkeel.devices.haproxy.observe.observation import Reading, absences, merge
+from evenkeel.devices.haproxy.observe.observation import HaproxyReading, absences, merge
 from evenkeel.haproxyd import wire
 
-NAMES = Names(prefix="dev")
+NAMES = HaproxyNames(prefix="dev")
 
 
 def server(name: str = "m1", **changes: Any) -> wire.ServerStatus:
@@ -38,8 +38,8 @@ def partition(
     return wire.PartitionStatus(**{**fields, **changes})
 
 
-def reading(*partitions: wire.PartitionStatus, host: str = "a") -> Reading:
-    return Reading(
+def reading(*partitions: wire.PartitionStatus, host: str = "a") -> HaproxyReading:
+    return HaproxyReading(
         seen=wire.DaemonObservation(event=1, partitions=partitions),
         state=DeviceState(name=host, reachable=True, version="2"),
     )

@@ -140,16 +140,16 @@ class IControl:
             return document(content)
         raise failure(self.host, status, content)
 
-    async def ask(self, timeout_seconds: float) -> None:
+    async def probe(self, timeout_seconds: float) -> None:
         """Return if its configuration answers. Raises :class:`DeviceUnavailable`."""
         await self.send("GET", PROBE, timeout_seconds=timeout_seconds)
 
     @property
-    def quiet_seconds(self) -> float:
+    def seconds_since_answer(self) -> float:
         """Since the last answer of any kind, or the beginning."""
-        return self._https.quiet_seconds
+        return self._https.seconds_since_answer
 
-    async def lives(self, timeout_seconds: float) -> bool:
+    async def is_alive(self, timeout_seconds: float) -> bool:
         """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
         headers = {"X-F5-Auth-Token": self._token} if self._token else {}
         return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)

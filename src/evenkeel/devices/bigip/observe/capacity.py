@@ -10,15 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from evenkeel.core.capacity import Metric
-from evenkeel.core.values import Value
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.objects import NODE, VIRTUAL_ADDRESS
+from evenkeel.devices.rates import RateMeter
 from evenkeel.devices.waiting import together
 
-WINDOW_MIN_SECONDS = 1.0
-"""Counters read sooner after one another say little of a rate."""
 SYSTEM_TUNNELS = frozenset({"/Common/http-tunnel", "/Common/socks-tunnel"})
 TRAFFIC = "sys/traffic"
 TUNNELS = "net/tunnels/tunnel"
@@ -51,21 +49,13 @@ OF_TLS = {TLS: ("common.totNativeConns", "common.totCompatConns")}
 CONNECTIONS = "clientSideTraffic.curConns"
 
 
-class Sample(Value):
-    """Counters at one moment, and the rates found then."""
-
-    at_seconds: float
-    counters: dict[str, int]
-    rates: dict[str, float] = {}
-
-
-class CapacityReader:
+class BigIpCapacity:
     """What is used on one device. Keeps the last counters."""
 
     def __init__(self, device: IControl, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._device = device
         self._monotonic = monotonic
-        self._last: Sample | None = None
+        self._meter = RateMeter()
 
     async def read(self, metrics: Collection[str]) -> dict[str, float]:
         """Those of ``metrics`` that can be told. Raises :class:`DeviceUnavailable`."""
@@ -82,7 +72,7 @@ class CapacityReader:
         tls = answers[-1] if Metric.SSLTPS in metrics else []
         if Metric.ACTIVE_CONNECTIONS in metrics and system:
             found[Metric.ACTIVE_CONNECTIONS] = float(_sum(system, (CONNECTIONS,)))
-        rates = self._rates(at_seconds, {**_totals(system, OF_TRAFFIC), **_totals(tls, OF_TLS)})
+        rates = self._meter.rates(at_seconds, {**_totals(system, OF_TRAFFIC), **_totals(tls, OF_TLS)})
         for metric, parts in RATES.items():
             if metric in metrics and all(part in rates for part in parts):
                 found[metric] = sum(rates[part] for part in parts)
@@ -95,19 +85,6 @@ class CapacityReader:
     async def _entries(self, path: str) -> list[Any]:
         answer = await self._device.get(f"/mgmt/tm/{path}")
         return [entry.get("nestedStats", {}).get("entries", {}) for entry in answer.get("entries", {}).values()]
-
-    def _rates(self, now: float, counters: dict[str, int]) -> dict[str, float]:
-        """Growth per second since the last sample. Counters that fell began anew: nothing is said of them."""
-        last = self._last
-        if last is not None and last.counters.keys() == counters.keys() and now - last.at_seconds < WINDOW_MIN_SECONDS:
-            return last.rates
-        rates = {
-            name: (value - last.counters[name]) / (now - last.at_seconds)
-            for name, value in counters.items()
-            if last is not None and value >= last.counters.get(name, value + 1)
-        }
-        self._last = Sample(at_seconds=now, counters=counters, rates=rates)
-        return rates
 
 
 def _values(items: Iterable[Item], name: str) -> set[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import MEMBER, POOL, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed
 from evenkeel.devices.bigip.observe.partition_reads import subcollection
 
@@ -27,7 +27,9 @@ _MEMBER = ("name", "address", "ratio", "priorityGroup", "description")
 _MEMBER_FORMS = tuple((name, canonical.form(name)) for name in ("session", "state"))
 
 
-def digests(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], names: Names) -> dict[str, str]:
+def digests(
+    addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], names: BigIpNames
+) -> dict[str, str]:
     """By load balancer that the device holds anything of."""
     found: dict[str, list[str]] = {}
     for items, text in ((addresses, _address_text), (virtuals, _virtual_text), (pools, _pool_text)):
@@ -37,7 +39,7 @@ def digests(addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable
     return {load_balancer_id: _hash(texts) for load_balancer_id, texts in found.items()}
 
 
-def together(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
+def combined(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
     """By load balancer: one digest of all devices, that stays as it is when a device goes that is like the others."""
     everything = {load_balancer_id for one in of_devices for load_balancer_id in one}
     found = {}

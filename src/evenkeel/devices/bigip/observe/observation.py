@@ -17,7 +17,7 @@ from evenkeel.core.values import Value
 from evenkeel.devices.absence import Absence, lacking, out_of_step
 from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import digest
 from evenkeel.devices.bigip.observe.partition_reads import subcollection
@@ -27,7 +27,7 @@ from evenkeel.devices.waiting import together
 Item = Mapping[str, Any]
 
 
-class Reading(Value):
+class BigIpReading(Value):
     """The five answers of one device."""
 
     addresses: tuple[Item, ...]
@@ -37,7 +37,7 @@ class Reading(Value):
     state: DeviceState
 
 
-async def read(device: IControl) -> Reading:
+async def read(device: IControl) -> BigIpReading:
     """Ask one device. Raises :class:`DeviceUnavailable`."""
     addresses, virtuals, pools, devices, statistics = await together(
         device.collection(VIRTUAL_ADDRESS),
@@ -46,7 +46,7 @@ async def read(device: IControl) -> Reading:
         device.collection("cm/device"),
         _statistics(device),
     )
-    return Reading(
+    return BigIpReading(
         addresses=tuple(addresses),
         virtuals=tuple(virtuals),
         pools=tuple(pools),
@@ -61,9 +61,9 @@ async def _statistics(device: IControl) -> list[Any]:
 
 
 def merge(
-    readings: Mapping[str, Reading],
+    readings: Mapping[str, BigIpReading],
     unreachable: Iterable[DeviceState],
-    names: Names,
+    names: BigIpNames,
     *,
     absent: Collection[Absence] = (),
     uneven: Collection[Absence] = (),
@@ -89,12 +89,12 @@ def merge(
     )
 
 
-def configurations(readings: Iterable[Reading], names: Names) -> dict[str, str]:
+def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
     """By load balancer: a digest of what the devices hold of it, all together."""
-    return digest.together([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
+    return digest.combined([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
 
 
-def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence]:
+def absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
     """What each device lacks of what any of them has."""
     held = {host: frozenset(_held(reading, names)) for host, reading in readings.items()}
     everything = frozenset().union(*held.values())
@@ -105,7 +105,7 @@ def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence
     )
 
 
-def _held(reading: Reading, names: Names) -> Iterator[tuple[LoadBalancerId, str, str]]:
+def _held(reading: BigIpReading, names: BigIpNames) -> Iterator[tuple[LoadBalancerId, str, str]]:
     """Load balancer, kind and id of each, whichever version marked it."""
     members = (member for pool in reading.pools for member in subcollection(pool, "members"))
     for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
@@ -124,7 +124,7 @@ def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absen
     return (*kept, *changed.values())
 
 
-def statuses(reading: Reading, names: Names) -> tuple[ObservedStatus, ...]:
+def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
     """Members, pools, listeners and load balancers."""
     live = {scalar(item.get("pool")) for item in reading.virtuals if _own(item, "listener", names)}
     counted = connections(reading, names)
@@ -149,12 +149,12 @@ def statuses(reading: Reading, names: Names) -> tuple[ObservedStatus, ...]:
     return tuple(found)
 
 
-def _own(item: Item, kind: str, names: Names) -> Any:
+def _own(item: Item, kind: str, names: BigIpNames) -> Any:
     mark = names.own(item.get("description"))
     return mark if mark and mark.kind == kind else None
 
 
-def _members(pool: Item, names: Names) -> list[ObservedStatus]:
+def _members(pool: Item, names: BigIpNames) -> list[ObservedStatus]:
     monitored = bool(scalar(pool.get("monitor")))
     return [
         ObservedStatus(kind="member", id=mark.object_id, status=_member(member, monitored))
@@ -185,7 +185,7 @@ def _listener(virtual: Item, counted: ListenerStatistics) -> OperatingStatus:
 # -- statistics
 
 
-def connections(reading: Reading, names: Names) -> dict[str, ListenerStatistics]:
+def connections(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
     """Totals of this device by listener id."""
     owners = {
         scalar(item.get("fullPath")): mark.object_id

@@ -19,7 +19,7 @@ from evenkeel.core.errors import DeviceRejected
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import COMMON, Mark, Names, parse_mark, segment
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Mark, parse_mark, segment
 from evenkeel.devices.bigip.objects import DATA_GROUP
 
 KIND = "device"
@@ -45,7 +45,7 @@ class Claim(Value):
         return [{"name": name, "data": data} for name, data in found.items()]
 
 
-async def look(device: IControl, names: Names, before: Claim | None) -> Claim:
+async def look(device: IControl, names: BigIpNames, before: Claim | None) -> Claim:
     """The device's claim: made if there is none, of a new lineage if it went back behind ``before``.
 
     Raises :class:`DeviceRejected` if the device is somebody else's, :class:`DeviceUnavailable`.
@@ -59,7 +59,7 @@ async def look(device: IControl, names: Names, before: Claim | None) -> Claim:
     return found
 
 
-async def count_save(device: IControl, names: Names, seen: Claim) -> Claim:
+async def count_save(device: IControl, names: BigIpNames, seen: Claim) -> Claim:
     """One save more: from now on the running configuration is newer than the saved one."""
     return await _write(
         device, names, Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
@@ -78,14 +78,14 @@ def claim_in(item: Mapping[str, Any]) -> Claim:
     )
 
 
-async def _read(device: IControl, names: Names) -> Claim | None:
+async def _read(device: IControl, names: BigIpNames) -> Claim | None:
     try:
         return claim_in(await device.get(_path(names)))
     except Absent:
         return None
 
 
-async def _make(device: IControl, names: Names) -> Claim:
+async def _make(device: IControl, names: BigIpNames) -> Claim:
     mark = parse_mark(names.mark(KIND))
     made = Claim(mark=mark, lineage=_new_id(), stamp=_new_id())
     body = {
@@ -102,12 +102,12 @@ async def _make(device: IControl, names: Names) -> Claim:
     return made
 
 
-async def _write(device: IControl, names: Names, claim: Claim) -> Claim:
+async def _write(device: IControl, names: BigIpNames, claim: Claim) -> Claim:
     await device.write("PATCH", _path(names), {"records": claim.records()})
     return claim
 
 
-def _path(names: Names) -> str:
+def _path(names: BigIpNames) -> str:
     return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, names.device_claim)}"
 
 

@@ -22,7 +22,7 @@ from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
-from evenkeel.devices.bigip.naming import GUARD, Guard, Names, parse_mark, segment
+from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, parse_mark, segment
 from evenkeel.devices.bigip.objects import DATA_GROUP
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 
@@ -32,7 +32,7 @@ ATTEMPTS_MAX = 5
 FIRST_EPOCH = 1
 
 
-async def ensure_partition(device: IControl, partition: str, names: Names) -> bool:
+async def ensure_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
     """Make the tenant's partition. True: it was not there, so there is nothing in it."""
     try:
         await device.write(
@@ -47,7 +47,7 @@ async def take_over(
     device: IControl,
     partition: str,
     mine: Guard,
-    names: Names,
+    names: BigIpNames,
     *,
     owner: str,
     pending: set[str],
@@ -93,7 +93,7 @@ async def take_over(
     raise DeviceUnavailable(device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts")
 
 
-async def _refuse_strangers_partition(device: IControl, partition: str, names: Names) -> None:
+async def _refuse_strangers_partition(device: IControl, partition: str, names: BigIpNames) -> None:
     """Where no guard says whose a partition is, its own mark may. Raises :class:`DeviceRejected`."""
     found = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
@@ -101,7 +101,7 @@ async def _refuse_strangers_partition(device: IControl, partition: str, names: N
         raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
 
 
-def check(guards: Guards, partition: str, mine: Guard, names: Names, host: str) -> None:
+def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
     """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may rule the partition."""
     if not plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is nobody's; 0 to {EPOCH_MAX} are allowed")
@@ -112,7 +112,7 @@ def check(guards: Guards, partition: str, mine: Guard, names: Names, host: str) 
         raise StaleOwner(partition, guards.newest)
 
 
-def takeover_commands(guards: Guards, partition: str, mine: Guard, names: Names, owner: str) -> list[Command]:
+def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpNames, owner: str) -> list[Command]:
     """The transaction that replaces what was seen by ``mine``."""
     old = [seen.name for seen in guards.held if seen != mine]
     if not guards.held and guards.sentinel:
@@ -150,7 +150,7 @@ def _item(partition: str, name: str) -> str:
     return f"/mgmt/tm/{DATA_GROUP}/{segment(partition, name)}"
 
 
-def _create(partition: str, name: str, names: Names, content: list[dict[str, str]]) -> Command:
+def _create(partition: str, name: str, names: BigIpNames, content: list[dict[str, str]]) -> Command:
     body: dict[str, Any] = {
         "name": name,
         "partition": partition,

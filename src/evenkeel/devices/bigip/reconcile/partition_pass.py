@@ -28,8 +28,8 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import OutcomeUnknown, command_of, commit, drop_pending
-from evenkeel.devices.bigip.naming import Guard, Names, guard_of
-from evenkeel.devices.bigip.objects import LIGHT_TYPES, MEMBER, POOL, ConfigOperation, Observed, Rendered, Verb
+from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
+from evenkeel.devices.bigip.objects import LIGHT_TYPES, MEMBER, POOL, ConfigOperation, Observed, RenderedObjects, Verb
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_all, read_guards, read_light
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
@@ -75,9 +75,9 @@ class PartitionPass:
         self,
         device: IControl,
         options: BigIpOptions,
-        names: Names,
+        names: BigIpNames,
         batch: PartitionBatch,
-        rendered: tuple[Rendered, ...],
+        rendered: tuple[RenderedObjects, ...],
         *,
         view: PartitionView,
         pending: set[str],
@@ -165,7 +165,7 @@ class PartitionPass:
     def _plan(self) -> Plan:
         """What is left to do; load balancers that were refused stay as they are."""
         rendered = [
-            Rendered(service=one.service, problem=self._errors[one.service.load_balancer_id])
+            RenderedObjects(service=one.service, problem=self._errors[one.service.load_balancer_id])
             if one.service.load_balancer_id in self._errors
             else one
             for one in self._rendered

@@ -14,7 +14,7 @@ from typing import Any
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import Names, parse_mark
+from evenkeel.devices.bigip.naming import BigIpNames, parse_mark
 from evenkeel.devices.bigip.objects import (
     MEMBER,
     MONITORS,
@@ -29,7 +29,7 @@ from evenkeel.devices.bigip.objects import (
     Key,
     Observed,
     ObservedObject,
-    Rendered,
+    RenderedObjects,
     Verb,
     WantedObject,
 )
@@ -57,7 +57,9 @@ class Plan(Value):
         return tuple(operation for operation in self.operations if operation.owner in owners)
 
 
-def plan(observed: Observed, rendered: Iterable[Rendered], *, partition: str, names: Names, complete: bool) -> Plan:
+def plan(
+    observed: Observed, rendered: Iterable[RenderedObjects], *, partition: str, names: BigIpNames, complete: bool
+) -> Plan:
     """Everything to be done for these load balancers; with ``complete`` also the removal of all others' objects."""
     services = tuple(rendered)
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
@@ -79,7 +81,7 @@ def plan(observed: Observed, rendered: Iterable[Rendered], *, partition: str, na
     return Plan(operations=tuple(operations), problems=problems)
 
 
-def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str, names: Names) -> str:
+def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str, names: BigIpNames) -> str:
     for item in objects:
         seen = observed.get(item.key)
         if seen and seen.mark and not names.owns(seen.mark):
@@ -87,7 +89,7 @@ def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str
     return ""
 
 
-def _own(seen: ObservedObject, names: Names) -> str:
+def _own(seen: ObservedObject, names: BigIpNames) -> str:
     """The load balancer that an object of ours belongs to."""
     mark = seen.mark
     return mark.load_balancer_id if mark and names.owns(mark) else ""

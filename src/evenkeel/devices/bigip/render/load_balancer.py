@@ -13,15 +13,15 @@ persistence         built-in, or ltm/persistence/cookie         ``<prefix>_cooki
 ==================  ==========================================  ================================
 
 What a BIG-IP cannot do as asked is a ``problem`` that names field and value: nothing is dropped silently. Two
-equal definitions render to equal objects. Names given by users are not put on the device.
+equal definitions render to equal objects. BigIpNames given by users are not put on the device.
 """
 
 from evenkeel.core.addresses import ALLOWED_WORDS, STRICT, AddressRules
 from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
-from evenkeel.devices.bigip.naming import Names, address_of
-from evenkeel.devices.bigip.objects import VIRTUAL, VIRTUAL_ADDRESS, Key, Rendered, WantedObject
+from evenkeel.devices.bigip.naming import BigIpNames, address_of
+from evenkeel.devices.bigip.objects import VIRTUAL, VIRTUAL_ADDRESS, Key, RenderedObjects, WantedObject
 from evenkeel.devices.bigip.render import pool as render_pool
 from evenkeel.devices.bigip.render.profiles import client_profiles, transport_profile
 from evenkeel.devices.errors import Unrenderable
@@ -30,18 +30,18 @@ IPV4_MASK = "255.255.255.255"
 IPV6_MASK = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
 
 
-def render(service: ServiceDefinition, names: Names, addresses: AddressRules = STRICT) -> Rendered:
+def render(service: ServiceDefinition, names: BigIpNames, addresses: AddressRules = STRICT) -> RenderedObjects:
     """All objects of one load balancer, or why there can be none. A deleted one comes to nothing."""
     if service.deleted or service.problem:
-        return Rendered(service=service, problem=service.problem)
+        return RenderedObjects(service=service, problem=service.problem)
     try:
         # the API refuses these; controllers of other versions may know more than this agent
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
         _check_addresses(service, addresses)
-        return Rendered(service=service, objects=tuple(_objects(service, names)))
+        return RenderedObjects(service=service, objects=tuple(_objects(service, names)))
     except Unrenderable as error:
-        return Rendered(service=service, problem=str(error))
+        return RenderedObjects(service=service, problem=str(error))
 
 
 def _check_addresses(service: ServiceDefinition, addresses: AddressRules) -> None:
@@ -56,7 +56,7 @@ def _check_addresses(service: ServiceDefinition, addresses: AddressRules) -> Non
                 )
 
 
-def _objects(service: ServiceDefinition, names: Names) -> list[WantedObject]:
+def _objects(service: ServiceDefinition, names: BigIpNames) -> list[WantedObject]:
     pools = {pool.id: pool for pool in service.pools}
     found: list[WantedObject] = []
     for pool in service.pools:
@@ -73,7 +73,7 @@ def _objects(service: ServiceDefinition, names: Names) -> list[WantedObject]:
     return found
 
 
-def _virtual_address(service: ServiceDefinition, names: Names) -> WantedObject:
+def _virtual_address(service: ServiceDefinition, names: BigIpNames) -> WantedObject:
     address = vip_address(service)
     return WantedObject(
         key=Key(type=VIRTUAL_ADDRESS, name=names.of(service.load_balancer_id)),
@@ -102,7 +102,7 @@ def _mask(address: str) -> str:
 
 
 def _virtual(
-    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: Names
+    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
 ) -> WantedObject:
     partition = names.partition(service.project_id)
     live_pool = pool if pool is not None and pool.admin_state_up else None

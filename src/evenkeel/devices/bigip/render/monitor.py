@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from evenkeel.core.model import HTTP_CHECK_DEFAULTS
 from evenkeel.core.service import ServiceDefinition, ServiceMonitor
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
 
@@ -37,7 +37,7 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
-def monitor_object(service: ServiceDefinition, monitor: ServiceMonitor, names: Names) -> WantedObject:
+def monitor_object(service: ServiceDefinition, monitor: ServiceMonitor, names: BigIpNames) -> WantedObject:
     """The monitor of one pool."""
     path, parent = TYPES[monitor.type]
     return WantedObject(

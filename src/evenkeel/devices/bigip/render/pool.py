@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
-from evenkeel.devices.bigip.naming import COMMON, Names, address_of, endpoint
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, address_of, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
 from evenkeel.devices.bigip.render.monitor import monitor_object
 from evenkeel.devices.errors import Unrenderable
@@ -30,7 +30,7 @@ _METHODS = {
 }
 
 
-def pool_object(service: ServiceDefinition, pool: ServicePool, names: Names) -> WantedObject:
+def pool_object(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> WantedObject:
     """The pool with its members."""
     partition = names.partition(service.project_id)
     monitored = pool.monitor is not None and pool.monitor.admin_state_up
@@ -67,7 +67,7 @@ def _member_address(member: ServiceMember) -> str:
 
 
 def _member(
-    service: ServiceDefinition, pool: ServicePool, member: ServiceMember, backups: bool, names: Names
+    service: ServiceDefinition, pool: ServicePool, member: ServiceMember, backups: bool, names: BigIpNames
 ) -> WantedObject:
     for field, value in (("monitor_address", member.monitor_address), ("monitor_port", member.monitor_port)):
         if value is not None:
@@ -89,14 +89,14 @@ def _member(
     )
 
 
-def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: Names) -> list[WantedObject]:
+def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
     """The pool's monitor; one that is admin down is not made."""
     if pool.monitor is None or not pool.monitor.admin_state_up:
         return []
     return [monitor_object(service, pool.monitor, names)]
 
 
-def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: Names) -> list[WantedObject]:
+def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
     """A cookie profile of its own for a pool whose cookie has a name."""
     wanted = pool.session_persistence
     if wanted is None or wanted.type != "HTTP_COOKIE" or not wanted.cookie_name:
@@ -117,7 +117,9 @@ def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: Na
     ]
 
 
-def persistence_of(listener: ServiceListener, pool: ServicePool, partition: str, names: Names) -> list[dict[str, Any]]:
+def persistence_of(
+    listener: ServiceListener, pool: ServicePool, partition: str, names: BigIpNames
+) -> list[dict[str, Any]]:
     """What the listener's virtual server keeps clients with their member by."""
     wanted = pool.session_persistence
     if wanted is None:

@@ -8,7 +8,7 @@ was asked. With both at the API's default of 50 s the built-in profile stays, wh
 from collections.abc import Mapping
 
 from evenkeel.core.service import ServiceDefinition, ServiceListener
-from evenkeel.devices.bigip.naming import Names
+from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
 
@@ -16,7 +16,7 @@ _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = "X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"
 
 
-def client_profiles(service: ServiceDefinition, listener: ServiceListener, names: Names) -> list[WantedObject]:
+def client_profiles(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
     """The http profile of a listener that inserts headers."""
     wanted = _wanted_headers(listener)
     if not wanted:
@@ -54,7 +54,7 @@ def _wanted_headers(listener: ServiceListener) -> dict[str, str]:
     return wanted
 
 
-def transport_profile(service: ServiceDefinition, listener: ServiceListener, names: Names) -> list[WantedObject]:
+def transport_profile(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
     """The tcp or fastL4 profile of a listener whose time-outs are not the usual ones."""
     _refuse_other_times(listener)
     if (listener.timeout_client_data, listener.timeout_member_data) == (

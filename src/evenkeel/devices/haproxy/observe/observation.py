@@ -15,7 +15,7 @@ from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.values import Value
 from evenkeel.devices.absence import Absence, degraded, out_of_step
-from evenkeel.devices.haproxy.naming import Names, object_id
+from evenkeel.devices.haproxy.naming import HaproxyNames, object_id
 from evenkeel.devices.haproxy.note import Note, unpack
 from evenkeel.haproxyd import wire
 
@@ -25,7 +25,7 @@ Key = tuple[str, str]
 """Kind and id."""
 
 
-class Reading(Value):
+class HaproxyReading(Value):
     """What one device answered."""
 
     seen: wire.DaemonObservation
@@ -33,9 +33,9 @@ class Reading(Value):
 
 
 def merge(
-    readings: Mapping[str, Reading],
+    readings: Mapping[str, HaproxyReading],
     unreachable: Iterable[DeviceState],
-    names: Names,
+    names: HaproxyNames,
     *,
     uneven: Collection[Absence] = (),
 ) -> Observation:
@@ -69,7 +69,7 @@ def _worse(one: ObservedStatus, other: ObservedStatus) -> ObservedStatus:
 # -- statuses on one device
 
 
-def own_partitions(seen: wire.DaemonObservation, names: Names) -> Iterator[wire.PartitionStatus]:
+def own_partitions(seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[wire.PartitionStatus]:
     """Those of this environment."""
     return (partition for partition in seen.partitions if names.owns(partition.name))
 
@@ -79,7 +79,7 @@ def runs(partition: wire.PartitionStatus) -> bool:
     return bool(partition.frontends or partition.backends) or not partition.problem
 
 
-def _statuses(host: str, seen: wire.DaemonObservation, names: Names) -> Iterator[ObservedStatus]:
+def _statuses(host: str, seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[ObservedStatus]:
     for partition in own_partitions(seen, names):
         if runs(partition):
             yield from _of_partition(host, partition)
@@ -141,7 +141,9 @@ def _listener(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
 # -- devices that hold less than they should
 
 
-def _not_running(readings: Mapping[str, Reading], names: Names, running: Collection[Key]) -> Iterator[ObservedStatus]:
+def _not_running(
+    readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[Key]
+) -> Iterator[ObservedStatus]:
     """The load balancers of HAProxys that do not run, ``running``: those that another device runs."""
     for host, reading in readings.items():
         for partition in own_partitions(reading.seen, names):
@@ -154,7 +156,7 @@ def _not_running(readings: Mapping[str, Reading], names: Names, running: Collect
                         yield ObservedStatus(kind="loadbalancer", id=each, status=S.ERROR, reason=reason)
 
 
-def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence]:
+def absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
     """Where a device lacks something of what any of them holds of a load balancer."""
     held = {host: _held(reading.seen, names) for host, reading in readings.items()}
     everything: dict[LoadBalancerId, set[Key]] = {}
@@ -169,7 +171,7 @@ def absences(readings: Mapping[str, Reading], names: Names) -> frozenset[Absence
     )
 
 
-def _held(seen: wire.DaemonObservation, names: Names) -> dict[LoadBalancerId, set[Key]]:
+def _held(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalancerId, set[Key]]:
     found: dict[LoadBalancerId, set[Key]] = {}
     for partition in filter(runs, own_partitions(seen, names)):
         for each in partition.load_balancer_ids:
@@ -183,7 +185,7 @@ def _held(seen: wire.DaemonObservation, names: Names) -> dict[LoadBalancerId, se
     return found
 
 
-def _silent(reading: Reading, names: Names) -> set[str]:
+def _silent(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
     """Load balancers of which the device says nothing, because their HAProxy does not run."""
     gone = (partition for partition in own_partitions(reading.seen, names) if not runs(partition))
     return {each for partition in gone for each in partition.load_balancer_ids}
@@ -192,7 +194,7 @@ def _silent(reading: Reading, names: Names) -> set[str]:
 # -- what is held
 
 
-def _configurations(readings: Iterable[Reading], names: Names) -> dict[str, str]:
+def _configurations(readings: Iterable[HaproxyReading], names: HaproxyNames) -> dict[str, str]:
     """By load balancer: the digest that all devices have of it, or one of all that there are."""
     found: dict[str, set[str]] = {}
     for reading in readings:
@@ -207,7 +209,7 @@ def _of_all(words: Collection[str]) -> str:
     return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:32]
 
 
-def _lacking(readings: Mapping[str, Reading], names: Names) -> dict[LoadBalancerId, str]:
+def _lacking(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> dict[LoadBalancerId, str]:
     """By load balancer that one device holds: those that do not, of the ones that were reached."""
     held = {host: {each for each, _ in _digests(reading, names)} for host, reading in readings.items()}
     everything = frozenset[str]().union(*held.values())
@@ -218,7 +220,7 @@ def _lacking(readings: Mapping[str, Reading], names: Names) -> dict[LoadBalancer
     }
 
 
-def _digests(reading: Reading, names: Names) -> Iterator[tuple[str, str]]:
+def _digests(reading: HaproxyReading, names: HaproxyNames) -> Iterator[tuple[str, str]]:
     for partition in own_partitions(reading.seen, names):
         for each in partition.load_balancer_ids:
             yield each, partition.digests.get(each, "")
@@ -227,7 +229,7 @@ def _digests(reading: Reading, names: Names) -> Iterator[tuple[str, str]]:
 # -- statistics
 
 
-def _statistics(readings: Iterable[Reading], names: Names) -> Iterator[ObservedStatistics]:
+def _statistics(readings: Iterable[HaproxyReading], names: HaproxyNames) -> Iterator[ObservedStatistics]:
     totals: dict[str, ListenerStatistics] = {}
     for reading in readings:
         for partition in own_partitions(reading.seen, names):

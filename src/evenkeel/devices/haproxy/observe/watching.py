@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.haproxy.device import HaproxyDevice
-from evenkeel.devices.haproxy.naming import Names
+from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.waiting import ended
 from evenkeel.haproxyd import wire
 
@@ -16,7 +16,7 @@ RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
 """Between questions to a daemon that cannot be asked."""
 
 
-async def changed(devices: Sequence[HaproxyDevice], names: Names) -> None:
+async def changed(devices: Sequence[HaproxyDevice], names: HaproxyNames) -> None:
     """Return when any of them tells of something that its last observation does not include."""
     tasks = [asyncio.create_task(_told(device, names)) for device in devices]
     try:
@@ -25,7 +25,7 @@ async def changed(devices: Sequence[HaproxyDevice], names: Names) -> None:
         await ended(*tasks)
 
 
-async def _told(device: HaproxyDevice, names: Names) -> None:
+async def _told(device: HaproxyDevice, names: HaproxyNames) -> None:
     """A daemon that could not be asked for a while, or at the last observation, may have something to tell as well."""
     after, tries = device.seen_event, 1
     while True:
@@ -41,6 +41,6 @@ async def _told(device: HaproxyDevice, names: Names) -> None:
         after = news.newest
 
 
-def _concerns(news: wire.DaemonEvents, after: int, names: Names) -> bool:
+def _concerns(news: wire.DaemonEvents, after: int, names: HaproxyNames) -> bool:
     """Numbers that went backwards are those of another life of the daemon."""
     return news.missed or news.newest < after or any(names.owns(event.partition) for event in news.events)

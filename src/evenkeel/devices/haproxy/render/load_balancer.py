@@ -37,7 +37,7 @@ from evenkeel.devices.haproxy.render.pool import backends
 from evenkeel.haproxyd import wire
 
 
-class Rendered(Value):
+class RenderedConfig(Value):
     """One load balancer of a batch: what is to be held of it, or why it cannot be."""
 
     service: ServiceDefinition
@@ -46,18 +46,18 @@ class Rendered(Value):
     problem: str = ""
 
 
-def render(service: ServiceDefinition) -> Rendered:
+def render(service: ServiceDefinition) -> RenderedConfig:
     """All of one load balancer, or why there can be none. A deleted one comes to nothing."""
     if service.deleted or service.problem:
-        return Rendered(service=service, problem=service.problem)
+        return RenderedConfig(service=service, problem=service.problem)
     try:
         rendered = _load_balancer(service)
         # what has no place in the configuration is not looked at by what renders
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
-        return Rendered(service=service, load_balancer=rendered)
+        return RenderedConfig(service=service, load_balancer=rendered)
     except Unrenderable as error:
-        return Rendered(service=service, problem=str(error))
+        return RenderedConfig(service=service, problem=str(error))
 
 
 def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancerConfig:

@@ -1,0 +1,41 @@
+"""Rates of counters that a device only ever counts up, from two readings. Pure."""
+
+from collections.abc import Mapping
+
+from evenkeel.core.values import Value
+
+WINDOW_MIN_SECONDS = 1.0
+"""Counters read sooner after one another say little of a rate."""
+
+
+class CounterSample(Value):
+    """Counters at one moment, and the rates found then."""
+
+    at_seconds: float
+    counters: dict[str, int]
+    rates: dict[str, float] = {}
+
+
+class RateMeter:
+    """Keeps the last counters."""
+
+    def __init__(self) -> None:
+        self._last: CounterSample | None = None
+
+    def rates(self, at_seconds: float, counters: Mapping[str, int]) -> dict[str, float]:
+        """Growth per second since the last reading, by counter; nothing of a counter that is read for the first time,
+        or fell: it began anew."""
+        last = self._last
+        if last is None:
+            rates: dict[str, float] = {}
+        else:
+            seconds = at_seconds - last.at_seconds
+            if last.counters.keys() == counters.keys() and seconds < WINDOW_MIN_SECONDS:
+                return last.rates
+            rates = {
+                name: (value - last.counters[name]) / seconds
+                for name, value in counters.items()
+                if value >= last.counters.get(name, value + 1)
+            }
+        self._last = CounterSample(at_seconds=at_seconds, counters=dict(counters), rates=rates)
+        return rates
