@@ -198,7 +198,7 @@ SILENT = "127.0.0.99"
 SILENCED = f"""
 import sys
 from evenkeel.cmd.haproxyd import main
-from evenkeel.haproxyd.health.ping import IcmpPing
+from evenkeel.haproxyd.health.icmp import IcmpPing
 ping = IcmpPing.__call__
 async def answered(self, address, seconds):
     return address != "{SILENT}" and await ping(self, address, seconds)

@@ -19,7 +19,8 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.worker_state import SERVERS_STATE
 from evenkeel.haproxyd.health import ping as module
 from evenkeel.haproxyd.health.health_state import HealthState
-from evenkeel.haproxyd.health.ping import IcmpPing, PingChecks, PingImpossible, SendPing
+from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, SendPing
+from evenkeel.haproxyd.health.ping import PingChecks
 from tests.waiting import eventually
 
 PING = wire.Ping(delay=1, timeout=1, rise=2, fall=3)

@@ -17,6 +17,7 @@ import structlog
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
+from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.haproxy.worker_state import FRONTENDS, FrontendCounts, frontend_counts
 from evenkeel.haproxyd.ports import WorkerCli
 
@@ -173,12 +174,8 @@ def worker_pid(info: str) -> int:
 
 
 def worker_key(pid: int) -> str:
-    """A pid together with the moment its process started, because pids are used again (proc(5), stat, field 22)."""
-    try:
-        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        start = "gone"
-    return f"{pid}-{start}"
+    """A pid together with the moment its process started, because pids are used again."""
+    return f"{pid}-{start_ticks(pid) or 'gone'}"
 
 
 def _read(file: Path, name: str) -> Saved | None:

@@ -45,6 +45,6 @@ def parent_pid(pid: int) -> int:
 def _stat(pid: int, field: int) -> int:
     try:
         fields = Path(f"/proc/{pid:d}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
+        return int(fields[field - 3])  # the first two, of which the name may hold spaces, are cut off
+    except (OSError, IndexError):
         return 0
-    return int(fields[field - 3])  # the first two, of which the name may hold spaces, are cut off

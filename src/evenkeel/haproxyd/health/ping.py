@@ -2,9 +2,8 @@
 
 Health is set by ``set server … health up|down``, which makes HAProxy log it as any other change; again in every new
 worker and whenever the server comes out of maintenance, because then HAProxy takes it for up. When the daemon does not
-run, the last health stands, and the next daemon goes on from it. Unprivileged sockets where the host
-allows them (``net.ipv4.ping_group_range``), else raw ones (CAP_NET_RAW); without either nothing is checked, and the
-log says so. What goes wrong on this host (no socket, no memory, no permission) says nothing about a server.
+run, the last health stands, and the next daemon goes on from it. Where the host allows no ICMP socket nothing is
+checked, and the log says so.
 
 Each partition has slots of its own, and no answer is waited for longer than :data:`ANSWER_SECONDS_MAX`, so that one
 tenant's silent servers do not hold up another's.
@@ -12,22 +11,20 @@ tenant's silent servers do not hold up another's.
 
 import asyncio
 import contextlib
-import errno
 import resource
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-import icmplib
 import structlog
-from icmplib.utils import unique_identifier
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.haproxy.worker_state import SERVERS_STATE, server_states
 from evenkeel.haproxyd.health.health_state import HealthState
-from evenkeel.haproxyd.health.observation import ObservedPartition, ObservedPartitions
+from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, SendPing
+from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
 
 log = structlog.get_logger(__name__)
 
@@ -41,22 +38,11 @@ CONCURRENT_MAX = 4096
 KNOWN_STATES_AT_ONCE = 64
 LOG_EVERY_SECONDS = 60.0
 """How often the log says that this host cannot ping."""
-NOT_PERMITTED = "no socket permitted; allow net.ipv4.ping_group_range, or give CAP_NET_RAW"
-LOCAL_ERRORS = frozenset(
-    {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EPERM, errno.EACCES}
-)
-"""Errors of this host; others, such as a missing route, say that the server cannot be reached."""
 
-SendPing = Callable[[str, float], Awaitable[bool]]
-"""Address and limit in seconds: did it answer? Raises :class:`PingImpossible`."""
 ReportedState = tuple[int | None, bool]
 """A worker's pid, and whether it was told up; pid None if no worker was told."""
 ServerOf = tuple[str, str, str]
 """Partition, backend and server."""
-
-
-class PingImpossible(Exception):
-    """This host cannot send a ping now; the text says why. It says nothing about the server."""
 
 
 class PingTarget(Value):
@@ -72,43 +58,6 @@ class PingTarget(Value):
     def key(self) -> ServerOf:
         """Of the server."""
         return (self.partition, self.backend, self.server)
-
-
-class IcmpPing:
-    """Sends one echo request. Remembers which kind of socket the host allows."""
-
-    def __init__(self) -> None:
-        self._privileged = False
-
-    async def __call__(self, address: str, timeout_seconds: float) -> bool:
-        """Did it answer? Raises :class:`PingImpossible`."""
-        for privileged in (self._privileged, not self._privileged):
-            try:
-                kind = icmplib.ICMPv6Socket if icmplib.is_ipv6_address(address) else icmplib.ICMPv4Socket
-                with icmplib.AsyncSocket(kind(privileged=privileged)) as icmp:
-                    self._privileged = privileged
-                    return await _answers(icmp, address, timeout_seconds)
-            except icmplib.SocketPermissionError:
-                continue
-            except icmplib.ICMPLibError as error:
-                _raise_if_local(error)
-                return False
-        raise PingImpossible(NOT_PERMITTED)
-
-
-async def _answers(icmp: icmplib.AsyncSocket, address: str, timeout_seconds: float) -> bool:
-    request = icmplib.ICMPRequest(destination=address, id=unique_identifier(), sequence=0)
-    icmp.send(request)
-    reply = await icmp.receive(request, timeout_seconds)
-    reply.raise_for_status()
-    return True
-
-
-def _raise_if_local(error: icmplib.ICMPLibError) -> None:
-    """Raises :class:`PingImpossible` if the error, which keeps the kernel's as its context, is this host's."""
-    cause = error.__context__
-    if isinstance(cause, OSError) and cause.errno in LOCAL_ERRORS:
-        raise PingImpossible(cause.strerror or "no socket") from error
 
 
 class PingChecks:

@@ -1,0 +1,102 @@
+"""Statuses of a partition's servers and frontends, and manual changes, from what its worker says. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.drift import server_drift
+from evenkeel.haproxyd.haproxy.plan import NeedsReload
+from evenkeel.haproxyd.haproxy.worker_state import FrontendCounts, ServerKey, ServerState
+from evenkeel.haproxyd.health.observed_partition import ObservedPartition
+
+IsPinged = Callable[[str, str, str], bool]
+"""Whether partition, backend, server is checked by ICMP and has a result."""
+
+
+class ServerStatuses:
+    """The servers of one partition as its worker has them."""
+
+    def __init__(
+        self,
+        partition: str,
+        states: Mapping[ServerKey, ServerState],
+        connections: Mapping[ServerKey, int],
+        is_pinged: IsPinged,
+    ) -> None:
+        self._partition = partition
+        self._states = states
+        self._connections = connections
+        self._is_pinged = is_pinged
+
+    def backends(self, balancers: Iterable[wire.LoadBalancerConfig]) -> Iterable[wire.BackendStatus]:
+        """Those that are held; a server that the worker does not have (yet) is left out."""
+        for balancer in balancers:
+            for backend in balancer.backends:
+                yield wire.BackendStatus(
+                    name=backend.name,
+                    load_balancer_id=balancer.id,
+                    servers=tuple(
+                        self._server(backend.name, server.name)
+                        for server in backend.servers
+                        if (backend.name, server.name) in self._states
+                    ),
+                )
+
+    def _server(self, backend: str, name: str) -> wire.ServerStatus:
+        state = self._states[backend, name]
+        return wire.ServerStatus(
+            name=name,
+            up=state.up,
+            checked=state.checked or self._is_pinged(self._partition, backend, name),
+            admin_up=state.admin_up,
+            weight=state.weight,
+            active_connections=self._connections.get((backend, name), 0),
+        )
+
+
+def deviations(
+    held: Mapping[str, wire.LoadBalancerConfig], states: str, totals: Mapping[str, FrontendCounts]
+) -> tuple[str, ...]:
+    """What a worker does otherwise than it should, because somebody told it to; ``states``: its own account."""
+    try:
+        servers = tuple(
+            finding.command.text for finding in server_drift(HaproxyConfig(load_balancers=held), states).findings
+        )
+    except NeedsReload as reason:
+        servers = (str(reason),)
+    closed = (one.name for one in frontend_statuses(held.values(), totals) if not one.listening)
+    return (*servers, *(f"enable frontend {name}" for name in closed))
+
+
+def frontend_statuses(
+    balancers: Iterable[wire.LoadBalancerConfig], totals: Mapping[str, FrontendCounts]
+) -> Iterable[wire.FrontendStatus]:
+    """Of every frontend that is held."""
+    for balancer in balancers:
+        for frontend in balancer.frontends:
+            counts = totals.get(frontend.name, FrontendCounts(listening=False))
+            yield wire.FrontendStatus(
+                name=frontend.name,
+                load_balancer_id=balancer.id,
+                listening=counts.listening,
+                bytes_in=counts.bytes_in,
+                bytes_out=counts.bytes_out,
+                active_connections=counts.active,
+                total_connections=counts.connections,
+                request_errors=counts.request_errors,
+            )
+
+
+def status_without_haproxy(partition: ObservedPartition, problem: str) -> wire.PartitionStatus:
+    held = dict(partition.held)
+    return wire.PartitionStatus(
+        name=partition.name,
+        load_balancer_ids=tuple(held),
+        problem=problem,
+        notes=notes_of(held),
+        digests=dict(partition.digests),
+    )
+
+
+def notes_of(held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
+    return {name: balancer.note for name, balancer in held.items() if balancer.note}
