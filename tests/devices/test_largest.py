@@ -23,7 +23,8 @@ from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
 from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
-from evenkeel.haproxyd.partition.validation import check_change, problem_of
+from evenkeel.haproxyd.partition.request_validation import check_change
+from evenkeel.haproxyd.partition.validation import problem_of
 from evenkeel.haproxyd.settings import DaemonSettings
 
 NOWHERE = Path("/nowhere")

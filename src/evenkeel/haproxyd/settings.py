@@ -1,9 +1,11 @@
 """What the daemon is told at its start. Every wait has an end and every size a limit."""
 
+import re
 from pathlib import Path
 
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.values import Value
+from evenkeel.haproxyd import wire
 
 
 class DaemonSettings(Value):
@@ -98,3 +100,16 @@ class DaemonSettings(Value):
 THREAD_MIB = 128
 RUN_DIR_CHARS_MAX = 60
 """A Unix socket's path ends at 107 bytes, and HAProxy adds to it while it binds."""
+_PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
+"""What needs no quotes in HAProxy's configuration."""
+
+
+def check_settings(settings: DaemonSettings) -> None:
+    """Raises :class:`ValueError` naming the option that cannot be used."""
+    for what, path in (("state_dir", settings.state_dir), ("run_dir", settings.run_dir)):
+        if not _PATH.fullmatch(str(path)):
+            raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
+    if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
+        raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
+    if not re.fullmatch(wire.NAME, settings.name):
+        raise ValueError(f"name is {settings.name[:200]!r}; allowed: {wire.NAME}")

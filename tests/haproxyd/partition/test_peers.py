@@ -17,7 +17,7 @@ from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
-from evenkeel.haproxyd.partition.validation import check_change
+from evenkeel.haproxyd.partition.request_validation import check_change
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.world import VIP_PORT, World, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually

@@ -24,10 +24,10 @@ from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.applier import HostResources
 from evenkeel.haproxyd.partition.guard import NotGuarded
 from evenkeel.haproxyd.partition.owners import PrefixOwners
+from evenkeel.haproxyd.partition.request_validation import check_change, check_guard, check_name
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
-from evenkeel.haproxyd.partition.validation import check_change, check_guard, check_name, check_settings
 from evenkeel.haproxyd.ports import MakeCounters, NoCounters, OnEvent, PartitionEvent
-from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.settings import DaemonSettings, check_settings
 
 log = structlog.get_logger(__name__)
 

@@ -1,7 +1,7 @@
 """What is taken of a load balancer, before HAProxy sees any of it.
 
 Configuration comes as lines, so a line must stay a line, say nothing but what belongs into its section, and be short.
-A load balancer that breaks a rule is refused alone; a request that makes no sense is refused whole.
+A load balancer that breaks a rule is refused alone.
 """
 
 import ipaddress
@@ -10,24 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from evenkeel.core.addresses import ALLOWED_WORDS
-from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.destinations import destinations, words_of
-from evenkeel.haproxyd.network.peer_keys import certificate_problem
 from evenkeel.haproxyd.partition.file_references import UNQUOTED as _UNQUOTED
 from evenkeel.haproxyd.partition.file_references import file_read_by
-from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, DaemonSettings
+from evenkeel.haproxyd.settings import DaemonSettings
 
 NAME = re.compile(wire.NAME)
 WEIGHT_MAX = 256
-PEERS_MAX = 16
-OWNER_CHARS_MAX = 200
 MAXCONN_MAX = 2**31 - 1
 
-_PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
-"""What needs no quotes in HAProxy's configuration."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _WORDS = re.compile(r"[^\s#]+")
 _BOTH = (
     "acl",
@@ -82,59 +75,6 @@ _HIDDEN = frozenset(
 """Arguments of servers that name another address, or have somebody else name it."""
 
 
-def check_settings(settings: DaemonSettings) -> None:
-    """Raises :class:`ValueError` naming the option that cannot be used."""
-    for what, path in (("state_dir", settings.state_dir), ("run_dir", settings.run_dir)):
-        if not _PATH.fullmatch(str(path)):
-            raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
-    if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
-        raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")
-    try:
-        check_name("name", settings.name)
-    except InvalidChange as error:
-        raise ValueError(error.reason) from None
-
-
-def check_change(change: wire.PartitionChange, *, complete: bool, settings: DaemonSettings) -> None:
-    """Raises :class:`InvalidChange` if the request as a whole makes no sense."""
-    check_guard(wire.GuardState(epoch=change.epoch, session_id=change.session_id))
-    if complete and change.removed:
-        raise InvalidChange("removed: only PATCH takes it; PUT removes what it does not name")
-    named = [*(one.id for one in change.load_balancers), *change.removed]
-    if len(named) > settings.load_balancers_max:
-        raise InvalidChange(f"load_balancers: {len(named)} given; at most {settings.load_balancers_max} are allowed")
-    for name, count in Counter(named).items():
-        check_name("load balancer id", name)
-        if count > 1:
-            raise InvalidChange(f"load balancer {name} is named {count} times; once is allowed")
-    if len(change.peers or ()) > PEERS_MAX:
-        raise InvalidChange(f"peers: {len(change.peers or ())} given; at most {PEERS_MAX} are allowed")
-    for peer in change.peers or ():
-        check_name("peer name", peer.name)
-        problem = _address_problem(f"peer {peer.name}", peer.address, peer.port)
-        if problem:
-            raise InvalidChange(problem)
-        problem = certificate_problem(peer.certificate)
-        if problem:
-            raise InvalidChange(f"peer {peer.name}: certificate: {problem}")
-
-
-def check_guard(guard: wire.GuardState) -> None:
-    """Raises :class:`InvalidChange` if nobody can be such an owner."""
-    if not plausible(guard.epoch):
-        raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
-    if guard.session_id:
-        check_name("session_id", guard.session_id)
-    if len(guard.owner) > OWNER_CHARS_MAX or _CONTROL.search(guard.owner):
-        raise InvalidChange(f"owner: at most {OWNER_CHARS_MAX} characters and no control characters are allowed")
-
-
-def check_name(what: str, name: str) -> None:
-    """Raises :class:`InvalidChange` unless it is a name."""
-    if not NAME.fullmatch(name):
-        raise InvalidChange(_name_problem(what, name))
-
-
 def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:
     """Why this load balancer cannot be taken; empty if it can. The first reason will do."""
     return next(filter(None, _problems(load_balancer, settings)), "")
@@ -153,7 +93,7 @@ def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterato
     for backend in one.backends:
         yield from _backend_problems(backend, settings)
     for what, address, port in destinations(one):
-        yield _address_problem(what, address, port)
+        yield address_problem(what, address, port)
         if problem := settings.addresses.member_problem(address):
             yield f"{what}: address is {address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
     if len(one.note) > wire.NOTE_CHARS_MAX:
@@ -172,12 +112,13 @@ def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterato
 def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
     for name, count in Counter(names).items():
         if not NAME.fullmatch(name):
-            yield _name_problem(f"{kind} name", name)
+            yield name_problem(f"{kind} name", name)
         if count > 1:
             yield f"{kind} {name} is there {count} times; names are unique"
 
 
-def _name_problem(what: str, name: str) -> str:
+def name_problem(what: str, name: str) -> str:
+    """That this is no name. ``what``: of what, for people."""
     return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
 
 
@@ -186,7 +127,7 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings) -> Ite
     if not frontend.binds:
         yield f"{what}: binds is empty; a frontend listens somewhere"
     for bind in frontend.binds:
-        yield _address_problem(f"{what}: bind", bind.address, bind.port)
+        yield address_problem(f"{what}: bind", bind.address, bind.port)
         if problem := settings.addresses.vip_problem(bind.address):
             yield f"{what}: bind: address is {bind.address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
     if frontend.maxconn is not None and not 1 <= frontend.maxconn <= MAXCONN_MAX:
@@ -249,13 +190,14 @@ def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) ->
     total = 0
     for text in texts:
         total += len(text)
-        if _CONTROL.search(text):
+        if CONTROL.search(text):
             yield f"{what}: holds a control character; none is allowed"
         if len(text) > settings.line_chars_max or (total > settings.line_chars_max and not what.endswith("lines")):
             yield f"{what}: {max(len(text), total)} characters; at most {settings.line_chars_max} are allowed"
 
 
-def _address_problem(what: str, address: str, port: int) -> str:
+def address_problem(what: str, address: str, port: int) -> str:
+    """Why this is no address and port; empty if it is. ``what``: of what, for people."""
     try:
         ipaddress.ip_address(address)
     except ValueError:

@@ -1,0 +1,54 @@
+"""What is taken of a request as a whole: one that makes no sense is refused whole; load balancers are looked at alone
+(:mod:`partition.validation`)."""
+
+from collections import Counter
+
+from evenkeel.core.epochs import EPOCH_MAX, plausible
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import InvalidChange
+from evenkeel.haproxyd.network.peer_keys import certificate_problem
+from evenkeel.haproxyd.partition.validation import CONTROL, NAME, address_problem, name_problem
+from evenkeel.haproxyd.settings import DaemonSettings
+
+PEERS_MAX = 16
+OWNER_CHARS_MAX = 200
+
+
+def check_change(change: wire.PartitionChange, *, complete: bool, settings: DaemonSettings) -> None:
+    """Raises :class:`InvalidChange` if the request as a whole makes no sense."""
+    check_guard(wire.GuardState(epoch=change.epoch, session_id=change.session_id))
+    if complete and change.removed:
+        raise InvalidChange("removed: only PATCH takes it; PUT removes what it does not name")
+    named = [*(one.id for one in change.load_balancers), *change.removed]
+    if len(named) > settings.load_balancers_max:
+        raise InvalidChange(f"load_balancers: {len(named)} given; at most {settings.load_balancers_max} are allowed")
+    for name, count in Counter(named).items():
+        check_name("load balancer id", name)
+        if count > 1:
+            raise InvalidChange(f"load balancer {name} is named {count} times; once is allowed")
+    if len(change.peers or ()) > PEERS_MAX:
+        raise InvalidChange(f"peers: {len(change.peers or ())} given; at most {PEERS_MAX} are allowed")
+    for peer in change.peers or ():
+        check_name("peer name", peer.name)
+        problem = address_problem(f"peer {peer.name}", peer.address, peer.port)
+        if problem:
+            raise InvalidChange(problem)
+        problem = certificate_problem(peer.certificate)
+        if problem:
+            raise InvalidChange(f"peer {peer.name}: certificate: {problem}")
+
+
+def check_guard(guard: wire.GuardState) -> None:
+    """Raises :class:`InvalidChange` if nobody can be such an owner."""
+    if not plausible(guard.epoch):
+        raise InvalidChange(f"epoch is {guard.epoch}; a whole number from 0 to {EPOCH_MAX} is allowed")
+    if guard.session_id:
+        check_name("session_id", guard.session_id)
+    if len(guard.owner) > OWNER_CHARS_MAX or CONTROL.search(guard.owner):
+        raise InvalidChange(f"owner: at most {OWNER_CHARS_MAX} characters and no control characters are allowed")
+
+
+def check_name(what: str, name: str) -> None:
+    """Raises :class:`InvalidChange` unless it is a name."""
+    if not NAME.fullmatch(name):
+        raise InvalidChange(name_problem(what, name))
