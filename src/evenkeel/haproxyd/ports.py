@@ -28,7 +28,7 @@ class FrontendCounters(Protocol):
 
 
 class PartitionEvent(Value):
-    """Something became otherwise. Without a server: the partition's HAProxy as a whole."""
+    """A server's health changed; without a server: the partition's HAProxy as a whole."""
 
     partition: str
     backend: str = ""

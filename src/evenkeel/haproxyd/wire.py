@@ -1,4 +1,4 @@
-"""What the daemon and those who drive it say to each other, as JSON over HTTPS with HTTP basic authentication.
+"""The daemon's API, for agents' device drivers: JSON over HTTPS with HTTP basic authentication.
 
 ======  ==================================  ========================  ==========================
 method  path                                request                   answer
@@ -14,17 +14,17 @@ GET     /v1/events?after=N&wait=SECONDS                               :class:`Da
 GET     /v1/journal?after=N                                           :class:`Journal`
 ======  ==================================  ========================  ==========================
 
-PUT names everything the partition is to hold; PATCH only the load balancers it changes. Both are taken only from the
-owner that holds the guard: of the same epoch and session, and since the daemon began its present life (``state_id``).
-They are refused with ``stale_owner`` if the guard is somebody newer's, and with ``not_guarded`` if it is nobody newer's
-and not theirs: whoever owns the partition then moves the guard, and puts everything. Every error is a
+PUT names everything the partition is to hold; PATCH only the load balancers it changes. Both are accepted only from
+the owner that holds the guard: with its epoch and session, moved since the daemon last started (``state_id``).
+They are refused with ``stale_owner`` if a newer owner holds the guard, and with ``not_guarded`` if no newer owner does
+but the sender does not either: it then moves the guard and sends a PUT. Every error is a
 :class:`DaemonRefusal`.
 
-An agent of the version before names no session. Its PUT moves the guard up, as POST does.
+An agent of the previous version sends no session. Its PUT raises the guard, as POST does.
 
 Lines are HAProxy configuration as its manual has it, without indentation, every word quoted where need be by whoever
-rendered it. The daemon takes no line with a control character, and no name that is not :data:`NAME`. Files are named
-in lines by their bare name.
+rendered it. The daemon refuses lines with control characters, and names that do not match :data:`NAME`. Lines refer
+to files by their bare name.
 """
 
 from typing import Literal
@@ -40,7 +40,7 @@ PEERS_SECTION = "evenkeel"
 """Name of the peers section that is in every configuration, for stick tables."""
 
 How = Literal["nothing", "runtime", "reload"]
-"""What a change took: all was so already; commands to the running process; a new worker."""
+"""How a change was applied: it was so already; by runtime API commands; by a reload (a new worker)."""
 
 
 # -- what a partition is to hold ----------
@@ -81,8 +81,8 @@ class BackendServer(Wire):
 
 
 class Ping(Wire):
-    """Servers of a backend are checked by ICMP echo, by the daemon. Times in seconds; of ``timeout``, 10 at most are
-    waited."""
+    """The daemon checks the servers of a backend by ICMP echo. ``delay`` and ``timeout`` in seconds; no answer is
+    waited for longer than 10 s. ``rise``, ``fall``: results in a row."""
 
     delay: int
     timeout: int
@@ -116,9 +116,8 @@ class File(Wire):
 class LoadBalancerConfig(Wire):
     """All of one load balancer at one revision. Names are unique in the partition.
 
-    ``note``: whatever those who drive the daemon want to find again in every observation, in
-    :attr:`PartitionStatus.notes`; the daemon keeps it and reads nothing from it. At most :data:`NOTE_CHARS_MAX`
-    characters.
+    ``note``: opaque to the daemon; the driver finds it again in every observation (:attr:`PartitionStatus.notes`). At
+    most :data:`NOTE_CHARS_MAX` characters.
     """
 
     id: str
@@ -132,7 +131,7 @@ class LoadBalancerConfig(Wire):
 class HaproxyPeer(Wire):
     """Another HAProxy that holds the same partition and shares its stick tables.
 
-    ``certificate``: whom it is known by, PEM; nothing secret. Peers speak TLS and believe nobody else.
+    ``certificate``: by which it is verified, PEM; not secret. Peers speak TLS and trust nobody else.
     """
 
     name: str
@@ -144,8 +143,8 @@ class HaproxyPeer(Wire):
 class PartitionChange(Wire):
     """What a partition is to hold, from the owner at ``epoch``.
 
-    ``state_id``: of the answer to the sender's move of the guard. ``removed``: load balancers that are to go; PATCH
-    only. ``peers`` None: as they are.
+    ``state_id``: from the answer when the sender moved the guard. ``removed``: ids of load balancers to remove; PATCH
+    only. ``peers`` None: unchanged.
     """
 
     epoch: int
@@ -157,7 +156,7 @@ class PartitionChange(Wire):
 
 
 class LoadBalancerOutcome(Wire):
-    """What became of one load balancer. With an ``error`` the partition holds of it what it held before."""
+    """The result for one load balancer. With an ``error``, the partition still holds of it what it held before."""
 
     load_balancer_id: str
     revision: int
@@ -180,7 +179,7 @@ class Receipt(Wire):
 
 
 class GuardState(Wire):
-    """Whose a partition is: the newest epoch that it has seen, and the session that had it.
+    """The owner of a partition: the newest epoch that it has seen, and the session that had it.
 
     ``owner``: which environment and device group; a daemon gives all partitions of a prefix to one. ``state_id``: in
     answers, see :attr:`About.state_id`.
@@ -196,8 +195,8 @@ class GuardState(Wire):
 
 
 class About(Wire):
-    """The daemon and its HAProxy. ``problem``: why it cannot serve, for people; empty when it can. ``note``: what is
-    not as safe as it could be."""
+    """The daemon and its HAProxy. ``problem``: why it can start or reload no HAProxy, for people; empty when it can.
+    ``note``: what is less secure than it could be."""
 
     name: str
     daemon_version: str
@@ -299,7 +298,7 @@ class DaemonObservation(Wire):
 
 
 class DaemonEvent(Wire):
-    """Something became otherwise: a server's health, or whether a partition's HAProxy runs."""
+    """A server's health changed, or a partition's HAProxy went down, came up or was repaired."""
 
     number: int
     time: float
@@ -314,7 +313,7 @@ class DaemonEvent(Wire):
 class DaemonEvents(Wire):
     """Events after the number that was asked for, oldest first; empty when ``wait`` seconds passed without one.
 
-    ``missed``: some between are no longer kept, so look at everything.
+    ``missed``: some in between are no longer kept, so the whole observation is to be read.
     """
 
     newest: int
@@ -323,7 +322,7 @@ class DaemonEvents(Wire):
 
 
 class JournalEntry(Wire):
-    """One write that somebody tried."""
+    """One attempt to write."""
 
     number: int
     time: float
@@ -338,7 +337,7 @@ class JournalEntry(Wire):
 
 
 class Journal(Wire):
-    """The last writes, oldest first; the daemon keeps a bounded number."""
+    """The last attempts to write, oldest first; the daemon keeps a bounded number."""
 
     entries: tuple[JournalEntry, ...] = ()
 
@@ -360,7 +359,7 @@ RefusalCode = Literal[
 
 
 class DaemonRefusal(Wire):
-    """Why nothing was changed."""
+    """Why a request was refused; it changed nothing."""
 
     code: RefusalCode
     reason: str

@@ -1,4 +1,4 @@
-"""Drift: what a running HAProxy does otherwise than it should, from its own account of itself. Pure.
+"""Drift: where a running HAProxy deviates from its configuration, as its runtime API tells. Pure.
 
 Needed after a reload, because kept server states bring back what was set at runtime, and when everything is to be
 made sure of, because an operator may have used the runtime API by hand.

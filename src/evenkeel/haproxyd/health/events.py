@@ -1,4 +1,4 @@
-"""What became otherwise, numbered, for agents that wait for it (long polling).
+"""Events, numbered, for agents that wait for them (long polling).
 
 Bounded: the ring holds the last :data:`EVENTS_MAX`; who asks for older ones is told that some are missing. Numbers
 rise over restarts of the daemon, so a client need not know that there was one.

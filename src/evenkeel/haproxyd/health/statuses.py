@@ -57,7 +57,7 @@ class ServerStatuses:
 def deviations(
     held: Mapping[str, wire.LoadBalancerConfig], states: str, totals: Mapping[str, FrontendCounts]
 ) -> tuple[str, ...]:
-    """What a worker does otherwise than it should, because somebody told it to; ``states``: its own account."""
+    """Manual changes of what a worker does. ``states``: its answer to ``show servers state``."""
     try:
         servers = tuple(
             finding.command.text for finding in server_drift(HaproxyConfig(load_balancers=held), states).findings
