@@ -136,6 +136,7 @@ def test_an_haproxy_host_gets_no_broker_no_database_and_no_api() -> None:
         (commands.haproxyd, "haproxyd"),
         (commands.rabbitmq, "agent"),
         (commands.users, "controller"),
+        (commands.icontrol_emulator, "emulator"),
     ],
 )
 def test_a_command_whose_extra_is_not_installed_names_it(
@@ -166,8 +167,7 @@ def test_requirements_with_markers_of_platforms_are_left_to_pip(monkeypatch: pyt
 
 def test_every_script_is_a_function_here() -> None:
     scripts: dict[str, str] = PROJECT["scripts"]
-    ours = {name: place for name, place in scripts.items() if name != "icontrol-emulator"}
-    for name, place in ours.items():
+    for name, place in scripts.items():
         module, _, function = place.partition(":")
         assert module == commands.__name__, name
         assert callable(getattr(commands, function)), name

@@ -49,6 +49,11 @@ def users() -> int:
     return _run("evenkeel-users", "evenkeel.cmd.users", "controller")
 
 
+def icontrol_emulator() -> int:
+    """``icontrol-emulator``: a package of its own, which comes with ours."""
+    return _run("icontrol-emulator", "icontrol_emulator.__main__", "emulator")
+
+
 def _run(command: str, module: str, *extras: str) -> int:
     """``main()`` of the module, if all that one of the extras needs is installed."""
     missing = [missing_packages(extra) for extra in extras]
