@@ -56,11 +56,11 @@ def keystone_users(folder: Path) -> Iterator[Sequence[str]]:
 
 def opened_password_file(folder: Path) -> Any:
     """The identity of :func:`one_user`."""
-    from evenkeel.api.identity.password_file import PasswordFile
+    from evenkeel.api.identity.password_file import PasswordFileIdentity
     from evenkeel.api.identity.users import watched_users
     from evenkeel.cmd.runtime import SystemClock
 
-    return PasswordFile(watched_users(folder / "users"), SystemClock())
+    return PasswordFileIdentity(watched_users(folder / "users"), SystemClock())
 
 
 def opened_keystone(folder: Path) -> Any:

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.identity.none import NoAuthentication
-from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.cmd.admission import check_exposure, open_admission
 from tests.cmd.apiserver import Certificates, load, serving
 
@@ -23,7 +23,7 @@ def test_the_kind_of_identity_is_configured(tmp_path: Path) -> None:
     users = tmp_path / "users"
     users.touch(0o600)
     text = f"[identity]\nkind = password_file\npassword_file = {users}\n"
-    assert isinstance(open_admission(load(tmp_path, text)).identity, PasswordFile)
+    assert isinstance(open_admission(load(tmp_path, text)).identity, PasswordFileIdentity)
 
 
 @pytest.mark.parametrize(

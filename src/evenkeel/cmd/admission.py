@@ -9,7 +9,7 @@ from oslo_config import cfg
 from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.identity.none import NoAuthentication
-from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.rate_limit import RateLimit
@@ -41,7 +41,7 @@ def open_identity(conf: cfg.ConfigOpts) -> Authenticator:
     """The identity of ``[identity] kind``. Raises :class:`ValueError` naming the option."""
     kind = conf.identity.kind
     if kind == "password_file":
-        return PasswordFile(watched_users(Path(conf.identity.password_file)), SystemClock())
+        return PasswordFileIdentity(watched_users(Path(conf.identity.password_file)), SystemClock())
     if kind == "trusted_headers":
         return TrustedHeaders(frozenset(conf.identity.gateway_names))
     if kind == "keystone":

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from evenkeel.api.errors import Refusal
 from evenkeel.api.identity import password_file
 from evenkeel.api.identity.caller import Caller, Unauthenticated
-from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import checked_user, line_of, watched_users
 from evenkeel.serving import password_hash
 from evenkeel.serving.password_file import write_lines
@@ -49,9 +49,9 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def identity(path: Path, clock: HandClock) -> PasswordFile:
+def identity(path: Path, clock: HandClock) -> PasswordFileIdentity:
     """The identity over the file."""
-    return PasswordFile(watched_users(path), clock)
+    return PasswordFileIdentity(watched_users(path), clock)
 
 
 def basic(name: str, password: str, scheme: str = "Basic") -> dict[bytes, bytes]:
@@ -59,11 +59,11 @@ def basic(name: str, password: str, scheme: str = "Basic") -> dict[bytes, bytes]
     return {b"authorization": f"{scheme} ".encode() + base64.b64encode(f"{name}:{password}".encode())}
 
 
-async def ask(identity: PasswordFile, headers: dict[bytes, bytes]) -> Caller:
+async def ask(identity: PasswordFileIdentity, headers: dict[bytes, bytes]) -> Caller:
     return await identity.identify(headers, {})
 
 
-async def test_the_right_password_makes_the_user_of_the_file(identity: PasswordFile) -> None:
+async def test_the_right_password_makes_the_user_of_the_file(identity: PasswordFileIdentity) -> None:
     caller = await ask(identity, basic("alice", PASSWORD))
     assert (caller.user_id, caller.project_id, caller.roles) == ("alice", "p", ("member",))
     assert await ask(identity, basic("alice", PASSWORD, "bAsIc")) == caller
@@ -84,26 +84,28 @@ async def test_the_right_password_makes_the_user_of_the_file(identity: PasswordF
         {b"authorization": b"Basic " + b"A" * 10_000},
     ],
 )
-async def test_anything_else_is_asked_to_log_in(identity: PasswordFile, headers: dict[bytes, bytes]) -> None:
+async def test_anything_else_is_asked_to_log_in(identity: PasswordFileIdentity, headers: dict[bytes, bytes]) -> None:
     with pytest.raises(Unauthenticated) as caught:
         await ask(identity, headers)
     ((name, value),) = caught.value.headers
     assert name == b"www-authenticate" and value.startswith(b'Basic realm="evenkeel"')
 
 
-async def test_the_second_login_needs_no_hash(identity: PasswordFile, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_second_login_needs_no_hash(identity: PasswordFileIdentity, monkeypatch: pytest.MonkeyPatch) -> None:
     await ask(identity, basic("alice", PASSWORD))
     monkeypatch.setattr(password_file, "matches", lambda *_: pytest.fail("hashed again"))
     await ask(identity, basic("alice", PASSWORD))
 
 
-async def test_nothing_of_the_password_is_remembered(identity: PasswordFile) -> None:
+async def test_nothing_of_the_password_is_remembered(identity: PasswordFileIdentity) -> None:
     await ask(identity, basic("alice", PASSWORD))
     held: Any = vars(identity)["_remembered"]
     assert PASSWORD not in repr(held) and basic("alice", PASSWORD)[b"authorization"] not in held
 
 
-async def test_logins_at_the_same_time_cost_one_hash(identity: PasswordFile, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_logins_at_the_same_time_cost_one_hash(
+    identity: PasswordFileIdentity, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checked = []
 
     def counting(password: bytes, hash: PasswordHash | None) -> bool:
@@ -116,7 +118,7 @@ async def test_logins_at_the_same_time_cost_one_hash(identity: PasswordFile, mon
 
 
 async def test_a_changed_file_counts_within_a_second_and_ends_what_was_remembered(
-    identity: PasswordFile, path: Path, clock: HandClock
+    identity: PasswordFileIdentity, path: Path, clock: HandClock
 ) -> None:
     await ask(identity, basic("alice", PASSWORD))
     write(path, ("alice", "another"), ("bob", PASSWORD))
@@ -141,7 +143,7 @@ def make_bad(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("spoil", ["line", "mode", "gone", "bytes"])
 async def test_a_file_that_became_bad_leaves_the_users_as_they_were_and_is_told_once(
-    identity: PasswordFile, path: Path, clock: HandClock, spoil: str
+    identity: PasswordFileIdentity, path: Path, clock: HandClock, spoil: str
 ) -> None:
     make_bad(path, spoil)
     with capture_logs() as logs:
@@ -165,7 +167,7 @@ def test_a_file_that_is_not_there_is_refused_at_start(tmp_path: Path) -> None:
 
 
 async def test_wrong_passwords_take_longer_and_longer_and_a_right_one_ends_that(
-    identity: PasswordFile, clock: HandClock
+    identity: PasswordFileIdentity, clock: HandClock
 ) -> None:
     taken = []
     for _ in range(7):
@@ -182,7 +184,9 @@ async def test_wrong_passwords_take_longer_and_longer_and_a_right_one_ends_that(
     assert clock.now == before + 0.25
 
 
-async def test_an_unknown_user_costs_a_hash_too(identity: PasswordFile, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unknown_user_costs_a_hash_too(
+    identity: PasswordFileIdentity, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checked = []
     monkeypatch.setattr(password_file, "matches", lambda *given: checked.append(given) or False)
     with pytest.raises(Unauthenticated):
@@ -191,7 +195,7 @@ async def test_an_unknown_user_costs_a_hash_too(identity: PasswordFile, monkeypa
 
 
 async def test_an_unknown_user_is_refused_even_if_the_dummy_hash_matched(
-    identity: PasswordFile, monkeypatch: pytest.MonkeyPatch
+    identity: PasswordFileIdentity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(password_file, "matches", lambda *_: True)
     with pytest.raises(Unauthenticated):
@@ -199,7 +203,7 @@ async def test_an_unknown_user_is_refused_even_if_the_dummy_hash_matched(
 
 
 async def test_strangers_with_wrong_passwords_lock_nobody_out(
-    identity: PasswordFile, path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    identity: PasswordFileIdentity, path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One queue for all answered every right first login with 429, as long as others guessed."""
     write(path, *((f"user-{number}", PASSWORD) for number in range(12)))
@@ -238,7 +242,7 @@ def client(address: str) -> dict[str, Any]:
     return {"client": (address, 4711)}
 
 
-async def test_a_refused_login_is_logged_without_the_password(identity: PasswordFile) -> None:
+async def test_a_refused_login_is_logged_without_the_password(identity: PasswordFileIdentity) -> None:
     with capture_logs() as logs, pytest.raises(Unauthenticated):
         await ask(identity, basic("alice", "pass-w0rd"))
     assert [entry["user"] for entry in logs] == ["alice"] and "pass-w0rd" not in str(logs)

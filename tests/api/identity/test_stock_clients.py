@@ -8,7 +8,7 @@ import openstack
 import pytest
 from openstack import exceptions
 
-from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
 from evenkeel.cmd import users
 from evenkeel.cmd.runtime import SystemClock
@@ -31,7 +31,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
         for name, project, roles in (("alice", "pa", "member"), ("bob", "pb", "member"), ("root", "ops", "admin")):
             patch.setattr(users, "_password", lambda *, from_stdin, name=name: PASSWORDS[name])
             assert users.main(["--file", str(file), "add", name, "--project", project, "--roles", roles]) == 0
-    with LiveServer.started(folder, PasswordFile(watched_users(file), SystemClock())) as server:
+    with LiveServer.started(folder, PasswordFileIdentity(watched_users(file), SystemClock())) as server:
         yield server
 
 

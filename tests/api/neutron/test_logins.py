@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.api.identity.password_file import PasswordFile
+from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
 from evenkeel.cmd import users
 from evenkeel.cmd.runtime import SystemClock
@@ -31,7 +31,7 @@ def test_with_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     file = tmp_path / "users"
     monkeypatch.setattr(users, "_password", lambda *, from_stdin: "geheim")
     assert users.main(["--file", str(file), "add", "alice", "--project", "pa", "--roles", "member"]) == 0
-    with LiveServer.started(tmp_path, PasswordFile(watched_users(file), SystemClock())) as live:
+    with LiveServer.started(tmp_path, PasswordFileIdentity(watched_users(file), SystemClock())) as live:
         known = {"OS_AUTH_TYPE": "http_basic", "OS_USERNAME": "alice"}
         assert logged_in(live.url, **known, OS_PASSWORD="geheim").shown == []
         assert logged_in(live.url, **known, OS_PASSWORD="wrong").code == 1

@@ -60,7 +60,7 @@ class FailedLogins:
         self._counts.pop(name, None)
 
 
-class PasswordFile:
+class PasswordFileIdentity:
     """Asks for HTTP basic."""
 
     def __init__(self, file: WatchedFile[dict[str, User]], clock: Clock, *, key: bytes | None = None) -> None:
