@@ -4,6 +4,7 @@ Texts never hold secrets or request bodies.
 """
 
 from collections.abc import Sequence
+from typing import Self
 
 
 class EvenKeelError(Exception):
@@ -64,6 +65,80 @@ class Unsupported(RequestError):
     code = "unsupported"
 
 
+# -- what a reference to a key manager names cannot be used ----------
+
+
+class CertificateError(Invalid):
+    """The certificate cannot be used."""
+
+    def __init__(self, reference: str, detail: str = "", *, field: str = "") -> None:
+        """``field``: of the request that names ``reference``. ``detail`` holds nothing of the content."""
+        super().__init__(self._text(reference, detail, field), code="certificate_refused")
+        self.reference = reference
+        self.detail = detail
+
+    def of_field(self, field: str) -> Self:
+        """The same, naming the field of the request that has the reference."""
+        return type(self)(self.reference, self.detail, field=field)
+
+    def _text(self, reference: str, detail: str, field: str) -> str:
+        where = f"{field}: {reference}" if field else reference
+        words = " ".join(f"{self.__doc__} {detail}".split())
+        return f"Validation failure: {where}: {words}"
+
+
+class CertificateNotFound(CertificateError):
+    """There is none, or none that the project may read; which of the two is not told."""
+
+    def _text(self, reference: str, detail: str, field: str) -> str:
+        return f"Could not retrieve certificate: ['{reference}']{f' ({field})' if field else ''}"
+
+
+class CertificateUnreadable(CertificateError):
+    """Could not read X509 from PEM."""
+
+
+class Pkcs12Unreadable(CertificateError):
+    """The PKCS12 bundle is unreadable. Please check the PKCS12 bundle validity. In addition, make sure it does not
+    require a pass phrase."""
+
+
+class PrivateKeyUnreadable(CertificateError):
+    """The private key is unreadable. It must be an RSA or ECDSA key in PEM format."""
+
+
+class PassphraseNeeded(CertificateError):
+    """Passphrase needed to decrypt key but client did not provide one."""
+
+
+class PassphraseWrong(CertificateError):
+    """The passphrase does not decrypt the key."""
+
+
+class PrivateKeyMismatch(CertificateError):
+    """Key and x509 certificate do not match."""
+
+
+class ChainOutOfOrder(CertificateError):
+    """The intermediate certificates are not in order: each must have signed the one before it."""
+
+
+class AuthorityUnreadable(CertificateError):
+    """The CA certificate is invalid. It must be a valid x509 PEM format certificate."""
+
+
+class RevocationListUnreadable(CertificateError):
+    """The certificate revocation list is invalid. It must be a valid x509 PEM format certificate revocation list."""
+
+
+class RevocationListMismatch(CertificateError):
+    """The CRL specified is not valid for client certificate authority reference supplied."""
+
+
+class CertificateTooLarge(CertificateError):
+    """It is too large."""
+
+
 # -- a neighbour does not answer ----------
 
 
@@ -81,6 +156,10 @@ class BusUnavailable(Unavailable):
 
 class NetworkUnavailable(Unavailable):
     """The network service is out of reach or failing. What was asked of it may still be carried out."""
+
+
+class KeyManagerUnavailable(Unavailable):
+    """The key manager is out of reach or failing. Whether it has what was asked for is not known."""
 
 
 class CallTimeout(BusUnavailable):

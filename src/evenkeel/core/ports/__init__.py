@@ -7,6 +7,7 @@ from evenkeel.core.ports.bus import Bus, Handler, Subscription
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.clock import Clock
 from evenkeel.core.ports.device import Device
+from evenkeel.core.ports.key_manager import KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.network import LookUp, Network
 from evenkeel.core.ports.operators import OperatorStore
@@ -25,6 +26,7 @@ __all__ = [
     "Clock",
     "Device",
     "Handler",
+    "KeyManager",
     "LbaasV1Store",
     "LookUp",
     "Network",

@@ -1,0 +1,86 @@
+"""Certificates with their keys, authorities and revocation lists, as key managers give them: values only."""
+
+from datetime import datetime
+from typing import NoReturn
+
+from evenkeel.core.values import Value
+
+CERTIFICATE_BYTES_MAX = 64 * 1024
+"""Of a certificate with key and intermediates, in whatever form it is given."""
+INTERMEDIATES_MAX = 10
+AUTHORITY_BYTES_MAX = 512 * 1024
+AUTHORITY_CERTIFICATES_MAX = 200
+REVOCATION_LIST_BYTES_MAX = 1024 * 1024
+
+
+class Secret:
+    """Bytes that are in no log, error or traceback: ``repr`` and ``str`` hide them, and nothing serializes them."""
+
+    __slots__ = ("_content",)
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def reveal(self) -> bytes:
+        """The bytes themselves."""
+        return self._content
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: hidden>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} cannot be pickled or copied")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+
+class PrivateKey(Secret):
+    """An unencrypted private key: PKCS#8 in PEM."""
+
+
+class CertificateFacts(Value):
+    """What a certificate says of itself."""
+
+    subject: str
+    """RFC 4514."""
+    issuer: str
+    common_name: str | None
+    dns_names: tuple[str, ...]
+    """Of the subject alternative name, in lower case; those with wildcards as they are: ``*.example.org``."""
+    addresses: tuple[str, ...]
+    not_before: datetime
+    not_after: datetime
+    key_type: str
+    """``rsa`` or ``ecdsa``."""
+    key_bits: int
+
+
+class CertificateBundle(Value):
+    """A certificate, what stands between it and its root, and its key. All of it has been checked to fit together."""
+
+    certificate: str
+    """PEM, as are the others."""
+    intermediates: tuple[str, ...]
+    """Each has signed the one before it, the first one the certificate."""
+    private_key: PrivateKey
+    facts: CertificateFacts
+    sha256: str
+    """The identity of the content: of certificate and intermediates in DER. The key has no part in it, so that it tells
+    nothing of the key; there is only one that belongs to the certificate."""
+
+
+class AuthorityBundle(Value):
+    """Certificates of authorities, and the list of what the first one has revoked."""
+
+    certificates: tuple[str, ...]
+    """PEM, each."""
+    revocation_list: str | None
+    """PEM."""
+    facts: CertificateFacts
+    """Of the first certificate."""
+    sha256: str
+    """The identity of the content: of certificates and revocation list in DER."""

@@ -1,0 +1,69 @@
+"""Authorities that clients' and servers' certificates are verified with, and what the first one has revoked."""
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from evenkeel.core.certificates import (
+    AUTHORITY_BYTES_MAX,
+    AUTHORITY_CERTIFICATES_MAX,
+    REVOCATION_LIST_BYTES_MAX,
+    AuthorityBundle,
+)
+from evenkeel.core.errors import (
+    AuthorityUnreadable,
+    CertificateTooLarge,
+    RevocationListMismatch,
+    RevocationListUnreadable,
+)
+from evenkeel.key_managers.parsing.bundles import digest_of
+from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
+from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.pem import check_size, taken_apart
+
+
+def authority_bundle(
+    reference: str, authority: bytes, revocation_list: tuple[str, bytes] | None = None
+) -> AuthorityBundle:
+    """Of PEM files; ``revocation_list``: its reference and content. As with Octavia the first certificate must have
+    signed it. Raises :class:`CertificateError` naming the reference of what is wrong."""
+    check_size(authority, AUTHORITY_BYTES_MAX, reference)
+    blocks = taken_apart(authority).certificates
+    if not blocks:
+        raise AuthorityUnreadable(reference)
+    if len(blocks) > AUTHORITY_CERTIFICATES_MAX:
+        raise CertificateTooLarge(reference, f"There may be {AUTHORITY_CERTIFICATES_MAX} certificates.")
+    try:
+        certificates = [loaded(block) for block in blocks]
+        facts = facts_of(certificates[0])
+    except Unusable as error:
+        raise AuthorityUnreadable(reference, str(error)) from None
+    revoked = [] if revocation_list is None else [_signed_list(certificates[0], *revocation_list)]
+    return AuthorityBundle(
+        certificates=tuple(map(pem_of, certificates)),
+        revocation_list="".join(item.public_bytes(Encoding.PEM).decode("ascii") for item in revoked) or None,
+        facts=facts,
+        sha256=digest_of([*map(der_of, certificates), *(item.public_bytes(Encoding.DER) for item in revoked)]),
+    )
+
+
+def read_revocation_list(reference: str, content: bytes) -> x509.CertificateRevocationList:
+    """One list in PEM. Raises :class:`CertificateError`."""
+    check_size(content, REVOCATION_LIST_BYTES_MAX, reference)
+    blocks = taken_apart(content).revocation_lists
+    if len(blocks) != 1:
+        raise RevocationListUnreadable(reference)
+    try:
+        return x509.load_pem_x509_crl(blocks[0])
+    except FOREIGN:
+        raise RevocationListUnreadable(reference) from None
+
+
+def _signed_list(authority: x509.Certificate, reference: str, content: bytes) -> x509.CertificateRevocationList:
+    revoked = read_revocation_list(reference, content)
+    try:
+        signed = revoked.issuer == authority.subject and revoked.is_signature_valid(public_key_of(authority))
+    except (*FOREIGN, Unusable):
+        signed = False
+    if not signed:
+        raise RevocationListMismatch(reference)
+    return revoked

@@ -1,0 +1,95 @@
+"""A certificate, its intermediates and its key, from PEM: held against each other."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from cryptography import x509
+
+from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX, CertificateBundle, Secret
+from evenkeel.core.errors import (
+    CertificateTooLarge,
+    CertificateUnreadable,
+    ChainOutOfOrder,
+    PrivateKeyUnreadable,
+)
+from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
+from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.keys import check_match, read_private_key, written_out
+from evenkeel.key_managers.parsing.pem import check_size, taken_apart
+
+
+def certificate_bundle(
+    reference: str,
+    certificate: bytes,
+    private_key: Secret | None = None,
+    *,
+    intermediates: bytes = b"",
+    passphrase: Secret | None = None,
+) -> CertificateBundle:
+    """Of PEM files. ``certificate`` may hold intermediates after the certificate, and the key if there is no
+    ``private_key``. Raises :class:`CertificateError` naming ``reference``."""
+    key_file = private_key.reveal() if private_key else b""
+    for content in (certificate, key_file, intermediates):
+        check_size(content, CERTIFICATE_BYTES_MAX, reference)
+    file = taken_apart(certificate)
+    chain = [*file.certificates, *taken_apart(intermediates).certificates]
+    if not file.certificates or (intermediates.strip() and len(chain) == len(file.certificates)):
+        raise CertificateUnreadable(reference)
+    keys = taken_apart(key_file).private_keys if private_key else file.private_keys
+    if len(keys) != 1:
+        raise PrivateKeyUnreadable(reference, f"There must be one, and there are {len(keys)}.")
+    return _checked(reference, _certificates(reference, chain), keys[0], passphrase)
+
+
+def _certificates(reference: str, blocks: Sequence[bytes]) -> list[x509.Certificate]:
+    if len(blocks) > INTERMEDIATES_MAX + 1:
+        raise CertificateTooLarge(reference, f"There may be {INTERMEDIATES_MAX} intermediate certificates.")
+    try:
+        return [loaded(block) for block in blocks]
+    except Unusable as error:
+        raise CertificateUnreadable(reference, str(error)) from None
+
+
+def _checked(
+    reference: str, chain: Sequence[x509.Certificate], key_pem: bytes, passphrase: Secret | None
+) -> CertificateBundle:
+    leaf, *intermediates = chain
+    try:
+        facts, public = facts_of(leaf), public_key_of(leaf)
+    except Unusable as error:
+        raise CertificateUnreadable(reference, str(error)) from None
+    key = read_private_key(key_pem, passphrase, reference)
+    check_match(key, public, reference)
+    check_order(reference, chain)
+    return CertificateBundle(
+        certificate=pem_of(leaf),
+        intermediates=tuple(map(pem_of, intermediates)),
+        private_key=written_out(key),
+        facts=facts,
+        sha256=digest_of(map(der_of, chain)),
+    )
+
+
+def check_order(reference: str, chain: Sequence[x509.Certificate]) -> None:
+    """Has each one signed the one before it? Raises :class:`ChainOutOfOrder`."""
+    for number, (signed, issuer) in enumerate(pairwise(chain), start=1):
+        if not has_signed(issuer, signed):
+            raise ChainOutOfOrder(reference, f"Number {number} has not.")
+
+
+def has_signed(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
+    """Is ``signed`` issued by ``issuer``, by name and signature?"""
+    try:
+        signed.verify_directly_issued_by(issuer)
+    except FOREIGN:
+        return False
+    return True
+
+
+def digest_of(contents: Iterable[bytes]) -> str:
+    """Of DER, which says its own length, so that no two sequences have the same bytes."""
+    digest = hashlib.sha256()
+    for content in contents:
+        digest.update(content)
+    return digest.hexdigest()

@@ -1,0 +1,89 @@
+"""What a certificate says of itself."""
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from evenkeel.core.certificates import CertificateFacts
+from evenkeel.key_managers.parsing.foreign import FOREIGN
+
+PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
+
+RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
+"""OpenSSL's security level 2, which distributions set, refuses less; more costs a device seconds a handshake."""
+NAMES_MAX = 1000
+
+
+class Unusable(Exception):
+    """Why a certificate cannot be used though it can be parsed."""
+
+
+def loaded(pem: bytes) -> x509.Certificate:
+    """One PEM block. Raises :class:`Unusable`."""
+    try:
+        return x509.load_pem_x509_certificate(pem)
+    except FOREIGN as error:
+        raise Unusable("") from error
+
+
+def facts_of(certificate: x509.Certificate) -> CertificateFacts:
+    """Raises :class:`Unusable`, also for kinds and sizes of keys that no device serves."""
+    try:
+        key = public_key_of(certificate)
+        dns_names, addresses = _alternative_names(certificate)
+        return CertificateFacts(
+            subject=certificate.subject.rfc4514_string(),
+            issuer=certificate.issuer.rfc4514_string(),
+            common_name=_common_name(certificate.subject),
+            dns_names=dns_names,
+            addresses=addresses,
+            not_before=certificate.not_valid_before_utc,
+            not_after=certificate.not_valid_after_utc,
+            key_type="rsa" if isinstance(key, rsa.RSAPublicKey) else "ecdsa",
+            key_bits=key.key_size,
+        )
+    except FOREIGN as error:
+        raise Unusable("") from error
+
+
+def public_key_of(certificate: x509.Certificate) -> PublicKey:
+    """Raises :class:`Unusable`."""
+    try:
+        key = certificate.public_key()
+    except FOREIGN as error:
+        raise Unusable("Its public key is unreadable.") from error
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return key
+    if not isinstance(key, rsa.RSAPublicKey):
+        raise Unusable("Its key must be RSA or ECDSA.")
+    if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:
+        raise Unusable(f"Its RSA key has {key.key_size} bits; {RSA_BITS_MIN} to {RSA_BITS_MAX} are allowed.")
+    return key
+
+
+def pem_of(certificate: x509.Certificate) -> str:
+    """As PEM, without what stood around it."""
+    return certificate.public_bytes(Encoding.PEM).decode("ascii")
+
+
+def der_of(certificate: x509.Certificate) -> bytes:
+    """As DER."""
+    return certificate.public_bytes(Encoding.DER)
+
+
+def _common_name(subject: x509.Name) -> str | None:
+    for attribute in subject.get_attributes_for_oid(NameOID.COMMON_NAME):
+        return str(attribute.value)
+    return None
+
+
+def _alternative_names(certificate: x509.Certificate) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return (), ()
+    if len(list(names)) > NAMES_MAX:
+        raise Unusable(f"It may have {NAMES_MAX} alternative names.")
+    dns_names = tuple(name.lower() for name in names.get_values_for_type(x509.DNSName))
+    return dns_names, tuple(map(str, names.get_values_for_type(x509.IPAddress)))

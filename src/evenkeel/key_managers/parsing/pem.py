@@ -1,0 +1,43 @@
+"""PEM files taken apart by what their blocks are (RFC 7468), before anything of them is parsed."""
+
+import re
+from collections.abc import Iterator
+
+from evenkeel.core.errors import CertificateTooLarge
+from evenkeel.core.values import Value
+
+_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(?:[^-]|-(?!----))*-----END \1-----")
+"""What is inside ends at the next five dashes, so that rubbish costs one pass."""
+
+
+class PemFile(Value):
+    """The blocks of a file in their order."""
+
+    certificates: tuple[bytes, ...] = ()
+    private_keys: tuple[bytes, ...] = ()
+    revocation_lists: tuple[bytes, ...] = ()
+
+
+def taken_apart(content: bytes) -> PemFile:
+    """The blocks that matter; text between them, and other blocks (such as EC PARAMETERS), are passed over."""
+    blocks = list(_blocks(content))
+    return PemFile(
+        certificates=_of(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
+        private_keys=tuple(block for label, block in blocks if label.endswith(b"PRIVATE KEY")),
+        revocation_lists=_of(blocks, b"X509 CRL"),
+    )
+
+
+def check_size(content: bytes, limit_bytes: int, reference: str) -> None:
+    """Raises :class:`CertificateTooLarge`."""
+    if len(content) > limit_bytes:
+        raise CertificateTooLarge(reference, f"There may be {limit_bytes} bytes, and there are {len(content)}.")
+
+
+def _of(blocks: list[tuple[bytes, bytes]], *labels: bytes) -> tuple[bytes, ...]:
+    return tuple(block for label, block in blocks if label in labels)
+
+
+def _blocks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for found in _BLOCK.finditer(content):
+        yield found[1], found[0] + b"\n"

@@ -1,0 +1,61 @@
+"""PKCS#12 files (RFC 7292) as PEM, in a process of their own.
+
+A file of a few kilobytes can name rounds of key derivation, or hold primes, that keep the library busy for hours, and
+some of that is inside what it has to decrypt first. Nothing stops a thread in the library; a process can be killed.
+"""
+
+import base64
+import subprocess
+import sys
+
+import msgspec
+
+from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, CertificateBundle, Secret
+from evenkeel.core.errors import CertificateTooLarge, Pkcs12Unreadable
+from evenkeel.core.values import Value
+from evenkeel.key_managers.parsing.bundles import certificate_bundle
+from evenkeel.key_managers.parsing.keys import PASSPHRASE_BYTES_MAX
+from evenkeel.key_managers.parsing.pem import check_size
+
+READ_SECONDS = 10.0
+"""Usual files take a fifth of a second, most of it the start of the process."""
+CHILD = "evenkeel.key_managers.parsing.pkcs12_child"
+
+
+class Pkcs12Parts(Value):
+    """What the child process found, in PEM."""
+
+    certificate: bytes
+    private_key: bytes
+    intermediates: list[bytes]
+    """In the order of the chain."""
+
+    def __repr__(self) -> str:
+        return "<Pkcs12Parts: hidden>"
+
+
+def pkcs12_bundle(
+    reference: str, content: bytes, passphrase: Secret | None = None, *, timeout_seconds: float = READ_SECONDS
+) -> CertificateBundle:
+    """Blocks for at most ``timeout_seconds``. Raises :class:`CertificateError` naming ``reference``."""
+    check_size(content, CERTIFICATE_BYTES_MAX, reference)
+    word = passphrase.reveal() if passphrase else b""
+    if len(word) > PASSPHRASE_BYTES_MAX:
+        raise CertificateTooLarge(reference, f"Its passphrase may have {PASSPHRASE_BYTES_MAX} bytes.")
+    try:
+        done = subprocess.run(  # noqa: S603  # this interpreter, a module of ours
+            [sys.executable, "-m", CHILD],
+            input=base64.b64encode(word) + b"\n" + content,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=timeout_seconds,
+            check=True,
+        )
+        parts = msgspec.msgpack.decode(done.stdout, type=Pkcs12Parts)
+    except subprocess.TimeoutExpired:
+        raise Pkcs12Unreadable(reference, f"It could not be decrypted within {timeout_seconds:g} s.") from None
+    except (subprocess.CalledProcessError, msgspec.DecodeError):
+        raise Pkcs12Unreadable(reference) from None
+    return certificate_bundle(
+        reference, parts.certificate, Secret(parts.private_key), intermediates=b"".join(parts.intermediates)
+    )

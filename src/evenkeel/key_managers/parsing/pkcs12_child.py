@@ -1,0 +1,59 @@
+"""The process that reads one PKCS#12 file: from standard input the passphrase in base64, a line break and the file; to
+standard output its parts. It ends with 1 if there is nothing to tell, and says nothing else."""
+
+import base64
+import sys
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+
+from evenkeel.key_managers.parsing.bundles import has_signed
+from evenkeel.key_managers.parsing.foreign import FOREIGN
+from evenkeel.key_managers.parsing.pkcs12 import Pkcs12Parts
+
+
+def main() -> int:
+    """Read, tell."""
+    word, _, content = sys.stdin.buffer.read().partition(b"\n")
+    try:
+        parts = parts_of(content, base64.b64decode(word))
+    except FOREIGN:
+        return 1
+    sys.stdout.buffer.write(msgspec.msgpack.encode(parts))
+    return 0
+
+
+def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
+    """Raises one of :data:`FOREIGN`."""
+    try:
+        bundle = load_pkcs12(content, passphrase or None)
+    except ValueError:
+        if passphrase:
+            raise
+        bundle = load_pkcs12(content, b"")  # no passphrase and an empty one are not the same to writers of files
+    if bundle.key is None or bundle.cert is None:
+        raise ValueError("no key or no certificate")
+    chain = in_order(bundle.cert.certificate, [item.certificate for item in bundle.additional_certs])
+    return Pkcs12Parts(
+        certificate=bundle.cert.certificate.public_bytes(Encoding.PEM),
+        private_key=bundle.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        intermediates=[certificate.public_bytes(Encoding.PEM) for certificate in chain],
+    )
+
+
+def in_order(leaf: x509.Certificate, others: Iterable[x509.Certificate]) -> Iterator[x509.Certificate]:
+    """Sorted into the chain, because the bags of a file have no order; those that are not of it come last, for the
+    check of the chain to find."""
+    left, last = [other for other in others if other != leaf], leaf
+    while issuer := next((other for other in left if has_signed(other, last)), None):
+        left.remove(issuer)
+        yield issuer
+        last = issuer
+    yield from left
+
+
+if __name__ == "__main__":
+    sys.exit(main())

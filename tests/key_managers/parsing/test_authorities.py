@@ -1,0 +1,53 @@
+"""Authorities and revocation lists."""
+
+import pytest
+
+from evenkeel.core.certificates import AUTHORITY_BYTES_MAX, REVOCATION_LIST_BYTES_MAX
+from evenkeel.core.errors import (
+    AuthorityUnreadable,
+    CertificateError,
+    CertificateTooLarge,
+    RevocationListMismatch,
+    RevocationListUnreadable,
+)
+from evenkeel.key_managers.parsing import authority_bundle
+from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER, Issued
+
+CA, CRL = "directory://p1/ca", "directory://p1/crl"
+
+
+def test_an_authority_and_what_it_has_revoked_become_a_bundle() -> None:
+    revoked = ROOT.signed_list(LEAF.certificate.serial_number)
+
+    bundle = authority_bundle(CA, ROOT.pem + INTERMEDIATE.pem, (CRL, revoked))
+
+    assert bundle.certificates == (ROOT.pem.decode(), INTERMEDIATE.pem.decode())
+    assert bundle.revocation_list == revoked.decode()
+    assert bundle.facts.common_name == "root"
+    assert bundle.sha256 != authority_bundle(CA, ROOT.pem + INTERMEDIATE.pem).sha256
+
+
+@pytest.mark.parametrize(
+    ("kind", "authority", "revoked", "named"),
+    [
+        (AuthorityUnreadable, b"rubbish", None, CA),
+        (AuthorityUnreadable, ROOT.pem.replace(b"MII", b"MIA"), None, CA),
+        (AuthorityUnreadable, ROOT.signed_list(), None, CA),
+        (CertificateTooLarge, b"x" * (AUTHORITY_BYTES_MAX + 1), None, CA),
+        (CertificateTooLarge, ROOT.pem * 201, None, CA),
+        (RevocationListUnreadable, ROOT.pem, b"rubbish", CRL),
+        (RevocationListUnreadable, ROOT.pem, ROOT.pem, CRL),
+        (RevocationListUnreadable, ROOT.pem, ROOT.signed_list().replace(b"MI", b"MA"), CRL),
+        (RevocationListMismatch, ROOT.pem, STRANGER.signed_list(), CRL),
+        (RevocationListMismatch, ROOT.pem, Issued("root", None, STRANGER.key, ca=True).signed_list(), CRL),
+        (CertificateTooLarge, ROOT.pem, b"x" * (REVOCATION_LIST_BYTES_MAX + 1), CRL),
+    ],
+)
+def test_what_cannot_be_used_is_told_by_name(
+    kind: type[CertificateError], authority: bytes, revoked: bytes | None, named: str
+) -> None:
+    with pytest.raises(CertificateError) as caught:
+        authority_bundle(CA, authority, None if revoked is None else (CRL, revoked))
+
+    assert type(caught.value) is kind
+    assert caught.value.reference == named

@@ -1,0 +1,57 @@
+"""PKCS#12: the same bundle as of PEM, and a limit to the time a file may take."""
+
+import time
+
+import pytest
+
+from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, Secret
+from evenkeel.core.errors import CertificateError, CertificateTooLarge, ChainOutOfOrder, Pkcs12Unreadable
+from evenkeel.key_managers.parsing import certificate_bundle, pkcs12_bundle
+from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
+
+REF = "barbican"
+SAME = certificate_bundle(REF, LEAF.pem + INTERMEDIATE.pem + ROOT.pem, Secret(LEAF.key_pem()))
+
+
+@pytest.mark.parametrize("passphrase", [None, b"pw"])
+def test_it_is_the_same_as_of_pem_in_whatever_order_its_certificates_are(passphrase: bytes | None) -> None:
+    content = LEAF.pkcs12(ROOT, INTERMEDIATE, passphrase=passphrase)
+
+    assert pkcs12_bundle(REF, content, passphrase and Secret(passphrase)) == SAME
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "passphrase"),
+    [
+        (Pkcs12Unreadable, b"", None),
+        (Pkcs12Unreadable, b"rubbish", None),
+        (Pkcs12Unreadable, LEAF.pem, None),
+        (Pkcs12Unreadable, LEAF.pkcs12(passphrase=b"pw"), None),
+        (Pkcs12Unreadable, LEAF.pkcs12(passphrase=b"pw"), b"PW"),
+        (ChainOutOfOrder, LEAF.pkcs12(INTERMEDIATE, STRANGER), None),
+        (CertificateTooLarge, b"x" * (CERTIFICATE_BYTES_MAX + 1), None),
+        (CertificateTooLarge, LEAF.pkcs12(), b"p" * 1025),
+    ],
+)
+def test_what_cannot_be_used_is_told_by_name(
+    kind: type[CertificateError], content: bytes, passphrase: bytes | None
+) -> None:
+    with pytest.raises(CertificateError) as caught:
+        pkcs12_bundle(REF, content, passphrase and Secret(passphrase))
+
+    assert type(caught.value) is kind
+    assert REF in str(caught.value)
+
+
+def test_a_file_that_asks_for_endless_work_is_given_up() -> None:
+    content = LEAF.pkcs12(passphrase=b"pw")
+    salt, rounds = content.rindex(b"\x04\x08"), b"\x02\x02\x08\x00"  # at its end: of the MAC, salt and rounds
+    assert content.endswith(rounds)
+    # the salt is shortened by what the number of rounds grows
+    endless = content[: salt + 1] + b"\x06" + content[salt + 4 :].removesuffix(rounds) + b"\x02\x04\x7f\xff\xff\xff"
+    assert len(endless) == len(content)
+    started = time.monotonic()
+
+    with pytest.raises(Pkcs12Unreadable, match="within 2 s"):
+        pkcs12_bundle(REF, endless, Secret(b"pw"), timeout_seconds=2.0)
+    assert time.monotonic() - started < 10.0
