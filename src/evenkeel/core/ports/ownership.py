@@ -21,10 +21,9 @@ class OwnershipStore(Protocol):
     database's clock."""
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
-        """Open the session. Raises :class:`CallRefused` with code ``unknown_environment``, ``contradiction``
-        (device driver,
-        HA type or endpoints differ from the environment's or group's) or ``duplicate`` (another session of that
-        (environment, group, host) or agent id is live). Makes the group's common shard if there is none."""
+        """Open the session. Raises :class:`CallRefused` with code ``unknown_environment``, ``contradiction`` (device
+        driver, HA type or endpoints differ from the environment's or group's) or ``duplicate`` (another session of
+        that (environment, group, host) or agent id is live). Makes the group's common shard if there is none."""
         ...
 
     async def keepalive(

@@ -11,11 +11,10 @@ class ReportStore(Protocol):
     epoch."""
 
     async def record_applied(self, report: ReportApplied) -> ReportReceipt:
-        """Outcomes: confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and
-        confirmed deletes
-        remove rows; errors become ERROR with the reason if the revision is still the newest. Old epochs, and sessions
-        that are not the agent's, are ignored, ``stale``.
-        A revision never goes backwards. An event is recorded only when the status changes."""
+        """Outcomes: confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and confirmed
+        deletes remove rows; errors become ERROR with the reason if the revision is still the newest. Old epochs, and
+        sessions that are not the agent's, are ignored, ``stale``. A revision never goes backwards. An event is recorded
+        only when the status changes."""
         ...
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:

@@ -64,7 +64,8 @@ class SchedulingStore(Protocol):
         ...
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
-        """One group: shards that need a decision (see above), and all its agents."""
+        """One group: shards that need a decision, as in :meth:`read_due_work`, and all its agents. Ends handovers to
+        agents that died."""
         ...
 
     async def sessions(self) -> tuple[SessionRef, ...]:
@@ -79,7 +80,7 @@ class SchedulingStore(Protocol):
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
         """Takeovers, in one transaction: acting agent = ``agent_id``, epoch + 1, each if its epoch is still the seen
         one, its acting agent is still not live (or its handover long overdue) and the new one is eligible. Returns
-        the new owners of those that succeeded."""
+        the new owners of those that succeeded: what fails at one shard does not keep the others."""
         ...
 
     async def start_handover(

@@ -20,13 +20,13 @@ from evenkeel.core.model import (
 
 
 class TenantStore(Protocol):
-    """What the API reads and writes. Every write is one transaction that
+    """Load balancers and what is below them, as the API reads and writes them.
 
-    locks the load balancer by raising its revision (compare-and-set), marks what it touches PENDING_*, sets the
-    PENDING deadline and returns a :class:`Change`. A write is accepted while an earlier one is PENDING, and on an
-    ERROR load balancer; on one marked deleted it is a :class:`Conflict`. ``project_id`` None means "any project";
-    else an
-    object of another project is :class:`NotFound`. Constant number of queries whatever the size of the tree.
+    Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks what it
+    touches PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an earlier one
+    is PENDING, and on an ERROR load balancer; on one marked deleted it is a :class:`Conflict`. ``project_id`` None
+    means "any project"; else an object of another project is :class:`NotFound`. Constant number of queries whatever
+    the size of the tree.
     """
 
     async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
@@ -96,8 +96,7 @@ class TenantStore(Protocol):
         listener_id: str | None,
         project_id: str | None,
     ) -> Change:
-        """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the listener's, whose default
-        pool it
+        """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the listener's, whose default pool it
         becomes; :class:`Conflict` if that has one already."""
         ...
 
