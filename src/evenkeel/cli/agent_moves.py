@@ -64,10 +64,9 @@ class Moves(ShowCommand):
 
 
 class Drain(Moves):
-    """Have an agent's shards handed over to others, one planned handover each, and give it none: for maintenance.
+    """Drain an agent for maintenance: hand its shards over to other agents, and assign it none.
 
-    With --wait it ends when the agent serves nothing (exit code 0), or says why that does not come about (exit
-    code 4).
+    With --wait it ends when the agent serves nothing (exit code 0), or says why shards cannot move (exit code 4).
     """
 
     action = "drain"
@@ -82,17 +81,17 @@ class Undrain(Moves):
 
 
 class Failback(Moves):
-    """Have shards handed back to their home, where the environment's failback is manual."""
+    """Hand shards back to their home agent, where the environment's failback is manual."""
 
     action = "failback"
     progress = COMING_HOME
 
 
 class ForceDown(Moves):
-    """Declare an agent's host dead, so that its shards move at once; with --undo, take that back.
+    """Mark an agent down because its host is dead, so that its shards move at once; with --undo, mark it up again.
 
-    Where load balancers are bound to their host (reschedule mode relocate) they are built anew elsewhere: two hosts
-    would answer for the same address if the first one is not really dead. Hence --yes.
+    Where load balancers are bound to their host (reschedule mode relocate) they are rebuilt on another host: two
+    hosts would answer for the same address if the first one is not really dead. Hence --yes.
     """
 
     action = "force-down"
@@ -101,25 +100,25 @@ class ForceDown(Moves):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The confirmation."""
         sure = parser.add_mutually_exclusive_group()
-        sure.add_argument("--yes", action="store_true", help="The host is really dead: switched off, or cut off.")
-        sure.add_argument("--undo", action="store_true", help="It is not dead (any more).")
+        sure.add_argument("--yes", action="store_true", help="Confirm that the host is dead: powered off, or isolated.")
+        sure.add_argument("--undo", action="store_true", help="Mark the agent up again.")
 
     def body(self, parsed_args: Namespace) -> Any:
         """Raises :class:`UsageError` without the confirmation."""
         if not parsed_args.yes and not parsed_args.undo:
             raise UsageError(
-                "make sure that the host is really dead, then say --yes: in reschedule mode relocate its load"
-                " balancers are built anew on another host, and two hosts must not answer for the same addresses"
+                "make sure that the host is really dead, then pass --yes: in reschedule mode relocate its load"
+                " balancers are rebuilt on another host, and two hosts must not answer for the same addresses"
             )
         if parsed_args.undo and parsed_args.wait:
-            raise UsageError("--wait is for --yes: taking it back moves nothing by itself")
+            raise UsageError("--wait needs --yes: --undo moves no shard by itself")
         return {"down": not parsed_args.undo}
 
 
 class Rebind(ShowCommand):
-    """Make another agent of the group the home of all shards of an agent, for good; they move there by and by.
+    """Make another agent of the group the home of all shards of an agent, permanently; they move there one by one.
 
-    Where load balancers are bound to their host (modes relocate and never) they are built anew there once the agent
+    Where load balancers are bound to their host (modes relocate and never) they are rebuilt there once the agent
     that serves them is gone.
     """
 
@@ -133,5 +132,5 @@ class Rebind(ShowCommand):
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Rebind and show."""
         agent = find_agent(self.client, parsed_args.agent)
-        heir = find_neighbour(self.client, agent, parsed_args.to)
-        return shown(self.client.put(f"{agent_path(agent)}/rebind", {"to": heir})["rebound"])
+        successor = find_neighbour(self.client, agent, parsed_args.to)
+        return shown(self.client.put(f"{agent_path(agent)}/rebind", {"to": successor})["rebound"])

@@ -85,8 +85,8 @@ class SetAgent(ShowCommand):
         parser = super().get_parser(prog_name)
         add_agent_argument(parser)
         state = parser.add_mutually_exclusive_group(required=True)
-        state.add_argument("--enable", dest="up", action="store_true", help="Give it work again.")
-        state.add_argument("--disable", dest="up", action="store_false", help="Move its work away, give it no more.")
+        state.add_argument("--enable", dest="up", action="store_true", help="Put it back into service.")
+        state.add_argument("--disable", dest="up", action="store_false", help="Drain it: hand its shards over.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -97,7 +97,7 @@ class SetAgent(ShowCommand):
 
 
 class DeleteAgent(ApiCommand):
-    """Forget an agent that is gone for good. Refused while it is alive, or home to load balancers (see --rebind-to).
+    """Delete an agent that is gone for good. Refused while it is alive, or home to load balancers (see --rebind-to).
 
     Where load balancers are bound to their host (modes relocate and never) they are built anew at their new home.
     """

@@ -76,7 +76,7 @@ def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key
     halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
     for name, reason in halted.items():
         command.app.stderr.write(
-            f"environment {name} is halted: {reason}. No shard moves until they are back or"
+            f"environment {name} is halted: {reason}. No shard moves until they are back, or until"
             f" 'evenkeel environment resume {name}'\n"
         )
 

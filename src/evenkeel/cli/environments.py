@@ -20,7 +20,7 @@ def _add_changeable(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--failback",
         choices=("auto", "manual", "never"),
-        help="Whether an agent that is back gets its shards back: by itself, when asked to, or never.",
+        help="When an agent that is up again gets its shards back: automatically, on request, or never.",
     )
     parser.add_argument(
         "--breaker-share",
@@ -109,7 +109,7 @@ class SetEnvironment(ShowsEnvironment):
         changes = _given(parsed_args)
         if not changes:
             options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
-            raise UsageError(f"say what is to change: {options}")
+            raise UsageError(f"nothing to change: pass at least one of {options}")
         row: dict[str, Any] = self.client.put(_path(parsed_args), {"environment": changes})["environment"]
         return row
 

@@ -74,7 +74,7 @@ def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespac
             return dict(agent)
         stuck_since = stuck_since if agent[progress.reason] else now
         if now - stuck_since >= STUCK_SECONDS or now - started >= parsed_args.wait_seconds:
-            raise Unfinished(f"{line}. It was asked for and goes on as soon as it can")
+            raise Unfinished(f"{line}. The request stands, and continues as soon as that is possible")
         time.sleep(LOOK_SECONDS)
         now = time.monotonic()
         try:

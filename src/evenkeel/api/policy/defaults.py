@@ -91,7 +91,7 @@ _OWN = (
     ("agent", "update", _OPERATOR, "Drain an agent, undrain it, have its shards come home"),
     ("agent", "force_down", _OPERATOR, "Declare an agent's host dead"),
     ("agent", "rebind", _OPERATOR, "Make another agent the home of its shards"),
-    ("agent", "delete", _OPERATOR, "Forget an agent"),
+    ("agent", "delete", _OPERATOR, "Delete an agent"),
     ("agent", "get_loadbalancers", _OPERATOR, "List the load balancers of an agent, whoever they belong to"),
     ("loadbalancer", "get_agent", _OPERATOR, "Show who serves a load balancer"),
     ("environment", "get", _WATCHER, "List and show environments"),
