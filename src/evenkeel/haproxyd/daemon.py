@@ -20,7 +20,7 @@ from evenkeel.haproxyd.api.refusals import DaemonRefused
 from evenkeel.haproxyd.api.server import HttpsServer, create_app
 from evenkeel.haproxyd.api.tls import readable_authority_key, server_context
 from evenkeel.haproxyd.disk import run_dir
-from evenkeel.haproxyd.haproxy.counters import PartitionCounters
+from evenkeel.haproxyd.haproxy.runtime.counters import PartitionCounters
 from evenkeel.haproxyd.health.events import EventRing
 from evenkeel.haproxyd.health.health_log import HealthLogListener
 from evenkeel.haproxyd.health.observation import Observer

@@ -12,8 +12,8 @@ from pathlib import Path
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig, compose, fragment
-from evenkeel.haproxyd.haproxy.layout import Layout
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose, fragment
+from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.world import configured_binary
 

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
-from evenkeel.haproxyd.haproxy.worker_state import (
+from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FrontendCounts,
     ServerState,
     frontend_counts,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.worker_state import SERVERS_STATE
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
 from evenkeel.haproxyd.health import ping as module
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, SendPing

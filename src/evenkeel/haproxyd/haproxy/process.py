@@ -19,9 +19,9 @@ from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
 from evenkeel.haproxyd.haproxy.alerts import alerts
 from evenkeel.haproxyd.haproxy.binary import FindBinary
 from evenkeel.haproxyd.haproxy.launch import launch, takeover_arguments
-from evenkeel.haproxyd.haproxy.master_cli import MasterCli, Processes
 from evenkeel.haproxyd.haproxy.output_log import OutputLog
 from evenkeel.haproxyd.haproxy.processes import parent_pid, start_ticks, terminate
+from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, Processes
 from evenkeel.haproxyd.haproxy.worker_users import privileges_of
 from evenkeel.haproxyd.settings import DaemonSettings
 

@@ -11,17 +11,17 @@ import structlog
 from evenkeel.haproxyd.disk.files import write_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
-from evenkeel.haproxyd.haproxy.bindability import without
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config_check import ConfigCheck
-from evenkeel.haproxyd.haproxy.config_files import ConfigFiles
-from evenkeel.haproxyd.haproxy.drift import Finding, kept_states
-from evenkeel.haproxyd.haproxy.layout import Layout
-from evenkeel.haproxyd.haproxy.local_config import LocalConfig
-from evenkeel.haproxyd.haproxy.plan import NeedsReload
+from evenkeel.haproxyd.haproxy.config.bindability import without
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
+from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
+from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.running_state import RunningState
-from evenkeel.haproxyd.haproxy.runtime_commands import RuntimeCommands
+from evenkeel.haproxyd.haproxy.runtime.drift import Finding, kept_states
+from evenkeel.haproxyd.haproxy.runtime.plan import NeedsReload
+from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
 from evenkeel.haproxyd.ports import FrontendCounters
 
 log = structlog.get_logger(__name__)

@@ -18,18 +18,18 @@ from evenkeel.haproxyd.disk.files import read_text
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import FindBinary
-from evenkeel.haproxyd.haproxy.bindability import ping_changed, unbindable, with_bindable_peer, without
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config_check import ConfigCheck
-from evenkeel.haproxyd.haproxy.config_files import ConfigFiles, owner_of
-from evenkeel.haproxyd.haproxy.drift import Finding
-from evenkeel.haproxyd.haproxy.layout import Layout
-from evenkeel.haproxyd.haproxy.local_config import LocalConfig
-from evenkeel.haproxyd.haproxy.plan import NeedsReload, RuntimeCommand, RuntimePlan, plan
+from evenkeel.haproxyd.haproxy.config.bindability import ping_changed, unbindable, with_bindable_peer, without
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
+from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles, owner_of
+from evenkeel.haproxyd.haproxy.config.layout import Layout
+from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.reloader import Reloader
 from evenkeel.haproxyd.haproxy.running_state import RunningState
-from evenkeel.haproxyd.haproxy.runtime_commands import RuntimeCommands
+from evenkeel.haproxyd.haproxy.runtime.drift import Finding
+from evenkeel.haproxyd.haproxy.runtime.plan import NeedsReload, RuntimeCommand, RuntimePlan, plan
+from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
 from evenkeel.haproxyd.ports import FrontendCounters
 from evenkeel.haproxyd.settings import DaemonSettings
 

@@ -3,12 +3,12 @@
 import asyncio
 
 from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
-from evenkeel.haproxyd.haproxy.bindability import Binds, binds_of
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config_files import ConfigFiles
-from evenkeel.haproxyd.haproxy.plan import ServersToDelete
+from evenkeel.haproxyd.haproxy.config.bindability import Binds, binds_of
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.processes import start_ticks
+from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
 
 
 class RunningState:

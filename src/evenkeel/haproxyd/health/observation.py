@@ -12,7 +12,7 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
-from evenkeel.haproxyd.haproxy.worker_state import (
+from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     SERVERS_CONNECTIONS,
     SERVERS_STATE,
     FrontendCounts,

@@ -21,7 +21,7 @@ import structlog
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
-from evenkeel.haproxyd.haproxy.worker_state import SERVERS_STATE, server_states
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server_states
 from evenkeel.haproxyd.health.health_state import HealthState
 from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, SendPing
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions

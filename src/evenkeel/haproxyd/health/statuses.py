@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.drift import server_drift
-from evenkeel.haproxyd.haproxy.plan import NeedsReload
-from evenkeel.haproxyd.haproxy.worker_state import FrontendCounts, ServerKey, ServerState
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runtime.drift import server_drift
+from evenkeel.haproxyd.haproxy.runtime.plan import NeedsReload
+from evenkeel.haproxyd.haproxy.runtime.worker_state import FrontendCounts, ServerKey, ServerState
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition
 
 IsPinged = Callable[[str, str, str], bool]

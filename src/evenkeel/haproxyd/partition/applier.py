@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runner import ApplyResult, HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import PartitionUser, WorkerUsers
 from evenkeel.haproxyd.network.binds import BindRegistry

@@ -15,7 +15,7 @@ from evenkeel.haproxyd.disk.identity import DaemonIdentity
 from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
 from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange, PartitionFailed, PartitionUnknown
 from evenkeel.haproxyd.haproxy.binary import BinaryFinder
-from evenkeel.haproxyd.haproxy.layout import layout_of
+from evenkeel.haproxyd.haproxy.config.layout import layout_of
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUsers
 from evenkeel.haproxyd.network.binds import BindRegistry

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import structlog
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.config_files import files_of
-from evenkeel.haproxyd.haproxy.drift import Finding, acl_drift, frontend_drift, server_drift
-from evenkeel.haproxyd.haproxy.master_cli import MasterCli
-from evenkeel.haproxyd.haproxy.plan import NeedsReload, RuntimeCommand, ServersToDelete
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.config_files import files_of
+from evenkeel.haproxyd.haproxy.runtime.drift import Finding, acl_drift, frontend_drift, server_drift
+from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
+from evenkeel.haproxyd.haproxy.runtime.plan import NeedsReload, RuntimeCommand, ServersToDelete
 
 log = structlog.get_logger(__name__)
 

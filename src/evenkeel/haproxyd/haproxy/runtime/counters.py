@@ -18,7 +18,7 @@ import structlog
 from evenkeel.core.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
-from evenkeel.haproxyd.haproxy.worker_state import FRONTENDS, FrontendCounts, frontend_counts
+from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, FrontendCounts, frontend_counts
 from evenkeel.haproxyd.ports import WorkerCli
 
 log = structlog.get_logger(__name__)

@@ -6,10 +6,10 @@ import msgspec
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig, compose, server_ids
-from evenkeel.haproxyd.haproxy.config_bisect import bisect_refused, check_config
-from evenkeel.haproxyd.haproxy.config_files import files_of
-from evenkeel.haproxyd.haproxy.layout import Layout
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose, server_ids
+from evenkeel.haproxyd.haproxy.config.config_bisect import bisect_refused, check_config
+from evenkeel.haproxyd.haproxy.config.config_files import files_of
+from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
 from evenkeel.haproxyd.settings import DaemonSettings

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy import counters as module
-from evenkeel.haproxyd.haproxy.counters import FILE, CounterTotals, PartitionCounters, Saved
-from evenkeel.haproxyd.haproxy.worker_state import FrontendCounts
+from evenkeel.haproxyd.haproxy.runtime import counters as module
+from evenkeel.haproxyd.haproxy.runtime.counters import FILE, CounterTotals, PartitionCounters, Saved
+from evenkeel.haproxyd.haproxy.runtime.worker_state import FrontendCounts
 
 HEAD = "# pxname,svname,scur,stot,bin,bout,ereq,status\n"
 

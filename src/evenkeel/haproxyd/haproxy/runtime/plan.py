@@ -10,8 +10,8 @@ from typing import TypeVar
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig, address_of, server_ids, server_words
-from evenkeel.haproxyd.haproxy.master_cli import WORD
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, address_of, server_ids, server_words
+from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 
 ACL_CHANGES_MAX = 500
 """More entries than that are loaded faster by a reload."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.plan import (
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runtime.plan import (
     NeedsReload,
     RuntimeCommand,
     ServersToDelete,
@@ -71,7 +71,7 @@ def parse_servers(text: str) -> tuple[SeenServer, ...]:
 
 
 def server_drift(config: HaproxyConfig, text: str) -> ServerDrift:
-    """Of all servers, from ``show servers state``. Raises :class:`~evenkeel.haproxyd.haproxy.plan.NeedsReload`."""
+    """Of all servers, from ``show servers state``. Raises :class:`NeedsReload` if a server is missing."""
     seen = {(server.backend, server.name): server for server in parse_servers(text)}
     findings: list[Finding] = []
     wanted: set[tuple[str, str]] = set()

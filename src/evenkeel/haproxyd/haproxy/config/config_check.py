@@ -7,10 +7,10 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import FindBinary
-from evenkeel.haproxyd.haproxy.compose import Composer, HaproxyConfig
-from evenkeel.haproxyd.haproxy.config_bisect import bisect_refused, check_config
-from evenkeel.haproxyd.haproxy.config_files import write_files
-from evenkeel.haproxyd.haproxy.layout import Layout
+from evenkeel.haproxyd.haproxy.config.compose import Composer, HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.config_bisect import bisect_refused, check_config
+from evenkeel.haproxyd.haproxy.config.config_files import write_files
+from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.settings import DaemonSettings
 
 LoadBalancers = Mapping[str, wire.LoadBalancerConfig]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from evenkeel.haproxyd.disk.files import read_text, write_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage, digest
-from evenkeel.haproxyd.haproxy.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
-from evenkeel.haproxyd.haproxy.layout import Layout
+from evenkeel.haproxyd.haproxy.config.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.network.peer_keys import trusted
 from evenkeel.haproxyd.settings import DaemonSettings
 

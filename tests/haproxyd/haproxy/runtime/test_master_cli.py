@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.master_cli import MasterCli, parse_processes, request_of
+from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, parse_processes, request_of
 
 PROCESSES = """#<PID>          <type>          <reloads>       <uptime>        <version>
 1088            master          3 [failed: 1]   0d00h00m02s     2.6.12-1+deb12u4

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.layout import Layout
+from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
 

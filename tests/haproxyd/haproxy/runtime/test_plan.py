@@ -5,8 +5,8 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.plan import plan
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runtime.plan import plan
 
 OLD = Binary(path=Path("/x"), version="2.6.12", release=(2, 6))
 NEW = Binary(path=Path("/x"), version="2.8.25", release=(2, 8))

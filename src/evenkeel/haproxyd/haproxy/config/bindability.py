@@ -3,7 +3,7 @@
 import msgspec
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.network import binds
 
 Binds = frozenset[binds.BindAddress]
