@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
 from evenkeel.core.device import DeviceState
@@ -32,7 +33,8 @@ class Devices:
 def watch(*checks: tuple[DeviceState, ...]) -> tuple[DeviceWatch, Devices, list[int]]:
     devices: Any = Devices(*checks)
     told: list[int] = []
-    return DeviceWatch(devices, HandClock(), SETTINGS, on_change=lambda: told.append(1)), devices, told
+    watched = DeviceWatch(devices, HandClock(), SETTINGS, on_change=lambda: told.append(1), on_renewed=lambda: None)
+    return watched, devices, told
 
 
 async def test_it_waits_until_all_that_answer_are_fit_and_one_answers() -> None:
@@ -62,10 +64,40 @@ async def test_they_are_looked_at_before_a_report_unless_they_are_observed_anywa
 async def test_a_device_that_goes_or_comes_back_is_told_once() -> None:
     back = DeviceState(name="b", reachable=True)
     watched, devices, told = watch((FIT, AWAY), (FIT, AWAY), (FIT, back), (FIT, back))
-    running = asyncio.create_task(watched.run(lambda: False))
+    running = asyncio.create_task(watched.run(lambda: None))
     await eventually(lambda: devices.asked > 4)
     running.cancel()
     assert len(told) == 2  # the first look, and the one after which b was back
+
+
+async def test_a_device_that_was_restored_is_told_by_whoever_does_not_observe() -> None:
+    """Its content may be what it was, so that nobody misses anything, and its guard one of a former owner."""
+    before, after = (replace(FIT, incarnation=name) for name in ("before", "after"))
+    devices: Any = Devices((before,), (before,), (after,))
+    renewed: list[int] = []
+    watched = DeviceWatch(
+        devices, HandClock(), SETTINGS, on_change=lambda: None, on_renewed=lambda: renewed.append(devices.asked)
+    )
+    await watched.wait_until_fit()
+    running = asyncio.create_task(watched.run(lambda: None))
+    await eventually(lambda: devices.asked > 5)
+    running.cancel()
+    assert renewed == [3]
+
+
+async def test_what_this_agent_saw_as_the_observer_is_no_news_to_it_later() -> None:
+    before, after = (replace(FIT, incarnation=name) for name in ("before", "after"))
+    devices: Any = Devices((before,), (after,))
+    renewed: list[int] = []
+    watched = DeviceWatch(
+        devices, HandClock(), SETTINGS, on_change=lambda: None, on_renewed=lambda: renewed.append(devices.asked)
+    )
+    await watched.wait_until_fit()
+    observed: list[tuple[DeviceState, ...] | None] = [(after,), None]
+    running = asyncio.create_task(watched.run(lambda: observed.pop(0) if len(observed) > 1 else observed[0]))
+    await eventually(lambda: devices.asked > 3)
+    running.cancel()
+    assert not renewed
 
 
 def test_identities_stand_by_endpoint() -> None:

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.inventory import (
     AGAIN_SECONDS,
     ASK_SECONDS,
@@ -41,6 +42,15 @@ class Looks:
             self.asked += 1
             self.inventory.expects(self.expected, self.shown_absent, self.now)
         return self.inventory.findings()
+
+
+def test_a_device_that_was_restored_before_the_first_look_is_renewed() -> None:
+    """The observer before may have gone at the same time; what this process knew of the device tells."""
+    known = Incarnations()
+    known.renewed([device(incarnation="1")])
+    inventory = Inventory(known)
+    inventory.saw(Observation(configurations={}, devices=(device(incarnation="2"),)), 1000.0)
+    assert inventory.findings().renewed == ("a",)
 
 
 def test_nothing_is_told_of_devices_that_hold_what_they_held() -> None:

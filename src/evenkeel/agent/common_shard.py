@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from evenkeel.agent.controller_client import ControllerClient
+from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
@@ -71,6 +72,7 @@ class CommonShardWorker:
         settings: AgentSettings,
         on_device_trouble: Callable[[], None],
         on_device_back: Callable[[], None] = lambda: None,
+        incarnations: Incarnations | None = None,
     ) -> None:
         self.shard_id = assignment.shard_id
         self.project_id = assignment.project_id
@@ -84,7 +86,7 @@ class CommonShardWorker:
         self._on_device_trouble = on_device_trouble
         self._on_device_back = on_device_back
         self._away: frozenset[str] = frozenset()
-        self._inventory = Inventory()
+        self._inventory = Inventory(incarnations)
         self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
         self._statistics: dict[str, m.ObservedStatistics] = {}
         self._doubtful: dict[tuple[str, str], float] = {}

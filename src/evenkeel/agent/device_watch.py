@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
+from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import EvenKeelError
@@ -18,13 +19,23 @@ class DevicesUnfit(EvenKeelError):
 
 class DeviceWatch:
     """The states of the devices as they were checked last. ``on_change``: which of them are reached has changed, or may
-    have."""
+    have. ``on_renewed``: one of them may hold something else than it was told. The observer of the group tells that to
+    all agents, but only of what happened while it observed."""
 
-    def __init__(self, device: Device, clock: Clock, settings: AgentSettings, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        device: Device,
+        clock: Clock,
+        settings: AgentSettings,
+        on_change: Callable[[], None],
+        on_renewed: Callable[[], None],
+    ) -> None:
         self._device = device
         self._clock = clock
         self._settings = settings
         self._on_change = on_change
+        self._on_renewed = on_renewed
+        self.incarnations = Incarnations()
         self._in_doubt = False
         self.states: tuple[DeviceState, ...] = ()
 
@@ -32,7 +43,7 @@ class DeviceWatch:
         """Return when every device that answers is fit and at least one does. Raises :class:`DevicesUnfit`."""
         give_up_at = self._clock.monotonic() + self._settings.device_check_timeout_seconds
         while True:
-            self.states = await self._device.check()
+            await self._check()
             problems = [f"{state.name}: {state.problem}" for state in self.states if state.problem]
             unfit = any(state.reachable and state.problem for state in self.states)
             if not unfit and any(state.reachable for state in self.states):
@@ -53,19 +64,30 @@ class DeviceWatch:
         """Before every report, unless they are ``observed`` anyway: what one agent cannot reach, another may."""
         if self._in_doubt or not observed:
             self._in_doubt = False
-            self.states = await self._device.check()
+            await self._check()
 
-    async def run(self, is_observing: Callable[[], bool]) -> None:
+    async def run(self, observed: Callable[[], tuple[DeviceState, ...] | None]) -> None:
         """See a device go or come back as soon as the one who observes them for the group: only what all agents say
-        is believed of a device that is out of reach."""
+        is believed of a device that is out of reach. ``observed``: what is seen by this agent as the observer; None: it
+        is another one."""
         while True:
             await self._clock.sleep(self._settings.status_interval_seconds)
-            if is_observing():
+            if (states := observed()) is not None:
+                self.incarnations.renewed(states)
                 continue
             before = _reached(self.states)
-            self.states = await self._device.check()
+            await self._check()
             if _reached(self.states) != before:
                 self._on_change()
+
+    async def _check(self) -> None:
+        self.states = await self._device.check()
+        renewed = self.incarnations.renewed(self.states)
+        if renewed:
+            log.warning(
+                "devices may have lost their configuration; looking at everything again", devices=sorted(renewed)
+            )
+            self._on_renewed()
 
 
 def identities_of(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from evenkeel.agent.incarnations import Incarnations
 from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import DeviceState, Observation
+from evenkeel.core.device import Observation
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 
@@ -90,11 +91,11 @@ class Inventory:
     """One worker's memory of the looks before. Each look: :meth:`saw`, :meth:`expects` if it :meth:`asks`, and
     :meth:`findings`."""
 
-    def __init__(self) -> None:
+    def __init__(self, incarnations: Incarnations | None = None) -> None:
+        """``incarnations``: what is known of the devices from looks before the first one."""
         self._held: Mapping[str, str] | None = None
         self._lacking: Mapping[LoadBalancerId, str] = {}
-        self._known: dict[str, tuple[str, str]] = {}
-        """Identity and incarnation of devices, by name, as far as they told."""
+        self._incarnations = Incarnations() if incarnations is None else incarnations
         self._reached: frozenset[str] | None = None
         self._ask_at = 0.0
         self._asked_at = -math.inf
@@ -115,7 +116,7 @@ class Inventory:
 
     def saw(self, seen: Observation, now: float) -> None:
         """Take a look in."""
-        renewed = self._renewed(seen.devices)
+        renewed = self._incarnations.renewed(seen.devices)
         reached = frozenset(device.name for device in seen.devices if device.reachable)
         same_devices = reached == self._reached and not renewed
         renewed |= self._back_unknown(reached)
@@ -129,7 +130,7 @@ class Inventory:
         """Devices that were away at the look before. One that can tell says itself whether it lost anything."""
         if self._reached is None:
             return set()
-        return {name for name in reached - self._reached if not self._known[name][1]}
+        return {name for name in reached - self._reached if not self._incarnations.tells(name)}
 
     def _changed(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
         """What is held otherwise than at the look before."""
@@ -162,17 +163,6 @@ class Inventory:
             renewed=tuple(sorted(renewed)),
             renewed_before=tuple(sorted(self._told_renewed.take_due(now).union(untold.renewed_before) - renewed)),
         )
-
-    def _renewed(self, devices: Iterable[DeviceState]) -> set[str]:
-        """Devices that may hold something else than they were told, by what they say of themselves."""
-        found = set()
-        for device in devices:
-            before = self._known.get(device.name, ("", ""))
-            now = (device.identity or before[0], device.incarnation or before[1])
-            if any(old and new != old for old, new in zip(before, now, strict=True)):
-                found.add(device.name)
-            self._known[device.name] = now
-        return found
 
     def asks(self, now: float) -> bool:
         """Is it to be asked what is expected? It is a question for the whole group, so what stays absent asks it only

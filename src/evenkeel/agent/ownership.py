@@ -10,6 +10,7 @@ import structlog
 from evenkeel.agent.common_shard import CommonShardWorker
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
+from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
@@ -43,6 +44,7 @@ class Ownership:
         rng: random.Random,
         ask_again: Callable[[], None],
         on_device_trouble: Callable[[], None],
+        incarnations: Incarnations,
     ) -> None:
         self._session = session
         self._controllers = controllers
@@ -53,6 +55,7 @@ class Ownership:
         self._rng = rng
         self._ask_again = ask_again
         self._on_device_trouble = on_device_trouble
+        self._incarnations = incarnations
         self._pass_limit = PassLimit(settings.passes_at_once, clock)
         self._restarts = Retries(settings.retry, rng)
         self._workers: dict[ShardId, tuple[Worker, asyncio.Task[None]]] = {}
@@ -68,7 +71,7 @@ class Ownership:
         log.warning("the database lost changes; looking at everything again", history=self._database_history.history)
         self._history = self._database_history.history
         self.revision = -1
-        self._look_again()
+        self.look_again()
         for worker, _ in self._workers.values():
             if isinstance(worker, CommonShardWorker):
                 worker.say_all_again()
@@ -110,7 +113,8 @@ class Ownership:
                 clock=self._clock,
                 settings=self._settings,
                 on_device_trouble=self._on_device_trouble,
-                on_device_back=self._look_again,
+                on_device_back=self.look_again,
+                incarnations=self._incarnations.copy(),
             )
         else:
             worker = ShardWorker(
@@ -129,7 +133,7 @@ class Ownership:
         task.add_done_callback(partial(self._ended, _key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
         """A device is back that may have missed or lost anything: every shard served here looks at all of it."""
         for worker, _ in self._workers.values():
             if isinstance(worker, ShardWorker):
@@ -188,7 +192,7 @@ class Ownership:
     def hint(self, hint: m.WorkHint) -> bool:
         """Pass work on. False: not a shard we serve (any more, or yet)."""
         if hint.look_again and not hint.shard_id:
-            self._look_again()
+            self.look_again()
             return True
         entry = self._workers.get(hint.shard_id)
         if entry is None:

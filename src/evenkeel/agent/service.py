@@ -59,7 +59,7 @@ class AgentService:
         self._ask = asyncio.Event()
         self._tell = asyncio.Event()
         self._ownership: Ownership | None = None
-        self._devices = DeviceWatch(device, clock, settings, on_change=self._tell.set)
+        self._devices = DeviceWatch(device, clock, settings, on_change=self._tell.set, on_renewed=self._look_again)
         self._gauge = CapacityGauge(
             capacity_policy or {}, device, clock, interval_seconds=settings.report_interval_seconds
         )
@@ -144,6 +144,7 @@ class AgentService:
             rng=self._rng,
             ask_again=self._ask.set,
             on_device_trouble=self._devices.doubt,
+            incarnations=self._devices.incarnations,
         )
         self._ask.set()
         try:
@@ -153,7 +154,7 @@ class AgentService:
                 group.create_task(self._keep_alive(session, ownership, group))
                 group.create_task(self._sync(session, ownership))
                 group.create_task(self._report(session, ownership))
-                group.create_task(self._devices.run(lambda: ownership.observed_devices is not None))
+                group.create_task(self._devices.run(lambda: ownership.observed_devices))
         except* SessionLost as lost:
             log.warning("session lost; opening another", reason=str(lost.exceptions[0]))
         except* _Stopped:
@@ -201,6 +202,10 @@ class AgentService:
         self._follow_history(ownership)
         if session.assignments_revision > ownership.revision:
             self._ask.set()
+
+    def _look_again(self) -> None:
+        if self._ownership is not None:
+            self._ownership.look_again()
 
     def _follow_history(self, ownership: Ownership) -> None:
         if ownership.follow_history():

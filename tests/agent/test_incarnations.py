@@ -1,0 +1,39 @@
+"""What devices tell of themselves, from look to look."""
+
+from evenkeel.agent.incarnations import Incarnations
+from evenkeel.core.device import DeviceState
+
+
+def device(name: str = "a", *, incarnation: str = "1", identity: str = "") -> DeviceState:
+    return DeviceState(name=name, reachable=True, incarnation=incarnation, identity=identity)
+
+
+def test_the_first_thing_that_a_device_tells_is_no_news() -> None:
+    known = Incarnations()
+    assert known.renewed([device(incarnation="")]) == set()
+    assert known.renewed([device()]) == set()
+    assert known.renewed([device(), device("b")]) == set()
+
+
+def test_a_device_that_tells_another_incarnation_or_identity_is_named_once() -> None:
+    known = Incarnations()
+    known.renewed([device(identity="x"), device("b")])
+    assert known.renewed([device(identity="x", incarnation="2"), device("b")]) == {"a"}
+    assert known.renewed([device(identity="y", incarnation="2"), device("b")]) == {"a"}
+    assert known.renewed([device(identity="y", incarnation="2"), device("b")]) == set()
+
+
+def test_a_device_that_tells_nothing_keeps_what_it_told() -> None:
+    known = Incarnations()
+    known.renewed([device()])
+    assert known.renewed([device(incarnation="")]) == set()
+    assert known.tells("a") and not known.tells("b")
+    assert known.renewed([device(incarnation="2")]) == {"a"}
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    known = Incarnations()
+    known.renewed([device()])
+    copy = known.copy()
+    assert known.renewed([device(incarnation="2")]) == {"a"}
+    assert copy.renewed([device(incarnation="2")]) == {"a"}
