@@ -55,19 +55,23 @@ def writes(stored: LoadBalancerTree) -> dict[str, Any]:
     root, at, group = stored.load_balancer.id, stored.listeners[0].id, stored.pools[0].id
     server, check = stored.members[0].id, stored.health_monitors[0].id
     return {
-        "add listener": lambda s: s.add_listener(listener(load_balancer_id=root, protocol_port=99), project_id=None),
-        "change listener": lambda s: s.update_child(Listener, at, {"name": "x"}, project_id=None),
-        "delete listener": lambda s: s.delete_child(Listener, at, project_id=None),
-        "add pool": lambda s: s.add_pool(pool(load_balancer_id=root), [], None, listener_id=None, project_id=None),
-        "change pool": lambda s: s.update_child(Pool, group, {"name": "x"}, project_id=None),
-        "delete pool": lambda s: s.delete_child(Pool, group, project_id=None),
-        "add member": lambda s: s.add_member(member(77, pool_id=group), project_id=None),
-        "change member": lambda s: s.update_child(Member, server, {"weight": 3}, project_id=None),
-        "delete member": lambda s: s.delete_child(Member, server, project_id=None),
-        "replace members": lambda s: s.replace_members(group, [], additive_only=False, project_id=None),
-        "add monitor": lambda s: s.add_health_monitor(monitor(pool_id=group), project_id=None),
-        "change monitor": lambda s: s.update_child(HealthMonitor, check, {"delay": 9}, project_id=None),
-        "delete monitor": lambda s: s.delete_child(HealthMonitor, check, project_id=None),
+        "add listener": lambda s: s.tenants.add_listener(
+            listener(load_balancer_id=root, protocol_port=99), project_id=None
+        ),
+        "change listener": lambda s: s.tenants.update_child(Listener, at, {"name": "x"}, project_id=None),
+        "delete listener": lambda s: s.tenants.delete_child(Listener, at, project_id=None),
+        "add pool": lambda s: s.tenants.add_pool(
+            pool(load_balancer_id=root), [], None, listener_id=None, project_id=None
+        ),
+        "change pool": lambda s: s.tenants.update_child(Pool, group, {"name": "x"}, project_id=None),
+        "delete pool": lambda s: s.tenants.delete_child(Pool, group, project_id=None),
+        "add member": lambda s: s.tenants.add_member(member(77, pool_id=group), project_id=None),
+        "change member": lambda s: s.tenants.update_child(Member, server, {"weight": 3}, project_id=None),
+        "delete member": lambda s: s.tenants.delete_child(Member, server, project_id=None),
+        "replace members": lambda s: s.tenants.replace_members(group, [], additive_only=False, project_id=None),
+        "add monitor": lambda s: s.tenants.add_health_monitor(monitor(pool_id=group), project_id=None),
+        "change monitor": lambda s: s.tenants.update_child(HealthMonitor, check, {"delay": 9}, project_id=None),
+        "delete monitor": lambda s: s.tenants.delete_child(HealthMonitor, check, project_id=None),
     }
 
 
