@@ -53,7 +53,7 @@ def test_each_step_after_an_agents_death_names_a_file_and_a_function_that_exist(
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_a_page_names_exist(page: Path) -> None:
     named = {path for path in PATH.findall(page.read_text()) if "NAME" not in path}
-    missing = [path for path in named if not any((base / path).exists() for base in (SOURCES, ROOT, ROOT / "src"))]
+    missing = [path for path in named if not (ROOT / path).exists() and not any(SOURCES.rglob(path))]
     assert missing == []
 
 

@@ -168,7 +168,7 @@ async def test_all_is_reported_again_when_asked_for() -> None:
     made = Bench(status_interval_seconds=3600.0)
     task = asyncio.create_task(made.worker.run())
     await eventually(lambda: made.reported == [load_balancer()])
-    made.worker.say_all_again()
+    made.worker.report_all_again()
     await eventually(lambda: made.reported == [load_balancer()] * 2)
     made.worker.finish()
     await asyncio.wait_for(task, 30)

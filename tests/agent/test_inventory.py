@@ -71,9 +71,9 @@ def test_what_is_expected_and_missing_at_two_looks_is_absent_until_it_is_there()
     looks = Looks("lb-1", "lb-2")
     looks.look({"lb-1": "x", "lb-2": "y"})
     assert not looks.look({"lb-2": "y"})
-    assert looks.inventory.hurries
+    assert looks.inventory.asks_soon
     assert looks.look({"lb-2": "y"}, seconds=1.0) == Findings(absent=("lb-1",))
-    assert not looks.inventory.hurries
+    assert not looks.inventory.asks_soon
     assert looks.look({"lb-1": "x", "lb-2": "y"}) == Findings(present=("lb-1",))
     assert not looks.look({"lb-1": "x", "lb-2": "y"})
 
@@ -181,7 +181,7 @@ def test_a_device_that_is_back_and_cannot_tell_may_hold_anything() -> None:
 def test_what_a_device_lacks_at_two_looks_is_told() -> None:
     looks = Looks("lb-1")
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"})
-    assert looks.inventory.hurries
+    assert looks.inventory.asks_soon
     assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0) == Findings(lacking={"lb-1": "b"})
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0)
     assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}) == Findings(lacking={"lb-1": "b"})

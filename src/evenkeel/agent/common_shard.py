@@ -103,7 +103,7 @@ class CommonShardWorker:
         """End after the look that is under way."""
         self._stopping.set()
 
-    def say_all_again(self) -> None:
+    def report_all_again(self) -> None:
         """What was reported may have been overwritten: report all of it with the next look, and look now."""
         self._all_again_at = 0.0
         self._asked.set()
@@ -131,7 +131,7 @@ class CommonShardWorker:
         reasons = {asyncio.create_task(each) for each in (self._stopping.wait(), self._asked.wait(), self._told())}
         try:
             seconds = self._settings.status_interval_seconds
-            if self._inventory.hurries:
+            if self._inventory.asks_soon:
                 seconds = min(seconds, CONFIRM_SECONDS)
             await asyncio.wait(reasons, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -266,7 +266,7 @@ class CommonShardWorker:
         if now is not None:
             self._reached_count = now
         if before is not None and now is not None and now != before:
-            self.say_all_again()
+            self.report_all_again()
 
 
 def _parts(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:

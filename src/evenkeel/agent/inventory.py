@@ -45,7 +45,7 @@ class Findings(Value):
         return bool(self.absent or self.present or self.changed or self.lacking or renewed)
 
 
-class Repeats:
+class RepeatSchedule:
     """When each thing that stays amiss is to be told again."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Repeats:
         return min((at for at, _ in self._waits.values()), default=math.inf)
 
 
-class OnceMore:
+class RepeatOnce:
     """What was told is due once more, ``AGAIN_SECONDS`` after it was told last."""
 
     def __init__(self) -> None:
@@ -103,10 +103,10 @@ class Inventory:
         """Expected, and not seen at the look before."""
         self._absent: set[str] = set()
         """Told, or shown as such by the controllers."""
-        self._told_absent = Repeats()
-        self._told_lacking = Repeats()
-        self._told_changed = OnceMore()
-        self._told_renewed = OnceMore()
+        self._told_absent = RepeatSchedule()
+        self._told_lacking = RepeatSchedule()
+        self._told_changed = RepeatOnce()
+        self._told_renewed = RepeatOnce()
         self._found = Findings()
         self._untold = Findings()
 
@@ -202,6 +202,6 @@ class Inventory:
         self._ask_at = 0.0
 
     @property
-    def hurries(self) -> bool:
+    def asks_soon(self) -> bool:
         """Something was missing at this look for the first time: the next one is to say whether it is."""
         return bool(self._suspects - self._absent or self._lacking.keys() - set(self._told_lacking))

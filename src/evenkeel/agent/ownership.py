@@ -74,7 +74,7 @@ class Ownership:
         self.look_again()
         for worker, _ in self._workers.values():
             if isinstance(worker, CommonShardWorker):
-                worker.say_all_again()
+                worker.report_all_again()
         return True
 
     def apply(self, assignments: m.Assignments) -> None:
@@ -199,7 +199,7 @@ class Ownership:
             return False
         worker = entry[0]
         if isinstance(worker, CommonShardWorker):
-            worker.say_all_again()
+            worker.report_all_again()
         elif hint.look_again:
             worker.doubt(hint.load_balancer_ids, complete=hint.complete)
         else:

@@ -10,7 +10,7 @@ from evenkeel.api.errors import BadList
 from evenkeel.api.identity.caller import Headers, checked_project
 from evenkeel.api.policy.policy import Admitted
 from evenkeel.api.ports import ChangeSink
-from evenkeel.api.serving import Serving
+from evenkeel.api.provider_lookup import ProviderLookup
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change
@@ -60,7 +60,7 @@ class Services:
         self.default_provider = default_provider
         self.limits = limits
         self.addresses = addresses
-        self.serving = Serving(store.operators, store.tenants, capabilities)
+        self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver
 

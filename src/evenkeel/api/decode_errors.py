@@ -32,10 +32,10 @@ def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any]) -> Re
         if not path:
             return Invalid(f'Missing argument: "{missing["name"]}"')
         return unknown_input(missing["name"], None, "Mandatory field missing.")
-    return _bad_value(stumble(text, msgspec.json.decode(raw), kind))
+    return _bad_value(decode_failure(text, msgspec.json.decode(raw), kind))
 
 
-class Stumble(NamedTuple):
+class DecodeFailure(NamedTuple):
     """Where a body does not fit its type."""
 
     field: str
@@ -50,7 +50,7 @@ class Stumble(NamedTuple):
         return " or ".join(map(_described, self.allowed)) or "Value should be null."
 
 
-def stumble(text: str, body: Any, kind: type[Any]) -> Stumble:
+def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
     """Where the decoder's complaint ``text`` points to in the decoded ``body``."""
     path = _path(text)
     node: inspect.Type = inspect.type_info(kind)
@@ -60,7 +60,7 @@ def stumble(text: str, body: Any, kind: type[Any]) -> Stumble:
         if step is not None:
             value = value[step]
     allowed = [part for part in _leaves(node) if not isinstance(part, inspect.NoneType)]
-    return Stumble(_argument(path), value, allowed)
+    return DecodeFailure(_argument(path), value, allowed)
 
 
 def _path(text: str) -> list[Step]:
@@ -120,7 +120,7 @@ def _parts(node: inspect.Type) -> list[inspect.Type]:
     return []
 
 
-def _bad_value(at: Stumble) -> RequestError:
+def _bad_value(at: DecodeFailure) -> RequestError:
     return unknown_input(at.field, shown(at.value), at.rule)
 
 

@@ -72,7 +72,7 @@ class Scheduler:
         await self._pause.wait(seconds)
 
     @property
-    def judging(self) -> bool:
+    def trusts_clock(self) -> bool:
         """False for a while after the database's clock jumped: nobody's time is up by it now."""
         return self._database_clock.trusted
 
@@ -125,7 +125,7 @@ class Scheduler:
     async def tick(self) -> None:
         """Look for anything unserved or out of place, once."""
         due_work = await self._read_due_work()
-        if self.judging:
+        if self.trusts_clock:
             await self._schedule(due_work)
         waiting: dict[str, list[tuple[LoadBalancerId, str]]] = {}
         for load_balancer_id, environment, project_id in await self._scheduling.unplaced(
@@ -135,8 +135,8 @@ class Scheduler:
         for environment, unplaced in waiting.items():
             await self._place_waiting(environment, unplaced)
 
-    async def look_at_clock(self) -> None:
-        """See whether the database's clock can be judged by: see :attr:`judging`."""
+    async def check_clock(self) -> None:
+        """Compare the database's clock with ours: see :attr:`trusts_clock`."""
         await self._read_due_work(homes=False)
 
     async def _read_due_work(self, *, homes: bool = True) -> DueWork:
@@ -168,8 +168,8 @@ class Scheduler:
     async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[LoadBalancerId, str]]) -> None:
         elsewhere: dict[str, list[LoadBalancerId]] = {}
         for position, (load_balancer_id, project_id) in enumerate(unplaced):
-            reason, everybodys = await self._try_place(load_balancer_id, environment, project_id)
-            if reason and not everybodys:
+            reason, for_all_projects = await self._try_place(load_balancer_id, environment, project_id)
+            if reason and not for_all_projects:
                 elsewhere.setdefault(reason, []).append(load_balancer_id)
             elif reason:  # whether a group can take more does not depend on the tenant: the rest waits too
                 rest = [other for other, _ in unplaced[position:]]

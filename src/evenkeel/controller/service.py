@@ -108,8 +108,8 @@ class Controller:
         return lambda: self._clock.sleep(self._jittered(seconds()))
 
     async def _sweep(self) -> None:
-        await self._scheduler.look_at_clock()
-        if not self._scheduler.judging:
+        await self._scheduler.check_clock()
+        if not self._scheduler.trusts_clock:
             return
         overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
         if overdue:

@@ -26,8 +26,8 @@ class BreakerState(Value):
     resumed_at: float | None = None
 
 
-def verdict(
-    breaker: BreakerState, pulses: Iterable[AgentHeartbeat], *, now: float, window_seconds: float
+def breaker_change(
+    breaker: BreakerState, heartbeats: Iterable[AgentHeartbeat], *, now: float, window_seconds: float
 ) -> str | None:
     """What is to change: a text opens the breaker (the reason), an empty one closes it, None leaves it as it is.
 
@@ -39,7 +39,7 @@ def verdict(
     until = now + window_seconds if breaker.halted_at is None else math.inf
     if breaker.resumed_at is not None and breaker.resumed_at <= until:
         since = max(since, breaker.resumed_at)
-    agents = list(pulses)
+    agents = list(heartbeats)
     live = sum(agent.silent_since is None for agent in agents)
     silent = sum(agent.silent_since is not None and since < agent.silent_since <= until for agent in agents)
     too_many = silent >= breaker.agents and silent > breaker.share * (live + silent)

@@ -74,7 +74,7 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
         return report(outcome, narrator)
     except FAILURES as error:
         narrator.say(f"FAILED: {error}")
-        narrator.show(cluster.autopsy())
+        narrator.show(cluster.failure_report())
         return 1
     except asyncio.CancelledError:
         narrator.say("interrupted; everything is ended")

@@ -213,7 +213,7 @@ class Cluster:
         """Names of processes that are not running."""
         return [name for name, process in self.processes.items() if not process.running]
 
-    def autopsy(self, lines: int = 5) -> str:
+    def failure_report(self, lines: int = 5) -> str:
         """The last words of every controller, agent and device."""
         shown = [process for name, process in self.processes.items() if not name.startswith("backend-")]
         return "\n".join(f"--- {process.log} ({process.state})\n{process.tail(lines)}" for process in shown)

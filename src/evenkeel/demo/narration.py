@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass
-class Picture:
+class LiveView:
     """What the live view shows; whoever watches the cluster replaces the parts."""
 
     agents: Sequence[Row] = ()
@@ -32,7 +32,7 @@ class Narrator:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._began = time.monotonic()
-        self.picture = Picture()
+        self.picture = LiveView()
 
     def say(self, text: str) -> None:
         """One line, with the seconds since the demo began."""
@@ -82,7 +82,7 @@ def open_narrator() -> Narrator:
     return LiveNarrator(console) if console.is_terminal else Narrator(console)
 
 
-def drawn(picture: Picture) -> RenderableType:
+def drawn(picture: LiveView) -> RenderableType:
     """The live view."""
     agents = Table(title="agents", title_justify="left")
     for name in ("host", "state", "shards: acting", "home", "load balancers", "queue"):

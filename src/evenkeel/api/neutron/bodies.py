@@ -7,7 +7,7 @@ import msgspec
 from msgspec import inspect
 
 from evenkeel.api.bodies import Request, check_names
-from evenkeel.api.decode_errors import Stumble, shown, stumble
+from evenkeel.api.decode_errors import DecodeFailure, decode_failure, shown
 from evenkeel.api.errors import shorten
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.core.errors import Invalid
@@ -78,7 +78,7 @@ class NeutronReader(Generic[T]):
 
 
 def _explained(text: str, body: Any, kind: type[Any]) -> NeutronRefusal:
-    at = stumble(text, body, kind)
+    at = decode_failure(text, body, kind)
     if text.startswith(("Object contains unknown field", "Object missing required field")):
         return _wrong_attributes(at)
     return _bad_value(at)
@@ -96,7 +96,7 @@ def _plural(name: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
-def _wrong_attributes(at: Stumble) -> NeutronRefusal:
+def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
     """Attributes that are not there, must not be given or are missing; those first that nothing is called."""
     node = [part for part in at.allowed if isinstance(part, inspect.StructType)][0]  # noqa: RUF015
     fields = {field.encode_name: field.required for field in node.fields}
@@ -113,7 +113,7 @@ def _wrong_attributes(at: Stumble) -> NeutronRefusal:
     return bad_request(f"Failed to parse request. Required attribute '{missing[0]}' not specified")
 
 
-def _bad_value(at: Stumble) -> NeutronRefusal:
+def _bad_value(at: DecodeFailure) -> NeutronRefusal:
     value = shorten(shown(at.value))
     if any(isinstance(part, inspect.BoolType) for part in at.allowed):
         return bad_request(

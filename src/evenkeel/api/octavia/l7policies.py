@@ -24,7 +24,7 @@ async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7Po
     """Make an L7 policy with its rules; the policy as it is then."""
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
-    served = await services.serving.of(LoadBalancer, listener.load_balancer_id, scope)
+    served = await services.providers.of(LoadBalancer, listener.load_balancer_id, scope)
     place = Place(listener.load_balancer_id, listener.project_id, services.addresses)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
@@ -51,7 +51,7 @@ async def change_l7policy(services: Services, call: Call, policy_id: str, body: 
 
 async def _check_possible(services: Services, call: Call, current: L7Policy, changes: Changes) -> None:
     scope = call.caller.scope
-    served = await services.serving.of(LoadBalancer, current.load_balancer_id, scope)
+    served = await services.providers.of(LoadBalancer, current.load_balancer_id, scope)
     listener: Listener = await services.tenants.get(Listener, current.listener_id, project_id=scope)
     await check_policy_possible(services, served, PolicyRows(replace(current, **changes), ()), listener.protocol)
 
@@ -72,7 +72,7 @@ async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: 
     scope = call.caller.scope
     place = Place(policy.load_balancer_id, policy.project_id, services.addresses)
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)
-    served = await services.serving.of(LoadBalancer, policy.load_balancer_id, scope)
+    served = await services.providers.of(LoadBalancer, policy.load_balancer_id, scope)
     served.refuse(l7rule_problems(served.table, asdict(row)))
     accepted = await services.tenants.add_l7rule(row, project_id=scope)
     await services.accepted(accepted)
@@ -94,7 +94,7 @@ async def change_l7rule(
     current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)
     changes = rule_changes(body, current)
     if "type" in changes:
-        served = await services.serving.of(LoadBalancer, current.load_balancer_id, scope)
+        served = await services.providers.of(LoadBalancer, current.load_balancer_id, scope)
         served.refuse(l7rule_problems(served.table, changes))
     row: L7Rule = await changed(services, call, L7RULES, rule_id, changes, policy_id)
     return row

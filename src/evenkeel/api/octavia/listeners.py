@@ -17,7 +17,7 @@ from evenkeel.api.octavia.resources import LISTENERS, changed, object_id, one, w
 from evenkeel.api.octavia.rules import check_listener, check_pair, checked_cidrs
 from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.tls_rules import LISTENER_TLS, refuse_empty_lists, settled_tls
-from evenkeel.api.serving import Served
+from evenkeel.api.provider_lookup import ServedObject
 from evenkeel.core.capabilities import (
     l7policy_problems,
     l7rule_problems,
@@ -38,7 +38,7 @@ async def create(services: Services, call: Call, body: requests.ListenerNewBody)
 async def make_listener(services: Services, call: Call, wanted: requests.ListenerNew) -> Listener:
     """Make a listener; the listener as it is then."""
     scope = call.caller.scope
-    served = await services.serving.of(LoadBalancer, wanted.loadbalancer_id, scope)
+    served = await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope)
     place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses)
     new_pools: list[NewPool] = []
     row = listener_row(
@@ -63,7 +63,7 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
 
 
 async def _default_pool(
-    services: Services, served: Served, wanted: requests.ListenerNew, place: Place, new_pools: list[NewPool]
+    services: Services, served: ServedObject, wanted: requests.ListenerNew, place: Place, new_pools: list[NewPool]
 ) -> str | None:
     """Id of the pool the new listener is to send to, checked; one that comes with it is appended to ``new_pools``."""
     if wanted.default_pool is not None:
@@ -80,7 +80,7 @@ async def _default_pool(
 
 async def _policies(
     services: Services,
-    served: Served,
+    served: ServedObject,
     wanted: requests.ListenerNew,
     listener_id: str,
     place: Place,
@@ -120,14 +120,14 @@ def both_given(one: str, other: str) -> Invalid:
 
 
 async def check_policy_possible(
-    services: Services, served: Served, rows: PolicyRows, protocol: str, new_pool: NewPool | None = None
+    services: Services, served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None = None
 ) -> None:
     """Raises unless a listener of that protocol can have the policy where it is served, with the pool that comes with
     it."""
     await check_target_pools(services, served, _targets(served, rows, protocol, new_pool), protocol)
 
 
-def _targets(served: Served, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
+def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
     """Which pool is still to be looked at, after all else about a policy that could be wrong."""
     served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
     for rule in rows.rules:
@@ -139,7 +139,9 @@ def _targets(served: Served, rows: PolicyRows, protocol: str, new_pool: NewPool 
     return [] if rows.policy.redirect_pool_id is None else [rows.policy.redirect_pool_id]
 
 
-async def check_target_pools(services: Services, served: Served, pool_ids: Collection[str], protocol: str) -> None:
+async def check_target_pools(
+    services: Services, served: ServedObject, pool_ids: Collection[str], protocol: str
+) -> None:
     """Raises unless a listener of that protocol may send to all the pools, which must be of the same load balancer.
     One query."""
     if not pool_ids:
@@ -176,7 +178,7 @@ async def _check_changes(
     """Some need the listener as it is; all must be possible where it is served. CIDRs take their normal form, and what
     belongs to TLS is changed as a whole."""
     about_tls = changes.keys() & LISTENER_TLS.keys()
-    served = await services.serving.of(Listener, listener_id, call.caller.scope)
+    served = await services.providers.of(Listener, listener_id, call.caller.scope)
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
     if about_tls or changes.get("insert_headers") or changes.get("default_pool_id"):

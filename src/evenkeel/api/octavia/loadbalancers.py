@@ -38,7 +38,7 @@ async def make_load_balancer(
         raise Forbidden
     choice = await chosen_place(services, wanted)
     provider = choice.provider
-    device_driver = await services.serving.device_driver_of(provider)
+    device_driver = await services.providers.device_driver_of(provider)
     place = Place(LoadBalancerId(services.new_id()), project_id, services.addresses)
     marked = mark(place.load_balancer_id)
     vip = await plan_vip(
@@ -51,7 +51,7 @@ async def make_load_balancer(
     )
     try:
         tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
-        refuse(provider, tree_problems(services.serving.table_of(device_driver), tree))
+        refuse(provider, tree_problems(services.providers.table_of(device_driver), tree))
         change = await services.tenants.create_load_balancer(tree, vip)
     except Exception:
         await services.network.abandon_vip(vip)
@@ -61,7 +61,7 @@ async def make_load_balancer(
         stored = await services.tenants.tree(place.load_balancer_id, project_id=None)
     else:
         stored = change.tree
-    services.serving.remember(stored.load_balancer, device_driver)
+    services.providers.remember(stored.load_balancer, device_driver)
     return stored
 
 

@@ -32,7 +32,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
     )
-    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(member_problems(served.table, asdict(row)))
     accepted = await services.tenants.add_member(row, project_id=call.caller.scope)
     await services.accepted(accepted)
@@ -52,7 +52,7 @@ async def change_member(
     """Change a member of the pool; the member as it is then."""
     changes = member_changes(body, services.addresses)
     if needs_check(changes):
-        served = await services.serving.of(Member, member_id, call.caller.scope)
+        served = await services.providers.of(Member, member_id, call.caller.scope)
         served.refuse(member_problems(served.table, changes))
     row: Member = await changed(services, call, MEMBERS, member_id, changes, pool_id)
     return row
@@ -70,7 +70,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
     )
-    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
     accepted = await services.tenants.replace_members(

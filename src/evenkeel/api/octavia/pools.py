@@ -13,7 +13,7 @@ from evenkeel.api.octavia.places import Place
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_monitored, check_pair, check_pool
 from evenkeel.api.octavia.tls_rules import POOL_TLS, refuse_empty_lists, settled_tls
-from evenkeel.api.serving import Served
+from evenkeel.api.provider_lookup import ServedObject
 from evenkeel.core.capabilities import (
     member_problems,
     monitor_problems,
@@ -45,7 +45,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) ->
     return made
 
 
-async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) -> tuple[Served, Listener | None]:
+async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) -> tuple[ServedObject, Listener | None]:
     """What serves the new pool, and the listener that it is for."""
     scope = call.caller.scope
     if wanted.listener_id is not None:
@@ -57,13 +57,13 @@ async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) ->
                 f"The listener should be one of load balancer {wanted.loadbalancer_id}.",
             )
         check_pair(listener.protocol, wanted.protocol)
-        return await services.serving.of(LoadBalancer, listener.load_balancer_id, scope), listener
+        return await services.providers.of(LoadBalancer, listener.load_balancer_id, scope), listener
     if wanted.loadbalancer_id is None:
         raise Invalid("Validation failure: Must provide at least one of: loadbalancer_id, listener_id")
-    return await services.serving.of(LoadBalancer, wanted.loadbalancer_id, scope), None
+    return await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope), None
 
 
-def check_new_pool(served: Served, new: NewPool, listener_protocol: str | None) -> None:
+def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | None) -> None:
     """Raises unless the pool can be made, behind a listener of that protocol if there is one."""
     pool = new.pool
     served.refuse(pool_problems(served.table, asdict(pool)))
@@ -92,7 +92,7 @@ async def checked_changes(services: Services, call: Call, pool_id: str, body: ch
     """What is to change of the pool, and can."""
     changes = pool_changes(body)
     if needs_check(changes) or changes.keys() & POOL_TLS.keys():
-        served = await services.serving.of(Pool, pool_id, call.caller.scope)
+        served = await services.providers.of(Pool, pool_id, call.caller.scope)
         await _check_changes(services, call, served, pool_id, body, changes)
         served.refuse(pool_problems(served.table, changes))
     return changes
@@ -101,7 +101,7 @@ async def checked_changes(services: Services, call: Call, pool_id: str, body: ch
 async def _check_changes(
     services: Services,
     call: Call,
-    served: Served,
+    served: ServedObject,
     pool_id: str,
     body: change_requests.PoolChange,
     changes: Changes,
@@ -120,7 +120,9 @@ async def _check_changes(
         await _check_persistence(services, served, pool, changes["session_persistence"])
 
 
-async def _check_persistence(services: Services, served: Served, pool: Pool, persistence: SessionPersistence) -> None:
+async def _check_persistence(
+    services: Services, served: ServedObject, pool: Pool, persistence: SessionPersistence
+) -> None:
     """Where it does not work behind every listener, it must do so behind those that send to the pool."""
     behind = served.table.session_persistence.get(persistence.type, ())
     if not pool.listener_ids or set(behind) >= served.table.protocol_pairs.keys():
@@ -142,7 +144,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     place = Place(pool.load_balancer_id, pool.project_id, services.addresses)
     check_monitored(pool.protocol, wanted.type)
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
-    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, scope)
+    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, scope)
     served.refuse(monitor_problems(served.table, asdict(row)))
     accepted = await services.tenants.add_health_monitor(row, project_id=scope)
     await services.accepted(accepted)
@@ -163,7 +165,7 @@ async def change_health_monitor(
     current: HealthMonitor = await services.tenants.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
     changes = monitor_changes(body, current)
     if needs_check(changes):
-        served = await services.serving.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
+        served = await services.providers.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
         served.refuse(monitor_problems(served.table, changes))
     row: HealthMonitor = await changed(services, call, HEALTH_MONITORS, monitor_id, changes, None)
     return row

@@ -49,8 +49,8 @@ async def listing(services: Services, call: Call) -> Answer:
 async def capabilities(services: Services, call: Call) -> Answer:
     """The capability table of its device type."""
     provider = call.params["id"]
-    device_driver = await services.serving.device_driver_of(provider)
-    table = services.serving.table_of(device_driver)
+    device_driver = await services.providers.device_driver_of(provider)
+    table = services.providers.table_of(device_driver)
     return json_answer(
         {"capabilities": CapabilitiesView(provider=provider, device_driver=device_driver, **asdict(table))}
     )
@@ -58,15 +58,15 @@ async def capabilities(services: Services, call: Call) -> Answer:
 
 async def flavor_capabilities(services: Services, call: Call) -> Answer:
     """What the data of flavor profiles may hold; nothing is listed where it may hold anything."""
-    device_driver = await services.serving.device_driver_of(call.params["id"])
-    known = services.serving.table_of(device_driver).flavor_metadata
+    device_driver = await services.providers.device_driver_of(call.params["id"])
+    known = services.providers.table_of(device_driver).flavor_metadata
     return _listed(call, "flavor_capabilities", known or {})
 
 
 async def zone_capabilities(services: Services, call: Call) -> Answer:
     """What the data of availability zones' profiles may hold, whatever the device type: the device group; then its."""
-    device_driver = await services.serving.device_driver_of(call.params["id"])
-    known = services.serving.table_of(device_driver).availability_zone_metadata
+    device_driver = await services.providers.device_driver_of(call.params["id"])
+    known = services.providers.table_of(device_driver).availability_zone_metadata
     return _listed(call, "availability_zone_capabilities", {ZONE_GROUP: ZONE_GROUP_MEANING, **(known or {})})
 
 

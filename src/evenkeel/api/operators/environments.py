@@ -67,5 +67,5 @@ async def delete_environment(services: Services, call: Call) -> Answer:
     """204; it is no provider any more."""
     options_of(call, ())
     await services.operators.delete_environment(_name(call))
-    services.serving.forget_providers()
+    services.providers.forget_providers()
     return NO_CONTENT

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, and_, case, not_, or_, select, update
 
-from evenkeel.core.circuit_breaker import AgentHeartbeat, BreakerState, verdict
+from evenkeel.core.circuit_breaker import AgentHeartbeat, BreakerState, breaker_change
 from evenkeel.core.control import SessionRef
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -50,17 +50,19 @@ def _is_news(agent: SeenAgent) -> bool:
 def _verdicts(
     agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
 ) -> dict[str, str]:
-    """What is to change, by environment: see :func:`evenkeel.core.circuit_breaker.verdict`."""
+    """What is to change, by environment: see :func:`evenkeel.core.circuit_breaker.breaker_change`."""
     changes: dict[str, str] = {}
     for name, breaker in breakers.items():
         members = [agent for agent in agents if agent.environment == name and agent.view.registered]
-        said = verdict(breaker, _pulses(members, now, window_seconds), now=now, window_seconds=window_seconds)
+        said = breaker_change(
+            breaker, _heartbeats(members, now, window_seconds), now=now, window_seconds=window_seconds
+        )
         if said is not None:
             changes[name] = said
     return changes
 
 
-def _pulses(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentHeartbeat]:
+def _heartbeats(agents: Sequence[SeenAgent], now: float, window_seconds: float) -> list[AgentHeartbeat]:
     counted = [agent for agent in agents if not agent.view.forced_down]
     somebody_silent = any(_fell_silent_lately(agent, now, window_seconds) for agent in counted)
     return [

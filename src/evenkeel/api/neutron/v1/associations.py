@@ -31,7 +31,7 @@ async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonit
 async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
     """Raises unless the pool can have the monitor where it is served."""
     check_monitored(pool.protocol, monitor.type)
-    served = await services.serving.of(Pool, pool.id, call.caller.scope)
+    served = await services.providers.of(Pool, pool.id, call.caller.scope)
     served.refuse(monitor_problems(served.table, asdict(monitor)))
 
 

@@ -110,7 +110,7 @@ def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any
 async def _check_possible(services: Services, after: SharedMonitor) -> None:
     """Raises :class:`Unsupported` for what some device type cannot do that has it."""
     for provider in await services.lbaas_v1.providers_of_monitor(after.id):
-        table = services.serving.table_of(await services.serving.device_driver_of(provider))
+        table = services.providers.table_of(await services.providers.device_driver_of(provider))
         refuse(provider, monitor_problems(table, asdict(after)))
 
 

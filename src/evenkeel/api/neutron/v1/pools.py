@@ -31,8 +31,8 @@ async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
     if call.caller.scope not in (None, project_id):
         raise Forbidden
     provider = wanted.provider or services.default_provider
-    device_driver = await services.serving.device_driver_of(provider)
-    table = services.serving.table_of(device_driver)
+    device_driver = await services.providers.device_driver_of(provider)
+    table = services.providers.table_of(device_driver)
     await _check_subnet(services, wanted.subnet_id, project_id)
     tree = _tree(wanted, project_id, provider, services.new_id(), services.new_id())
     if wanted.health_monitors:

@@ -13,7 +13,7 @@ from evenkeel.api.octavia.places import project_of
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_pool, wanted_vip
 from evenkeel.api.octavia.vips import checked_plan
-from evenkeel.api.serving import Served
+from evenkeel.api.provider_lookup import ServedObject
 from evenkeel.core.capabilities import listener_problems, pair_problems, pool_problems
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Invalid, NotFound
@@ -41,7 +41,7 @@ async def create(services: Services, call: Call, body: V1VipNewBody) -> Answer:
     _check_same(wanted, pool)
     row = _row(wanted, pool, services.new_id())
     persistence = persistence_of(wanted.session_persistence)
-    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
+    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(listener_problems(served.table, asdict(row)))
     _check_persistence(served, row, pool, persistence)
     await services.accepted(await _stored(services, call, wanted, row, persistence))
@@ -70,7 +70,7 @@ def _row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
     )
 
 
-def _check_persistence(served: Served, row: Listener, pool: Pool, persistence: SessionPersistence | None) -> None:
+def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persistence: SessionPersistence | None) -> None:
     """Possible for the protocol, and where it is served."""
     check_pool(replace(pool, session_persistence=persistence))
     served.refuse(pool_problems(served.table, {"session_persistence": persistence}))
@@ -120,7 +120,7 @@ async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answe
         pool = await _other_pool(services, call, row, wanted.pool_id)
     persistence = persistence_of(wanted.session_persistence)
     changes = given(wanted, Listener)
-    served = await services.serving.of(LoadBalancer, row.load_balancer_id, scope)
+    served = await services.providers.of(LoadBalancer, row.load_balancer_id, scope)
     served.refuse(listener_problems(served.table, changes))
     _check_persistence(served, row, pool, persistence)
     if pool.id != row.default_pool_id:

@@ -44,7 +44,7 @@ async def _made(services: Services, call: Call, wanted: Sequence[requests.V2Memb
         )
         for each in wanted
     ]
-    served = await services.serving.of(LoadBalancer, pool.load_balancer_id, scope)
+    served = await services.providers.of(LoadBalancer, pool.load_balancer_id, scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
     accepted = await services.tenants.add_members(rows, project_id=scope)

@@ -19,7 +19,7 @@ PROVIDERS_REMEMBERED_SECONDS = 2.0
 OBJECTS_REMEMBERED = 10_000
 
 
-class Served:
+class ServedObject:
     """A load balancer's provider and what it can do."""
 
     __slots__ = ("by", "table")
@@ -33,7 +33,7 @@ class Served:
         refuse(self.by.provider, problems)
 
 
-class Serving:
+class ProviderLookup:
     """The environments and what they serve, as this process knows them."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Serving:
             raise Invalid(f"Provider '{provider}' is not enabled. Enabled providers: {known}.", code="provider_unknown")
         return self._drivers[provider]
 
-    async def of(self, kind: type[Any], object_id: str, scope: str | None) -> Served:
+    async def of(self, kind: type[Any], object_id: str, scope: str | None) -> ServedObject:
         """What serves the object, as far as the caller may see it. One query, unless it is remembered.
 
         Raises :class:`NotFound`.
@@ -75,7 +75,7 @@ class Serving:
         if found is None or scope not in (None, found.project_id):
             found = await self._tenants.served_by(kind, object_id, project_id=scope)
         self._keep((kind, object_id), found)
-        return Served(found, self.table_of(found.device_driver))
+        return ServedObject(found, self.table_of(found.device_driver))
 
     def remember(self, root: LoadBalancer, device_driver: str) -> None:
         """A load balancer was made: what follows is mostly about it."""
