@@ -18,6 +18,7 @@ from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.core import messages as m
+from evenkeel.core.backoff import spread
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import (
     BusUnavailable,
@@ -100,7 +101,7 @@ class ShardWorker:
         self._log = log.bind(shard=self.shard_id, project=self.project_id, epoch=self.epoch)
 
     def _resync_interval(self) -> float:
-        return self._settings.resync_interval_seconds * self._rng.uniform(0.8, 1.2)
+        return spread(self._settings.resync_interval_seconds, self._rng.uniform)
 
     @property
     def queue_depth(self) -> int:

@@ -17,6 +17,7 @@ from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.controller.vip_releases import VipReleases
+from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
 from evenkeel.core.messages import callback_queue, keepalive_queue
 from evenkeel.core.ports import Bus, Clock, Network, Store, Subscription
@@ -94,8 +95,7 @@ class Controller:
             log.info("consuming", queue=queue)
 
     def _jittered(self, seconds: float) -> float:
-        """Many controllers must not beat in step."""
-        return seconds * self._rng.uniform(0.8, 1.2)
+        return spread(seconds, self._rng.uniform)
 
     async def _until_next_tick(self) -> None:
         await self._scheduler.pause(self._jittered(self._settings.schedule_interval_seconds))

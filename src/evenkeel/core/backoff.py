@@ -1,4 +1,7 @@
-"""Exponential back-off: how long to wait before the next try. Pure; randomness is given by the caller."""
+"""How long to wait: exponential back-off before the next try, and intervals with jitter. Pure.
+
+Randomness is given by the caller.
+"""
 
 from collections.abc import Callable
 
@@ -6,6 +9,15 @@ from evenkeel.core.values import Value
 
 Uniform = Callable[[float, float], float]
 """A random number between two, as :meth:`random.Random.uniform` gives it."""
+
+
+INTERVAL_SPREAD = (0.8, 1.2)
+"""Shares of an interval that many processes keep, so that they do not keep it in step."""
+
+
+def spread(interval_seconds: float, uniform: Uniform) -> float:
+    """One interval, with jitter."""
+    return interval_seconds * uniform(*INTERVAL_SPREAD)
 
 
 class Backoff(Value):
