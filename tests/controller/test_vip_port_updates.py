@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from evenkeel.controller.vip_port_updates import VipPortUpdates
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.network import DuePort, PortOptions
 
@@ -31,8 +32,8 @@ class Store:
         del self.ports[port.load_balancer_id]
         return True
 
-    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[str, ...]:
-        assert limit > 0 < retry_seconds
+    async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
+        assert limit > 0 < backoff.initial_seconds
         return self.found
 
 

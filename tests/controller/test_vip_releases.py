@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.vip_releases import LATE_SECONDS, VipReleases
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.network import DueClaim, VipClaim
 
@@ -15,8 +16,8 @@ class Store:
     def __init__(self, *due: DueClaim) -> None:
         self.due = list(due)
 
-    async def take_due_claims(self, *, limit: int, retry_seconds: float) -> tuple[DueClaim, ...]:
-        assert limit > 0 < retry_seconds
+    async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
+        assert limit > 0 < backoff.initial_seconds
         return tuple(self.due)
 
     async def forget_vip(self, load_balancer_id: str) -> None:

@@ -9,14 +9,13 @@ import structlog
 from evenkeel.controller.loops import InterruptibleSleep, for_each
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.network import DuePort, PortOptions
+from evenkeel.core.network import RETRY, DuePort, PortOptions
 from evenkeel.core.ports import Network, PortStore
 
 log = structlog.get_logger(__name__)
 
 PORTS_PER_LOOK = 20
 PORTS_AT_ONCE = 4
-RETRY_SECONDS = 5.0
 CHANGED_MAX = 1_000
 """Of those accepted here; more are found in the database."""
 ROUNDS = 5
@@ -45,7 +44,7 @@ class VipPortUpdates:
     async def look(self) -> None:
         """Once. Raises :class:`NetworkUnavailable` if that is why some could not be changed."""
         changed, self._changed = self._changed, set()
-        due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, retry_seconds=RETRY_SECONDS)
+        due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, backoff=RETRY)
         await for_each(sorted({*changed, *due}), self._tell, at_once=PORTS_AT_ONCE)
 
     async def _tell(self, load_balancer_id: LoadBalancerId) -> None:

@@ -9,14 +9,13 @@ import structlog
 
 from evenkeel.controller.loops import for_each
 from evenkeel.core.errors import Conflict
-from evenkeel.core.network import DueClaim
+from evenkeel.core.network import RETRY, DueClaim
 from evenkeel.core.ports import ClaimStore, Network
 
 log = structlog.get_logger(__name__)
 
 CLAIMS_PER_LOOK = 20
 RELEASES_AT_ONCE = 4
-RETRY_SECONDS = 5.0
 LATE_SECONDS = 600.0
 """A request that timed out is carried out within that time, or never."""
 
@@ -30,7 +29,7 @@ class VipReleases:
 
     async def look(self) -> None:
         """Once. Raises :class:`NetworkUnavailable` if that is why some could not be given back."""
-        due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, retry_seconds=RETRY_SECONDS)
+        due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, backoff=RETRY)
         await for_each(due, self._release, at_once=RELEASES_AT_ONCE)
 
     async def _release(self, due: DueClaim) -> None:

@@ -4,8 +4,12 @@ What is taken outside the database is written down first, as a :class:`VipClaim`
 whatever dies in between.
 """
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
+
+RETRY = Backoff(initial_seconds=5.0, max_seconds=300.0)
+"""Between two tries at what the network service could not be told."""
 
 
 class VipPort(Value):

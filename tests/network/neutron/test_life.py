@@ -12,6 +12,7 @@ from openstack.connection import Connection
 
 from evenkeel.api.app import create_app
 from evenkeel.controller.vip_releases import VipReleases
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict
 from evenkeel.core.network import VipClaim
@@ -237,7 +238,7 @@ async def test_without_neutron_a_create_is_503_and_leaves_nothing(store: SqlStor
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0
     assert "Neutron" in answer.json()["faultstring"]
-    assert await store.claims.take_due_claims(limit=10, retry_seconds=1.0) == ()
+    assert await store.claims.take_due_claims(limit=10, backoff=Backoff(initial_seconds=1.0, max_seconds=300.0)) == ()
 
 
 async def test_a_port_that_something_else_needs_is_a_conflict_and_stays(world: World, neutron: Connection) -> None:

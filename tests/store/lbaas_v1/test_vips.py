@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.control import Change, ListQuery
 from evenkeel.core.errors import Conflict, NetworkUnavailable, NotFound, QuotaMet
 from evenkeel.core.messages import Applied, ReportApplied
@@ -34,6 +35,8 @@ from tests.store.builders import (
     vip,
 )
 from tests.store.conftest import statements_of
+
+LATER = Backoff(initial_seconds=300.0, max_seconds=300.0)
 
 PERSISTENCE = SessionPersistence(type="SOURCE_IP")
 
@@ -241,11 +244,11 @@ async def test_the_claim_of_a_vip_is_due_once_its_device_has_let_go(store: SqlSt
     await store.lbaas_v1.add_vip(row, vip(claim=claim_of(row.id), port_id="port"), None, project_id=PROJECT)
     await applied(store, made.load_balancer_id)
     await store.tenants.delete_child(Listener, row.id, project_id=PROJECT)
-    assert await store.claims.take_due_claims(limit=10, retry_seconds=1000.0) == ()
+    assert await store.claims.take_due_claims(limit=10, backoff=LATER) == ()
 
     await applied(store, made.load_balancer_id)
 
-    (due,) = await store.claims.take_due_claims(limit=10, retry_seconds=1000.0)
+    (due,) = await store.claims.take_due_claims(limit=10, backoff=LATER)
     assert due.claim == replace(claim_of(row.id), port_id="port")
 
 
@@ -257,7 +260,7 @@ async def test_the_claim_of_a_vip_is_due_once_its_load_balancer_is_gone(store: S
 
     await store.tenants.delete_load_balancer(made.load_balancer_id, cascade=True, project_id=PROJECT)
 
-    assert len(await store.claims.take_due_claims(limit=10, retry_seconds=1000.0)) == 1
+    assert len(await store.claims.take_due_claims(limit=10, backoff=LATER)) == 1
 
 
 async def test_a_vip_whose_claim_was_given_up_is_not_stored(store: SqlStore) -> None:

@@ -1,11 +1,11 @@
 """Claims on VIPs: held by a stored load balancer, let go by whatever removes it, given to one controller at a time."""
 
 import asyncio
-from typing import Any
 
 import pytest
 from sqlalchemy import Connection, delete, select, update
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.network import DueClaim, VipClaim
 from evenkeel.store.engine.clock import db_now
@@ -22,8 +22,9 @@ def claim(load_balancer_id: str = "lb") -> VipClaim:
     return VipClaim(load_balancer_id=load_balancer_id, device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
 
 
-async def due(store: SqlStore, **options: Any) -> tuple[DueClaim, ...]:
-    return await store.claims.take_due_claims(**{"limit": 10, "retry_seconds": 1000.0, **options})
+async def due(store: SqlStore, *, limit: int = 10, retry_seconds: float = 1000.0) -> tuple[DueClaim, ...]:
+    backoff = Backoff(initial_seconds=retry_seconds, max_seconds=300.0)
+    return await store.claims.take_due_claims(limit=limit, backoff=backoff)
 
 
 async def create(store: SqlStore, load_balancer_id: str) -> None:

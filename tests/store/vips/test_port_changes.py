@@ -5,6 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
@@ -18,7 +19,7 @@ async def changed(store: SqlStore, load_balancer_id: str, **changes: Any) -> Any
 
 
 async def take(store: SqlStore) -> tuple[str, ...]:
-    return await store.ports.take_due_ports(limit=10, retry_seconds=200.0)
+    return await store.ports.take_due_ports(limit=10, backoff=Backoff(initial_seconds=200.0, max_seconds=300.0))
 
 
 async def make_due(store: SqlStore, load_balancer_id: str, in_seconds: float = -1.0) -> None:

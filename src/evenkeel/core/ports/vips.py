@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DueClaim, DuePort, VipClaim
 
@@ -22,9 +23,9 @@ class ClaimStore(Protocol):
         """It was given back, or never taken. One that a load balancer holds stays. Repeating it is harmless."""
         ...
 
-    async def take_due_claims(self, *, limit: int, retry_seconds: float) -> tuple[DueClaim, ...]:
+    async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
         """Claims that are due, longest first, each to one caller only: for all others it is due again after
-        ``retry_seconds``, doubled with each attempt up to five minutes. One query if none is."""
+        what ``backoff`` says of the attempts so far. One query if none is."""
         ...
 
 
@@ -39,7 +40,7 @@ class PortStore(Protocol):
         """The network service was told. False: it was changed again meanwhile, and is still to be told."""
         ...
 
-    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[LoadBalancerId, ...]:
+    async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
         """Load balancers whose ports are still to be changed, longest first, each to one caller only: for all others
-        it is due again after ``retry_seconds``, doubled with each attempt up to five minutes. One query if none is."""
+        it is due again after what ``backoff`` says of the attempts so far. One query if none is."""
         ...

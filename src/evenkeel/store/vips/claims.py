@@ -21,7 +21,6 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 
-RETRY_SECONDS_MAX = 300.0
 FAR_SECONDS = 3600.0
 """More than any grace or pause."""
 AT_ONCE = 0.0
@@ -56,11 +55,11 @@ class SqlClaims:
         statement = delete(_claim).where(_claim.c.load_balancer_id == load_balancer_id, _UNHELD)
         await self._db.write(lambda connection: connection.execute(statement))
 
-    async def take_due_claims(self, *, limit: int, retry_seconds: float) -> tuple[DueClaim, ...]:
+    async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
         due = await self._db.query(lambda connection: connection.execute(_due(limit)).fetchall())
         if not due:
             return ()
-        return await self._db.write(lambda connection: _take(connection, due, retry_seconds))
+        return await self._db.write(lambda connection: _take(connection, due, backoff))
 
 
 def _write_down(connection: Connection, claim: VipClaim, grace_seconds: float) -> None:
@@ -88,10 +87,9 @@ def _due(limit: int) -> Any:
     return select(_claim, age).where(*_is_due()).order_by(_claim.c.due_at).limit(limit)
 
 
-def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[DueClaim, ...]:
+def _take(connection: Connection, due: Any, backoff: Backoff) -> tuple[DueClaim, ...]:
     """Those that nobody else took since they were read."""
     taken = []
-    backoff = Backoff(initial_seconds=retry_seconds, max_seconds=RETRY_SECONDS_MAX)
     for row in due:
         attempts = row.attempts + 1
         pause_seconds = backoff.nominal_seconds(row.attempts + 1)

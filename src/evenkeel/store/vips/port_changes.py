@@ -15,7 +15,7 @@ from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from evenkeel.store.vips.claims import FAR_SECONDS, RETRY_SECONDS_MAX
+from evenkeel.store.vips.claims import FAR_SECONDS
 
 GRACE_SECONDS = 10.0
 """The controller that accepted the change tells the network service itself; others wait for that long."""
@@ -62,12 +62,12 @@ class SqlPortChanges:
         )
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 
-    async def take_due_ports(self, *, limit: int, retry_seconds: float) -> tuple[LoadBalancerId, ...]:
+    async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
         statement = select(_change).where(_is_due()).order_by(_change.c.due_at).limit(limit)
         due = await self._db.query(lambda connection: connection.execute(statement).fetchall())
         if not due:
             return ()
-        return await self._db.write(lambda connection: _take(connection, due, retry_seconds))
+        return await self._db.write(lambda connection: _take(connection, due, backoff))
 
 
 def _is_due() -> Any:
@@ -75,10 +75,9 @@ def _is_due() -> Any:
     return or_(_change.c.due_at <= db_now(), _change.c.due_at > db_now() + FAR_SECONDS)
 
 
-def _take(connection: Connection, due: Any, retry_seconds: float) -> tuple[LoadBalancerId, ...]:
+def _take(connection: Connection, due: Any, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
     """Those that nobody else took since they were read."""
     taken = []
-    backoff = Backoff(initial_seconds=retry_seconds, max_seconds=RETRY_SECONDS_MAX)
     for row in due:
         pause_seconds = backoff.nominal_seconds(row.attempts + 1)
         statement = (
