@@ -1,6 +1,7 @@
 """Certificates with their keys, authorities and revocation lists, as key managers give them: values only."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import NoReturn
 
 from evenkeel.core.values import Value
@@ -84,3 +85,43 @@ class AuthorityBundle(Value):
     """Of the first certificate."""
     sha256: str
     """The identity of the content: of certificates and revocation list in DER."""
+
+
+class CertificateKind(StrEnum):
+    """What a reference names."""
+
+    CERTIFICATE = "certificate"
+    """A certificate with its key and intermediates."""
+    AUTHORITY = "authority"
+    """Certificates of authorities."""
+    REVOCATION_LIST = "revocation_list"
+
+
+class NewCertificate(Value):
+    """What an operator puts into a key manager, as it is given."""
+
+    project_id: str
+    name: str
+    kind: CertificateKind
+    content: Secret
+    """PEM; of a certificate also PKCS#12. A certificate's may hold its key and intermediates."""
+    private_key: Secret | None = None
+    """PEM."""
+    intermediates: bytes = b""
+    """PEM."""
+    passphrase: Secret | None = None
+
+
+class KeptCertificate(Value):
+    """What operators are shown of what a key manager has."""
+
+    reference: str
+    """What listeners and pools name it by."""
+    project_id: str
+    name: str
+    kind: CertificateKind
+    facts: CertificateFacts | None
+    """Of a certificate, or the first one of authorities."""
+    sha256: str
+    """The identity of the content."""
+    changed_at: datetime

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from evenkeel.core.errors import NetworkUnavailable
-from evenkeel.network.neutron.threads import BlockingCalls
+from evenkeel.network.neutron.threads import NeutronCalls
 from tests.waiting import eventually
 
 
@@ -20,14 +20,14 @@ def gate() -> Iterator[threading.Event]:
 
 
 async def test_what_takes_too_long_is_unavailable(gate: threading.Event) -> None:
-    calls = BlockingCalls(timeout_seconds=0.05, threads=1, waiting_max=0)
+    calls = NeutronCalls(timeout_seconds=0.05, threads=1, waiting_max=0)
     with pytest.raises(NetworkUnavailable, match=r"within 0\.05 s"):
         await calls.run(lambda: gate.wait(60))
     calls.close()
 
 
 async def test_there_is_room_again_when_a_late_call_ends(gate: threading.Event) -> None:
-    calls = BlockingCalls(timeout_seconds=0.05, threads=1, waiting_max=0)
+    calls = NeutronCalls(timeout_seconds=0.05, threads=1, waiting_max=0)
     started = threading.Event()
 
     def late() -> bool:
@@ -55,7 +55,7 @@ async def test_there_is_room_again_when_a_late_call_ends(gate: threading.Event) 
 
 
 async def test_more_than_fit_are_refused_at_once(gate: threading.Event) -> None:
-    calls = BlockingCalls(timeout_seconds=60.0, threads=2, waiting_max=3)
+    calls = NeutronCalls(timeout_seconds=60.0, threads=2, waiting_max=3)
     under_way = [asyncio.create_task(calls.run(lambda: gate.wait(60))) for _ in range(5)]
     await asyncio.sleep(0)
     with pytest.raises(NetworkUnavailable, match="too many requests are waiting"):
@@ -66,7 +66,7 @@ async def test_more_than_fit_are_refused_at_once(gate: threading.Event) -> None:
 
 
 async def test_a_cancelled_call_gives_its_room_back(gate: threading.Event) -> None:
-    calls = BlockingCalls(timeout_seconds=60.0, threads=1, waiting_max=1)
+    calls = NeutronCalls(timeout_seconds=60.0, threads=1, waiting_max=1)
     first, second = (asyncio.create_task(calls.run(lambda: gate.wait(60))) for _ in range(2))
     await asyncio.sleep(0)
     second.cancel()

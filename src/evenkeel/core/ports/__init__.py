@@ -7,7 +7,7 @@ from evenkeel.core.ports.bus import Bus, Handler, Subscription
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.clock import Clock
 from evenkeel.core.ports.device import Device
-from evenkeel.core.ports.key_manager import KeyManager
+from evenkeel.core.ports.key_manager import CertificateStore, KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.network import LookUp, Network
 from evenkeel.core.ports.operators import OperatorStore
@@ -22,6 +22,7 @@ from evenkeel.core.ports.vips import ClaimStore, PortStore
 __all__ = [
     "Bus",
     "CatalogueStore",
+    "CertificateStore",
     "ClaimStore",
     "Clock",
     "Device",

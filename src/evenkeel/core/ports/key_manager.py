@@ -1,8 +1,8 @@
-"""The key manager port: where certificates with their keys, authorities and revocation lists are read."""
+"""The key manager ports: where certificates with their keys, authorities and revocation lists are read and kept."""
 
 from typing import Protocol
 
-from evenkeel.core.certificates import AuthorityBundle, CertificateBundle
+from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, KeptCertificate, NewCertificate
 
 
 class KeyManager(Protocol):
@@ -20,4 +20,28 @@ class KeyManager(Protocol):
         self, reference: str, project_id: str, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
         """Certificates of authorities; ``revocation_list``: the reference of a list that the first one has signed."""
+        ...
+
+
+class CertificateStore(Protocol):
+    """A key manager that operators put certificates into. None of its answers holds a key.
+
+    Every method raises :class:`KeyManagerUnavailable`.
+    """
+
+    async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
+        """Check and keep it. Raises :class:`CertificateError`, :class:`Invalid` naming field and value, and
+        :class:`Conflict` for a name that is taken unless ``replace``."""
+        ...
+
+    async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
+        """What there is of the project, or of all, by project and name."""
+        ...
+
+    async def show(self, project_id: str, name: str) -> KeptCertificate:
+        """One of them. Raises :class:`NotFound`."""
+        ...
+
+    async def delete(self, project_id: str, name: str) -> None:
+        """Forget it, whoever refers to it. Raises :class:`NotFound`."""
         ...

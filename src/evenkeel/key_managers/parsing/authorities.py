@@ -46,8 +46,13 @@ def authority_bundle(
     )
 
 
-def read_revocation_list(reference: str, content: bytes) -> x509.CertificateRevocationList:
-    """One list in PEM. Raises :class:`CertificateError`."""
+def read_revocation_list(reference: str, content: bytes) -> tuple[str, str]:
+    """One list as PEM, and the SHA-256 of its DER. Raises :class:`CertificateError`."""
+    found = _read_list(reference, content)
+    return found.public_bytes(Encoding.PEM).decode("ascii"), digest_of([found.public_bytes(Encoding.DER)])
+
+
+def _read_list(reference: str, content: bytes) -> x509.CertificateRevocationList:
     check_size(content, REVOCATION_LIST_BYTES_MAX, reference)
     blocks = taken_apart(content).revocation_lists
     if len(blocks) != 1:
@@ -59,7 +64,7 @@ def read_revocation_list(reference: str, content: bytes) -> x509.CertificateRevo
 
 
 def _signed_list(authority: x509.Certificate, reference: str, content: bytes) -> x509.CertificateRevocationList:
-    revoked = read_revocation_list(reference, content)
+    revoked = _read_list(reference, content)
     try:
         signed = revoked.issuer == authority.subject and revoked.is_signature_valid(public_key_of(authority))
     except (*FOREIGN, Unusable):

@@ -59,3 +59,11 @@ def pkcs12_bundle(
     return certificate_bundle(
         reference, parts.certificate, Secret(parts.private_key), intermediates=b"".join(parts.intermediates)
     )
+
+
+def any_bundle(reference: str, content: Secret, passphrase: Secret | None = None) -> CertificateBundle:
+    """Of one file that holds everything, PEM or PKCS#12. Raises :class:`CertificateError` naming ``reference``."""
+    file = content.reveal()
+    if b"-----BEGIN " in file:
+        return certificate_bundle(reference, file, passphrase=passphrase)
+    return pkcs12_bundle(reference, file, passphrase)

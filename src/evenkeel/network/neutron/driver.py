@@ -26,7 +26,7 @@ from evenkeel.network.addresses import Address, check_on_network, check_subnets,
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
 from evenkeel.network.neutron.lookups import look_up
-from evenkeel.network.neutron.threads import BlockingCalls
+from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
     MORE_FIELD,
     more_on_port,
@@ -76,7 +76,7 @@ class NeutronNetwork:
     ) -> None:
         self._client = client
         self._claims = claims
-        self._calls = BlockingCalls(timeout_seconds=timeout_seconds)
+        self._calls = NeutronCalls(timeout_seconds=timeout_seconds)
         self._monotonic = monotonic
         self._grace_seconds = GRACE_SECONDS + 2 * timeout_seconds
 

@@ -1,43 +1,31 @@
-"""Blocking calls from asyncio: a bounded number of threads, a bounded number waiting for one, and a time-out."""
+"""Blocking calls of Neutron's client, its errors translated."""
 
-import asyncio
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from evenkeel.core.blocking import THREADS, WAITING_MAX, BlockingCalls
 from evenkeel.core.errors import NetworkUnavailable
 from evenkeel.network.neutron.errors import FOREIGN, translate
 
 T = TypeVar("T")
 
-THREADS = 8
-WAITING_MAX = 56
 
-
-class BlockingCalls:
-    """A pool of threads. What has timed out goes on in its thread until its own time-outs end it."""
+class NeutronCalls(BlockingCalls):
+    """Threads for Neutron's client."""
 
     def __init__(self, *, timeout_seconds: float, threads: int = THREADS, waiting_max: int = WAITING_MAX) -> None:
-        self._timeout_seconds = timeout_seconds
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="neutron")
-        self._room = threading.Semaphore(threads + waiting_max)
+        super().__init__(
+            "Neutron",
+            unavailable=NetworkUnavailable,
+            timeout_seconds=timeout_seconds,
+            threads=threads,
+            waiting_max=waiting_max,
+        )
 
     async def run(self, work: Callable[[], T]) -> T:
         """What ``work`` returns. Raises :class:`NetworkUnavailable` (also if there is no room, or no answer in time;
         then it may still be carried out) and :class:`NeutronRefused`."""
-        if not self._room.acquire(blocking=False):
-            raise NetworkUnavailable("too many requests are waiting for Neutron")
-        future: Future[T] = self._pool.submit(work)
-        future.add_done_callback(lambda _: self._room.release())
         try:
-            async with asyncio.timeout(self._timeout_seconds):
-                return await asyncio.wrap_future(future)
-        except TimeoutError as error:
-            raise NetworkUnavailable(f"Neutron did not answer within {self._timeout_seconds:g} s") from error
+            return await super().run(work)
         except FOREIGN as error:
             translate(error)
-
-    def close(self) -> None:
-        """Start nothing more; does not wait for what is under way."""
-        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,53 @@
+"""Blocking calls from asyncio: a bounded number of threads, a bounded number waiting for one, and a time-out."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from evenkeel.core.errors import Unavailable
+
+T = TypeVar("T")
+
+THREADS = 8
+WAITING_MAX = 56
+
+
+class BlockingCalls:
+    """A pool of threads. What has timed out goes on in its thread until its own time-outs end it.
+
+    ``name``: of who is called, for people. ``unavailable``: what is raised when there is no room or no answer in time.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        unavailable: type[Unavailable],
+        timeout_seconds: float,
+        threads: int = THREADS,
+        waiting_max: int = WAITING_MAX,
+    ) -> None:
+        self._name = name
+        self._unavailable = unavailable
+        self._timeout_seconds = timeout_seconds
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._room = threading.Semaphore(threads + waiting_max)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns or raises. Raises ``unavailable`` if there is no room, or no answer in time; then it
+        may still be carried out."""
+        if not self._room.acquire(blocking=False):
+            raise self._unavailable(f"too many requests are waiting for {self._name}")
+        future: Future[T] = self._pool.submit(work)
+        future.add_done_callback(lambda _: self._room.release())
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await asyncio.wrap_future(future)
+        except TimeoutError as error:
+            raise self._unavailable(f"{self._name} did not answer within {self._timeout_seconds:g} s") from error
+
+    def close(self) -> None:
+        """Start nothing more; does not wait for what is under way."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,66 @@
+"""Encryption at rest: AES-256-GCM (NIST SP 800-38D) with the keys of a key file."""
+
+import base64
+import binascii
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEY_BYTES = 32
+KEYS_MAX = 16
+_NONCE_BYTES = 12
+_VERSION = b"evenkeel-1\n"
+_FILE_BYTES_MAX = 64 * 1024
+
+
+class Undecryptable(Exception):
+    """None of the keys decrypts it, or it was changed or moved."""
+
+
+class Encryption:
+    """Encrypts with the first key, decrypts with any."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._ciphers = tuple(AESGCM(key) for key in keys)
+
+    def encrypted(self, content: bytes, place: str) -> bytes:
+        """``place``: where it will be, which is needed to decrypt it: what is moved elsewhere is of no use there."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return _VERSION + nonce + self._ciphers[0].encrypt(nonce, content, place.encode())
+
+    def decrypted(self, content: bytes, place: str) -> bytes:
+        """Raises :class:`Undecryptable`."""
+        sealed = content.removeprefix(_VERSION)
+        if sealed != content and len(sealed) > _NONCE_BYTES:
+            for cipher in self._ciphers:
+                try:
+                    return cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
+                except InvalidTag:
+                    continue
+        raise Undecryptable
+
+
+def read_key_file(path: Path) -> Encryption:
+    """One key a line, 32 bytes in base64 (``openssl rand -base64 32``); the first one encrypts, the others are former
+    ones. Raises :class:`ValueError` naming the file; nothing of what is in it is told."""
+    try:
+        mode, text = path.stat().st_mode, path.read_bytes()[:_FILE_BYTES_MAX]
+    except OSError as error:
+        raise ValueError(f"{path}: unreadable ({error.strerror})") from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ValueError(f"{path}: others than its owner may use it; chmod 600 {path}")
+    keys = [_key(line) for line in text.split()]
+    if not 1 <= len(keys) <= KEYS_MAX or any(len(key) != KEY_BYTES for key in keys):
+        raise ValueError(f"{path}: 1 to {KEYS_MAX} lines of {KEY_BYTES} bytes in base64 are allowed")
+    return Encryption(keys)
+
+
+def _key(line: bytes) -> bytes:
+    try:
+        return base64.b64decode(line, validate=True)
+    except binascii.Error:
+        return b""

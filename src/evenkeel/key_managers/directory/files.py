@@ -1,0 +1,101 @@
+"""Encrypted files below one folder per project, for their owner alone, each written whole or not at all."""
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from evenkeel.core.errors import Conflict
+from evenkeel.core.files import DIRECTORY_MODE, FILE_MODE
+from evenkeel.key_managers.directory.encryption import Encryption
+from evenkeel.key_managers.directory.places import CertificatePlace, place_of
+
+PROJECT_FILES_MAX = 1000
+FILE_BYTES_MAX = 4 * 1024 * 1024
+_SUFFIX = ".sealed"
+
+
+class SealedFiles:
+    """Blocking. Raises :class:`OSError` and :class:`Undecryptable`."""
+
+    def __init__(self, root: Path, encryption: Encryption) -> None:
+        self._root = root
+        self._encryption = encryption
+
+    def read(self, place: CertificatePlace) -> bytes | None:
+        """None if there is none."""
+        try:
+            descriptor = os.open(self._path(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            content = file.read(FILE_BYTES_MAX)
+        return self._encryption.decrypted(content, place.reference)
+
+    def changed_at(self, place: CertificatePlace) -> float:
+        """When it was written, seconds since 1970."""
+        return self._path(place).stat().st_mtime
+
+    def write(self, place: CertificatePlace, content: bytes, *, replace: bool) -> None:
+        """Raises :class:`Conflict` if there is one, unless ``replace``, or if the project has too many."""
+        path = self._path(place)
+        self._root.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
+        path.parent.mkdir(exist_ok=True, mode=DIRECTORY_MODE)
+        if not path.exists() and len(list(path.parent.iterdir())) >= PROJECT_FILES_MAX:
+            raise Conflict(f"Project {place.project_id} has {PROJECT_FILES_MAX} certificates, which is the most.")
+        draft = path.parent / f".{uuid.uuid4().hex}"
+        try:
+            self._write_draft(draft, self._encryption.encrypted(content, place.reference))
+            if replace:
+                draft.replace(path)
+            else:
+                path.hardlink_to(draft)
+        except FileExistsError:
+            raise Conflict(f"There is a {place.reference} already.") from None
+        finally:
+            draft.unlink(missing_ok=True)
+        _flush_directory(path.parent)
+
+    def delete(self, place: CertificatePlace) -> bool:
+        """Was there one?"""
+        try:
+            self._path(place).unlink()
+        except FileNotFoundError:
+            return False
+        _flush_directory(self._path(place).parent)
+        return True
+
+    def places(self, project_id: str | None) -> Iterator[CertificatePlace]:
+        """By project and name."""
+        with contextlib.suppress(FileNotFoundError):
+            folders = sorted(self._root.iterdir()) if project_id is None else [self._root / project_id]
+            for folder in folders:
+                yield from _places_in(folder)
+
+    def _path(self, place: CertificatePlace) -> Path:
+        return self._root / place.project_id / f"{place.name}{_SUFFIX}"
+
+    @staticmethod
+    def _write_draft(path: Path, content: bytes) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _places_in(folder: Path) -> Iterator[CertificatePlace]:
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        place = place_of(CertificatePlace(project_id=folder.name, name=path.name.removesuffix(_SUFFIX)).reference)
+        if place is not None:
+            yield place
+
+
+def _flush_directory(path: Path) -> None:
+    """So that what was renamed or removed stays so when the power fails."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,194 @@
+"""The ports ``KeyManager`` and ``CertificateStore`` over sealed files."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from evenkeel.core.blocking import BlockingCalls
+from evenkeel.core.certificates import (
+    AuthorityBundle,
+    CertificateBundle,
+    CertificateFacts,
+    CertificateKind,
+    KeptCertificate,
+    NewCertificate,
+    PrivateKey,
+)
+from evenkeel.core.errors import CertificateNotFound, Invalid, KeyManagerUnavailable, NotFound
+from evenkeel.core.values import Wire
+from evenkeel.key_managers.directory.encryption import Encryption, Undecryptable
+from evenkeel.key_managers.directory.files import SealedFiles
+from evenkeel.key_managers.directory.places import CertificatePlace, checked_place, place_of
+from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list
+
+T = TypeVar("T")
+
+TIMEOUT_SECONDS = 20.0
+"""A PKCS#12 file may take half of it."""
+LISTED_MAX = 1000
+
+
+class SealedContent(Wire):
+    """What is in a file, encrypted. Everything in it has been checked before it was written."""
+
+    kind: CertificateKind
+    sha256: str
+    certificates: tuple[str, ...] = ()
+    """PEM, as are the others: of a certificate itself and its intermediates, or of authorities."""
+    private_key: str = ""
+    revocation_list: str = ""
+    facts: CertificateFacts | None = None
+
+    def __repr__(self) -> str:
+        return f"<SealedContent: {self.kind}, hidden>"
+
+
+class DirectoryKeyManager:
+    """Reads and keeps certificates below ``root``."""
+
+    def __init__(self, root: Path, encryption: Encryption, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        self._files = SealedFiles(root, encryption)
+        self._calls = BlockingCalls(
+            "the certificate directory", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds
+        )
+
+    async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
+        """See the port."""
+        content = await self._read(reference, project_id, CertificateKind.CERTIFICATE)
+        if content.facts is None:
+            raise KeyManagerUnavailable(f"{reference} is incomplete")
+        return CertificateBundle(
+            certificate=content.certificates[0],
+            intermediates=content.certificates[1:],
+            private_key=PrivateKey(content.private_key.encode()),
+            facts=content.facts,
+            sha256=content.sha256,
+        )
+
+    async def authority(
+        self, reference: str, project_id: str, *, revocation_list: str | None = None
+    ) -> AuthorityBundle:
+        """See the port."""
+        content = await self._read(reference, project_id, CertificateKind.AUTHORITY)
+        certificates = "".join(content.certificates).encode()
+        if revocation_list is None:
+            return await self._calls.run(lambda: authority_bundle(reference, certificates))
+        revoked = await self._read(revocation_list, project_id, CertificateKind.REVOCATION_LIST)
+        signed = revocation_list, revoked.revocation_list.encode()
+        return await self._calls.run(lambda: authority_bundle(reference, certificates, signed))
+
+    async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
+        """See the port."""
+        place = checked_place(new.project_id, new.name)
+
+        def work() -> KeptCertificate:
+            content = _checked(new, place.reference)
+            self._files.write(place, msgspec.json.encode(content), replace=replace)
+            return self._shown(place, content)
+
+        return await self._run(place, work)
+
+    async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
+        """See the port. Raises :class:`Invalid` if there are more than can be shown at once."""
+        if project_id is not None:
+            checked_place(project_id, "any")
+
+        def work() -> tuple[KeptCertificate, ...]:
+            places = list(islice(self._files.places(project_id), LISTED_MAX + 1))
+            if len(places) > LISTED_MAX:
+                raise Invalid(f"There are more than {LISTED_MAX} certificates: name a project_id.")
+            rows = map(self._found, places)
+            return tuple(row for row in rows if row is not None)
+
+        return await self._run(None, work)
+
+    async def show(self, project_id: str, name: str) -> KeptCertificate:
+        """See the port."""
+        place = checked_place(project_id, name)
+        found = await self._run(place, lambda: self._found(place))
+        if found is None:
+            raise NotFound("Certificate", place.reference)
+        return found
+
+    async def delete(self, project_id: str, name: str) -> None:
+        """See the port."""
+        place = checked_place(project_id, name)
+        if not await self._run(place, lambda: self._files.delete(place)):
+            raise NotFound("Certificate", place.reference)
+
+    def close(self) -> None:
+        """Start nothing more."""
+        self._calls.close()
+
+    async def _read(self, reference: str, project_id: str, kind: CertificateKind) -> SealedContent:
+        """Raises :class:`CertificateNotFound` also for another project's, and for what is of another kind."""
+        place = place_of(reference)
+        if place is None or place.project_id != project_id:
+            raise CertificateNotFound(reference)
+        content = await self._run(place, lambda: self._content(place))
+        if content is None or content.kind is not kind:
+            raise CertificateNotFound(reference)
+        return content
+
+    def _content(self, place: CertificatePlace) -> SealedContent | None:
+        found = self._files.read(place)
+        return None if found is None else msgspec.json.decode(found, type=SealedContent)
+
+    def _found(self, place: CertificatePlace) -> KeptCertificate | None:
+        content = self._content(place)
+        return None if content is None else self._shown(place, content)
+
+    def _shown(self, place: CertificatePlace, content: SealedContent) -> KeptCertificate:
+        return KeptCertificate(
+            reference=place.reference,
+            project_id=place.project_id,
+            name=place.name,
+            kind=content.kind,
+            facts=content.facts,
+            sha256=content.sha256,
+            changed_at=datetime.fromtimestamp(self._files.changed_at(place), tz=UTC),
+        )
+
+    async def _run(self, place: CertificatePlace | None, work: Callable[[], T]) -> T:
+        what = place.reference if place else "the certificate directory"
+        try:
+            return await self._calls.run(work)
+        except OSError as error:
+            raise KeyManagerUnavailable(f"{what}: {error.strerror}") from error
+        except (Undecryptable, msgspec.DecodeError):
+            raise KeyManagerUnavailable(f"{what}: cannot be decrypted with the key file") from None
+
+
+def _checked(new: NewCertificate, reference: str) -> SealedContent:
+    """Raises :class:`CertificateError`."""
+    if new.kind is CertificateKind.REVOCATION_LIST:
+        pem, sha256 = read_revocation_list(reference, new.content.reveal())
+        return SealedContent(kind=new.kind, revocation_list=pem, sha256=sha256)
+    if new.kind is CertificateKind.AUTHORITY:
+        authority = authority_bundle(reference, new.content.reveal())
+        certificates, facts, sha256 = authority.certificates, authority.facts, authority.sha256
+        return SealedContent(kind=new.kind, certificates=certificates, facts=facts, sha256=sha256)
+    bundle = _bundle(new, reference)
+    return SealedContent(
+        kind=new.kind,
+        certificates=(bundle.certificate, *bundle.intermediates),
+        private_key=bundle.private_key.reveal().decode("ascii"),
+        facts=bundle.facts,
+        sha256=bundle.sha256,
+    )
+
+
+def _bundle(new: NewCertificate, reference: str) -> CertificateBundle:
+    if new.private_key is None and not new.intermediates:
+        return any_bundle(reference, new.content, new.passphrase)
+    return certificate_bundle(
+        reference,
+        new.content.reveal(),
+        new.private_key,
+        intermediates=new.intermediates,
+        passphrase=new.passphrase,
+    )

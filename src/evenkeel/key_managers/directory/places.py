@@ -1,0 +1,46 @@
+"""Where in the directory something is, and how it is called. Pure."""
+
+import re
+
+from evenkeel.core.errors import Invalid
+from evenkeel.core.values import Value
+
+SCHEME = "directory://"
+PROJECT_RULE = "1 to 36 letters, digits, '.', '-' and '_', not beginning with '.'"
+NAME_RULE = "1 to 100 letters, digits, '.', '-' and '_', beginning with a letter or a digit"
+
+_PROJECT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,35}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class CertificatePlace(Value):
+    """Of one certificate, authority or revocation list."""
+
+    project_id: str
+    name: str
+
+    @property
+    def reference(self) -> str:
+        """What listeners and pools name it by."""
+        return f"{SCHEME}{self.project_id}/{self.name}"
+
+
+def place_of(reference: str) -> CertificatePlace | None:
+    """None for what is no reference to this key manager."""
+    project_id, slash, name = reference.removeprefix(SCHEME).partition("/")
+    if not (reference.startswith(SCHEME) and slash and _PROJECT.fullmatch(project_id) and _NAME.fullmatch(name)):
+        return None
+    return CertificatePlace(project_id=project_id, name=name)
+
+
+def checked_place(project_id: str, name: str) -> CertificatePlace:
+    """Raises :class:`Invalid` naming field and value."""
+    for field, value, rule, allowed in (
+        ("project_id", project_id, _PROJECT, PROJECT_RULE),
+        ("name", name, _NAME, NAME_RULE),
+    ):
+        if not rule.fullmatch(value):
+            raise Invalid(
+                f"Invalid input for field/attribute {field}. Value: '{value[:100]}'. Value should be {allowed}."
+            )
+    return CertificatePlace(project_id=project_id, name=name)
