@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from evenkeel.core.patterns import PatternRefused, check_pattern
 from evenkeel.core.patterns.costs import size_of, ways_of
 from evenkeel.core.patterns.parser import parse
-from evenkeel.core.patterns.tree import END, Ahead, Assertion, Characters, Choice, Node, Repeat, Sequence
+from evenkeel.core.patterns.tree import (
+    END,
+    Alternation,
+    Assertion,
+    CharacterClass,
+    Lookahead,
+    Node,
+    Quantifier,
+    Sequence,
+)
 
 TAKEN = (
     r"^/api/.*/users/.*$",
@@ -110,20 +119,20 @@ class Matcher:
         """Where a match may end that begins there, best first."""
         self.steps += 1
         match node:
-            case Characters():
+            case CharacterClass():
                 if at < len(self._subject) and node.mask >> ord(self._subject[at]) & 1:
                     yield at + 1
             case Assertion():
                 if node.mask != END or at == len(self._subject):
                     yield at
-            case Choice():
+            case Alternation():
                 for branch in node.branches:
                     yield from self.ends(branch, at)
             case Sequence():
                 yield from self._row(node.items, at)
-            case Repeat():
+            case Quantifier():
                 yield from self._repeated(node, 0, at)
-            case Ahead():
+            case Lookahead():
                 if next(self.ends(node.body, at), None) is not None:
                     yield at
 
@@ -134,7 +143,7 @@ class Matcher:
         for end in self.ends(items[0], at):
             yield from self._row(items[1:], end)
 
-    def _repeated(self, node: Repeat, count: int, at: int) -> Iterator[int]:
+    def _repeated(self, node: Quantifier, count: int, at: int) -> Iterator[int]:
         if node.maximum is None or count < node.maximum:
             for end in self.ends(node.body, at):
                 if end > at or count < node.minimum:

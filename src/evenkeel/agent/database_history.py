@@ -1,6 +1,8 @@
-"""What an agent's process remembers over all its sessions: the newest of what the database has confirmed to it, and
-which shards it served lately. By the first a database that lost commits is found out; by the second what that database
-does not know any more is put right.
+"""What an agent's process keeps over all its sessions, to detect and repair a database that lost commits: the newest
+change that the database has confirmed, and the shards that were served lately.
+
+The first is sent with each keepalive: a database that does not know it has lost commits. The second is sent with the
+next sync: shards that the database lost are restored from it.
 """
 
 from evenkeel.core import messages as m

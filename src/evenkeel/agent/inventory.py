@@ -1,9 +1,10 @@
-"""What the devices of a group hold, from look to look: what vanished, what is otherwise, and what should be there.
+"""Compares what the devices of a group hold from one observation to the next: what vanished, what changed, and what
+should be there.
 
-The common shard's worker looks for the whole group and knows no definitions. It compares each look with the one
-before, and asks the controllers now and then, and whenever something is amiss, which load balancers they expect on
-the devices. What is missing at two looks in a row, and expected before the second one, is absent: whatever is made or
-removed meanwhile is not called so.
+The common shard's worker observes the whole group and has no service definitions. So it asks the controllers every now
+and then, and whenever something is wrong, which load balancers they expect on the devices. What is missing in two
+observations in a row, and was expected before the second one, is absent: what is created or deleted in between is not
+reported.
 """
 
 import math

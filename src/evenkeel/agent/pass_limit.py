@@ -1,8 +1,8 @@
-"""How many passes an agent makes at the same time, and that slow partitions leave some to the others.
+"""Limits how many passes over partitions an agent runs at a time, so that slow partitions do not starve the others.
 
-A partition whose device hangs holds a turn until a time-out. So one whose last pass was slow gets its turns from a part
-of them only; and a pass that turns out to be slow gives its turn to whoever waits, and goes on without one, as long as
-not too many do.
+A partition whose device hangs holds its place until a time-out. So one whose last pass was slow may only use half of
+the places; and a pass that turns out to be slow gives its place to the next one that waits and goes on without one, as
+long as not too many passes do.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Growing waits between tries, per key."""
+"""When failed work may be retried: a back-off for each key."""
 
 import math
 import random

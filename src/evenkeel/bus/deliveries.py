@@ -1,10 +1,10 @@
-"""One delivery, from bytes to what becomes of it. All transports share these rules, so all behave alike:
+"""What becomes of one delivery of a message. The rules are the same for all transports:
 
-* The handler returns: the message is done, and the reply (if it was a call) goes out with the acknowledgement.
-* The handler raises: delivered again after a growing pause; set aside after ``MAX_DELIVERIES``.
-* It cannot be understood: set aside at once.
+* The handler returns: the message is acknowledged, and the reply (if it was a call) is sent together with that.
+* The handler raises: delivered again after a growing delay; dead-lettered after ``MAX_DELIVERIES``.
+* The message cannot be decoded: dead-lettered at once.
 
-What is set aside is kept for the operator and logged without its body; nothing is delivered for ever.
+Dead letters are kept for the operator and logged without their body; nothing is delivered for ever.
 """
 
 import asyncio

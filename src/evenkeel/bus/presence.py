@@ -1,7 +1,7 @@
-"""What absence means. All transports share the rule: a name is only missed by whoever saw it.
+"""When a name counts as absent, the same for all transports: only a name that was seen present can be absent.
 
-Right after a broker was restarted nobody is there yet, and that tells nothing about anybody. So each connection starts
-with no sightings, and a name that it never saw present is not said to be gone.
+Right after a broker was restarted no name is present, and that says nothing about any process. So each connection
+starts with an empty history, and a name that it never saw present is not reported as gone.
 """
 
 MAX_SIGHTINGS = 10_000

@@ -1,8 +1,8 @@
-"""Notices jumps of the database's clock, by which sessions and deadlines are judged, and gaps in our own sight of it.
+"""Detects jumps of the database's clock, by which sessions and deadlines are judged, and times when it is away.
 
-After a jump every session looks expired, or endless, until its next keepalive; after a gap (the database was away, or
-this process was frozen) nobody's keepalives could be stored. So nothing is judged for as long as a session lives, in
-which every agent that is alive is heard of again.
+After a jump every session looks expired, or endless, until its next keepalive; while the database does not answer (it
+was away, or this process was frozen) no keepalive can be stored. So for one session time-to-live afterwards nothing is
+judged: in that time every agent that is alive sends a keepalive.
 """
 
 from typing import NamedTuple

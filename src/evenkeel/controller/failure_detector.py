@@ -1,9 +1,10 @@
-"""Quick suspicion: an agent whose process visibly left the bus need not be waited for.
+"""Detects agents whose process has disappeared from the message bus, before their session expires.
 
-The session's time-to-live decides in the end; this only ends it early for a process that was seen on the bus and is
-gone, in two looks in a row. A suspicion may be wrong (a lost connection): then the next keepalive revives the
-session, and what was taken from it meanwhile is protected by the guard on its device. So each session is suspected
-once for each time its process was seen: one that lives on unseen would otherwise lose its session at every look.
+The session's time-to-live decides in the end; this only ends it early, for a process that was present on the bus and is
+absent in two probes in a row. The detector may be wrong (a lost connection): then the next keepalive revives the
+session, and the shards that were taken from it meanwhile are protected by the guard on their devices. Each session is
+ended at most once for each time its process was seen: one that lives on without being seen would otherwise be ended by
+every probe.
 """
 
 import asyncio
@@ -68,10 +69,10 @@ class FailureDetector:
 
     async def _probe(self) -> dict[str, bool | None]:
         """Whether each session's process is there, as :meth:`evenkeel.core.ports.Bus.present` says."""
-        turns = asyncio.Semaphore(PROBES_AT_ONCE)
+        slots = asyncio.Semaphore(PROBES_AT_ONCE)
 
         async def there(session: SessionRef) -> bool | None:
-            async with turns:
+            async with slots:
                 return await self._bus.present(presence_name(session.session_id))
 
         answers = await asyncio.gather(*(there(session) for session in self._sessions))

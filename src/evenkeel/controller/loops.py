@@ -1,4 +1,4 @@
-"""Waiting in the controller's rounds: for the next one, and for all that one of them does at once."""
+"""Helpers of the controller's loops: a sleep that can be cut short, and running several coroutines at a time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -29,10 +29,10 @@ class InterruptibleSleep:
 
 async def for_each(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at_once: int) -> None:
     """Do it for all items, some at a time. If some fail, the first failure in order is raised after all have ended."""
-    turns = asyncio.Semaphore(at_once)
+    slots = asyncio.Semaphore(at_once)
 
     async def one(item: T) -> None:
-        async with turns:
+        async with slots:
             await do(item)
 
     outcomes = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)

@@ -1,9 +1,9 @@
-"""How many connections a server holds, and whose: so that strangers cannot keep out those who have business with it.
+"""Limits how many connections a server holds, so that unauthenticated clients cannot keep authenticated ones out.
 
-A connection is a stranger's until something on it has shown who it is (:meth:`Connection.known`). When an address, or
-all together, would hold too many, the stranger who came first is closed in favour of the newcomer: who is slow to say
-anything goes, and who has logged in stays. Addresses that logged in lately are not closed for those that never did.
-Only where all that are left are known is the newcomer refused.
+A connection counts as unauthenticated until something on it has shown who it is (:meth:`Connection.known`). When an
+address, or all together, would hold too many, the oldest unauthenticated connection is closed in favour of the new one;
+authenticated ones stay. Addresses that authenticated lately are not closed in favour of those that never did. Only when
+all that are left are authenticated is a new connection refused.
 """
 
 from collections import Counter, OrderedDict

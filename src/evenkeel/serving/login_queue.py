@@ -1,9 +1,10 @@
-"""Whose turn it is to have a password checked. A check costs some 50 ms of a processor, and strangers may ask for it.
+"""The queue in which passwords are checked. A check costs some 50 ms of a processor, and any client may ask for one.
 
-One check at a time for addresses that nothing is known against, and one at a time, in a queue apart, for those that
-sent a wrong password lately: so two threads at most, however many ask. In a queue addresses take turns, and each has
-few places; when it is full, a newcomer takes the last place of the address that has most of them. The same password
-sent twice is checked once. So who has a right one is let in soon, also by a process that was just started.
+One check runs at a time for addresses without recent failures, and one at a time, in a queue of their own, for
+addresses that sent a wrong password lately: at most two threads, however many clients ask. Within a queue addresses
+take turns, and each has few places; when it is full, a new request takes the last place of the address that has most of
+them. The same password sent twice is checked once. So a client with a right password is served soon, also by a process
+that was just started.
 """
 
 import asyncio

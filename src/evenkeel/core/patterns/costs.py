@@ -14,13 +14,13 @@ from typing import NamedTuple
 from evenkeel.core.patterns.tree import (
     ANY,
     END,
-    Ahead,
+    Alternation,
     Assertion,
-    Characters,
-    Choice,
+    CharacterClass,
+    Lookahead,
     Node,
     PatternRefused,
-    Repeat,
+    Quantifier,
     Sequence,
 )
 
@@ -67,13 +67,13 @@ def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
 def size_of(node: Node) -> int:
     """Characters with all repetitions written out."""
     match node:
-        case Repeat():
+        case Quantifier():
             return size_of(node.body) * max(1, node.minimum, node.maximum or 0)
         case Sequence():
             return sum(map(size_of, node.items))
-        case Choice():
+        case Alternation():
             return sum(map(size_of, node.branches))
-        case Ahead():
+        case Lookahead():
             return size_of(node.body)
     return 1
 
@@ -81,11 +81,11 @@ def size_of(node: Node) -> int:
 def nullable(node: Node) -> bool:
     """May it match nothing, wherever?"""
     match node:
-        case Repeat():
+        case Quantifier():
             return node.minimum == 0 or nullable(node.body)
         case Sequence():
             return all(map(nullable, node.items))
-        case Choice():
+        case Alternation():
             return any(map(nullable, node.branches))
     return False
 
@@ -93,13 +93,13 @@ def nullable(node: Node) -> bool:
 def first_of(node: Node) -> int:
     """What it may begin with; of what takes no character, what may come next."""
     match node:
-        case Characters() | Assertion():
+        case CharacterClass() | Assertion():
             return node.mask
-        case Repeat():
+        case Quantifier():
             return first_of(node.body)
         case Sequence():
             return _first_of_row(node.items)
-        case Choice():
+        case Alternation():
             return _union(first_of(branch) for branch in node.branches)
     return ANY | END
 
@@ -116,13 +116,13 @@ def _first_of_row(items: tuple[Node, ...]) -> int:
 def last_of(node: Node) -> int:
     """What it may end with; of what takes no character, nothing is known but at a beginning or an end."""
     match node:
-        case Characters():
+        case CharacterClass():
             return node.mask
-        case Repeat():
+        case Quantifier():
             return last_of(node.body)
         case Sequence():
             return _last_of_row(node.items, 0)
-        case Choice():
+        case Alternation():
             return _union(last_of(branch) for branch in node.branches)
     return ANY
 
@@ -130,7 +130,7 @@ def last_of(node: Node) -> int:
 def _last_of_row(items: tuple[Node, ...], before: int) -> int:
     found = 0
     for item in reversed(items):
-        if isinstance(item, (Assertion, Ahead)):
+        if isinstance(item, (Assertion, Lookahead)):
             continue  # the character before it is still the one before
         found |= last_of(item)
         if not nullable(item):
@@ -153,13 +153,13 @@ class _Ways:
         match node:
             case Sequence():
                 return self._row(node.items, before, after)
-            case Choice():
+            case Alternation():
                 return self._choice(node.branches, before, after)
-            case Repeat(body=Characters()):
+            case Quantifier(body=CharacterClass()):
                 return self._characters(node, before, after)
-            case Repeat():
+            case Quantifier():
                 return self._group(node, before, after)
-            case Ahead():
+            case Lookahead():
                 return self.of(node.body, Before(ANY, chosen=before.chosen), After(0, may_end=True))
         return 1
 
@@ -182,7 +182,7 @@ class _Ways:
             taken |= first
         return max(each) if apart else min(sum(each), self._enough)
 
-    def _characters(self, node: Repeat, before: Before, after: After) -> int:
+    def _characters(self, node: Quantifier, before: Before, after: After) -> int:
         mask = first_of(node.body)
         lengths = self._subject_bytes if node.maximum is None else node.maximum - node.minimum + 1
         if after.may_end or (after.at_end and node.maximum is None and mask == ANY):
@@ -191,7 +191,7 @@ class _Ways:
         scanned_again = before.chosen and bool(mask & before.last)
         return lengths if chooses or scanned_again else 1
 
-    def _group(self, node: Repeat, before: Before, after: After) -> int:
+    def _group(self, node: Quantifier, before: Before, after: After) -> int:
         if node.maximum is None:
             raise ValueError("a group that is repeated without a limit: the parser refuses it")
         body_first = first_of(node.body)

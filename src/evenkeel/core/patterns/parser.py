@@ -9,13 +9,13 @@ from evenkeel.core.patterns.tree import (
     COUNT_MAX,
     END,
     GROUP_COUNT_MAX,
-    Ahead,
+    Alternation,
     Assertion,
-    Characters,
-    Choice,
+    CharacterClass,
+    Lookahead,
     Node,
     PatternRefused,
-    Repeat,
+    Quantifier,
     Sequence,
 )
 
@@ -85,7 +85,7 @@ class _Parser:
         branches = [self._sequence(depth)]
         while self._take("|"):
             branches.append(self._sequence(depth))
-        return branches[0] if len(branches) == 1 else Choice(branches=tuple(branches))
+        return branches[0] if len(branches) == 1 else Alternation(branches=tuple(branches))
 
     def _sequence(self, depth: int) -> Node:
         items: list[Node] = []
@@ -97,7 +97,7 @@ class _Parser:
         if self._take("("):
             return self._group(depth)
         if self._take("["):
-            return Characters(mask=self._class())
+            return CharacterClass(mask=self._class())
         if self._take("\\"):
             return self._escape()
         if self._take("^"):
@@ -105,13 +105,13 @@ class _Parser:
         if self._take("$"):
             return Assertion(mask=END)
         if self._take("."):
-            return Characters(mask=ANY)
+            return CharacterClass(mask=ANY)
         if self._peek() in "*+?{":
             sign = self._peek()
             raise PatternRefused(f"'{sign}' repeats nothing, or what is repeated already; write \\{sign}")
         character = self._peek()
         self._at += 1
-        return Characters(mask=folded(character))
+        return CharacterClass(mask=folded(character))
 
     def _group(self, depth: int) -> Node:
         ahead = self._take("?=") or self._take("?!")
@@ -120,7 +120,7 @@ class _Parser:
         body = self.choice(depth + 1)
         if not self._take(")"):
             raise PatternRefused("a '(' has no ')' after it")
-        return Ahead(body=body) if ahead else body
+        return Lookahead(body=body) if ahead else body
 
     def _escape(self) -> Node:
         character = self._peek()
@@ -128,23 +128,23 @@ class _Parser:
         if character in ("b", "B"):
             return Assertion()
         if character in _CLASSES and character:
-            return Characters(mask=_CLASSES[character])
-        return Characters(mask=_escaped(character))
+            return CharacterClass(mask=_CLASSES[character])
+        return CharacterClass(mask=_escaped(character))
 
     def _repeated(self, body: Node) -> Node:
         counts = self._counts()
         if counts is None:
             return body
         self._take("?")  # as few as possible: other matches first, but not other ones
-        if isinstance(body, (Assertion, Ahead)):
+        if isinstance(body, (Assertion, Lookahead)):
             raise PatternRefused("what takes no character is repeated")
         minimum, maximum = counts
-        most = COUNT_MAX if isinstance(body, Characters) else GROUP_COUNT_MAX
-        if maximum is None and not isinstance(body, Characters):
+        most = COUNT_MAX if isinstance(body, CharacterClass) else GROUP_COUNT_MAX
+        if maximum is None and not isinstance(body, CharacterClass):
             raise PatternRefused(f"a group is repeated without limit; at most {{0,{GROUP_COUNT_MAX}}} times is allowed")
         if max(minimum, maximum or 0) > most:
             raise PatternRefused(f"something is repeated {max(minimum, maximum or 0)} times; at most {most} is allowed")
-        return Repeat(body=body, minimum=minimum, maximum=maximum)
+        return Quantifier(body=body, minimum=minimum, maximum=maximum)
 
     def _counts(self) -> tuple[int, int | None] | None:
         sign = self._peek()

@@ -21,7 +21,7 @@ class PatternRefused(ValueError):
     """The text says what is wrong with it."""
 
 
-class Characters(Value):
+class CharacterClass(Value):
     """One character of a set."""
 
     mask: int
@@ -33,7 +33,7 @@ class Assertion(Value):
     mask: int = ANY | END
 
 
-class Repeat(Value):
+class Quantifier(Value):
     """``maximum`` None: without limit."""
 
     body: "Node"
@@ -47,16 +47,16 @@ class Sequence(Value):
     items: tuple["Node", ...]
 
 
-class Choice(Value):
+class Alternation(Value):
     """One of them."""
 
     branches: tuple["Node", ...]
 
 
-class Ahead(Value):
+class Lookahead(Value):
     """What comes is so, or is not."""
 
     body: "Node"
 
 
-Node = Characters | Assertion | Repeat | Sequence | Choice | Ahead
+Node = CharacterClass | Assertion | Quantifier | Sequence | Alternation | Lookahead
