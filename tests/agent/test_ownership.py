@@ -1,0 +1,307 @@
+"""Workers match what the controllers last said: each shard at its epoch has one, and nothing else does."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.agent import ownership as room
+from evenkeel.agent.database_history import DatabaseHistory
+from evenkeel.agent.ownership import Ownership
+from evenkeel.core import messages as m
+from evenkeel.core.backoff import Backoff
+from evenkeel.core.device import DeviceState
+from evenkeel.core.errors import CallRefused
+from evenkeel.core.ids import COMMON_PROJECT
+from tests.agent.fakes import SETTINGS
+from tests.clock import HandClock
+from tests.waiting import eventually
+
+RETRY = Backoff(initial_seconds=10.0, max_seconds=10.0, jitter=(1.0, 1.0))
+
+
+class Stub:
+    """Runs until told to finish, or until the test ends it."""
+
+    def __init__(self, assignment: m.Assignment, **_neighbours: Any) -> None:
+        self.shard_id, self.project_id, self.epoch = assignment.shard_id, assignment.project_id, assignment.epoch
+        self.work = list(assignment.work)
+        self.hinted: list[str] = []
+        self.doubts: list[tuple[tuple[str, ...], bool]] = []
+        self.said_again = 0
+        self.queue_depth = 2
+        self.devices: tuple[DeviceState, ...] = ()
+        self.finishes = True
+        self.failure: Exception | None = None
+        self.ended = asyncio.Event()
+        self.cancelled = False
+        MADE.append(self)
+
+    async def run(self) -> None:
+        try:
+            await self.ended.wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        if self.failure is not None:
+            raise self.failure
+
+    def finish(self) -> None:
+        if self.finishes:
+            self.ended.set()
+
+    def add_work(self, work: tuple[str, ...]) -> None:
+        self.work += work
+
+    def hint(self, ids: tuple[str, ...]) -> None:
+        self.hinted += ids
+
+    def doubt(self, ids: tuple[str, ...], *, complete: bool) -> None:
+        self.doubts.append((ids, complete))
+
+    def say_all_again(self) -> None:
+        self.said_again += 1
+
+
+class Worker(Stub):
+    """Of a tenant's shard."""
+
+
+class CommonWorker(Stub):
+    """Of the shard that all tenants share."""
+
+
+MADE: list[Stub] = []
+
+
+class Controllers:
+    def __init__(self) -> None:
+        self.released: list[m.ReleaseShards] = []
+        self.problem: Exception | None = None
+
+    async def release(self, call: m.ReleaseShards) -> None:
+        self.released.append(call)
+        if self.problem is not None:
+            raise self.problem
+
+
+class Session:
+    id = "s1"
+
+
+class Bench:
+    """An ownership between fakes. ``asked``: how often it wanted to know again what is its."""
+
+    def __init__(self) -> None:
+        self.clock = HandClock()
+        self.history = DatabaseHistory(self.clock)
+        self.history.hear("h1", asked_at=self.clock.now)
+        self.controllers = Controllers()
+        self.asked = 0
+        self.ownership = Ownership(
+            Session(),  # type: ignore[arg-type]
+            controllers=self.controllers,  # type: ignore[arg-type]
+            device=None,  # type: ignore[arg-type]
+            clock=self.clock,
+            settings=replace(SETTINGS, retry=RETRY, stop_timeout_seconds=0.05),
+            database_history=self.history,
+            rng=random.Random(1),
+            ask_again=self._ask,
+            on_device_trouble=lambda: None,
+        )
+
+    def _ask(self) -> None:
+        self.asked += 1
+
+    def apply(self, *shards: m.Assignment, revision: int = 1) -> None:
+        self.ownership.apply(m.Assignments(revision=revision, shards=shards))
+
+    @property
+    def serving(self) -> list[tuple[str, int]]:
+        return [(one.shard_id, one.epoch) for one in self.ownership.serving]
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    MADE.clear()
+    monkeypatch.setattr(room, "ShardWorker", Worker)
+    monkeypatch.setattr(room, "CommonShardWorker", CommonWorker)
+    return Bench()
+
+
+def shard(
+    name: str, epoch: int = 1, *, project: str | None = None, work: tuple[str, ...] = (), **more: Any
+) -> m.Assignment:
+    return m.Assignment(
+        shard_id=name, project_id=f"tenant-{name}" if project is None else project, epoch=epoch, work=work, **more
+    )
+
+
+COMMON = shard("common", project=COMMON_PROJECT)
+
+
+async def settled(condition: Callable[[], object]) -> None:
+    await eventually(condition, within_seconds=10.0)
+
+
+async def test_each_shard_gets_a_worker_and_those_with_work_begin_first(bench: Bench) -> None:
+    bench.apply(shard("a"), shard("b", work=("lb-1",)), COMMON, revision=4)
+    assert bench.serving == [("b", 1), ("a", 1), ("common", 1)]
+    assert isinstance(MADE[2], CommonWorker) and bench.ownership.revision == 4
+    await bench.ownership.end(graceful=False)
+
+
+async def test_the_same_said_again_adds_work_and_starts_nothing(bench: Bench) -> None:
+    bench.apply(shard("a", work=("lb-1",)), revision=4)
+    bench.apply(shard("a", work=("lb-2",)), revision=3)
+    (worker,) = MADE
+    assert worker.work == ["lb-1", "lb-2"] and bench.ownership.revision == 4
+    await bench.ownership.end(graceful=False)
+
+
+async def test_a_shard_at_another_epoch_is_another_shard(bench: Bench) -> None:
+    bench.apply(shard("a", 1))
+    await asyncio.sleep(0)
+    bench.apply(shard("a", 2))
+    await settled(lambda: MADE[0].cancelled)
+    assert bench.serving == [("a", 2)]
+    await bench.ownership.end(graceful=False)
+
+
+async def test_what_is_not_named_any_more_is_ended_and_remembered_as_left(bench: Bench) -> None:
+    bench.apply(shard("a", 3), shard("b"))
+    await asyncio.sleep(0)
+    bench.apply(shard("b"))
+    await settled(lambda: MADE[0].cancelled)
+    assert bench.serving == [("b", 1)]
+    bench.clock.now += 1.0
+    bench.history.hear("h2", asked_at=bench.clock.now)
+    assert bench.history.lost() == (m.FormerShard(project_id="tenant-a", epoch=3),)
+    await bench.ownership.end(graceful=False)
+
+
+@pytest.mark.parametrize("failure", [None, RuntimeError("a bug")])
+async def test_a_worker_that_ended_by_itself_is_asked_about_and_rests_before_the_next(
+    bench: Bench, failure: Exception | None
+) -> None:
+    bench.apply(shard("a"))
+    MADE[0].failure = failure
+    MADE[0].ended.set()
+    await settled(lambda: bench.asked)
+    bench.apply(shard("a"))
+    assert (len(MADE), bench.serving) == (1, [])
+    bench.clock.now += RETRY.max_seconds
+    bench.apply(shard("a"))
+    assert (len(MADE), bench.serving) == (2, [("a", 1)])
+    await bench.ownership.end(graceful=False)
+
+
+async def test_at_a_new_epoch_nothing_rests(bench: Bench) -> None:
+    bench.apply(shard("a", 1))
+    MADE[0].ended.set()
+    await settled(lambda: bench.asked)
+    bench.apply(shard("a", 2))
+    assert bench.serving == [("a", 2)]
+    await bench.ownership.end(graceful=False)
+
+
+async def test_a_handover_ends_the_worker_and_then_releases_the_shard(bench: Bench) -> None:
+    bench.apply(shard("a", 5))
+    bench.apply(shard("a", 5, handover=True))
+    bench.apply(shard("a", 5, handover=True))
+    await settled(lambda: bench.asked)
+    (call,) = bench.controllers.released
+    assert (call.agent_id, call.session_id) == ("agent", "s1")
+    assert call.shards == (m.ShardEpoch(shard_id="a", epoch=5),)
+    assert not MADE[0].cancelled and bench.serving == []
+
+
+async def test_a_worker_that_does_not_end_in_time_is_dropped_and_the_shard_released(bench: Bench) -> None:
+    bench.apply(shard("a"))
+    MADE[0].finishes = False
+    bench.apply(shard("a", handover=True))
+    await settled(lambda: bench.controllers.released)
+    await settled(lambda: MADE[0].cancelled)
+
+
+async def test_a_shard_on_its_way_out_is_not_started_again(bench: Bench) -> None:
+    bench.apply(shard("a"))
+    MADE[0].finishes = False
+    bench.apply(shard("a", handover=True))
+    await asyncio.sleep(0)
+    bench.apply(shard("a"))  # an answer that was on its way already
+    assert len(MADE) == 1
+    await settled(lambda: bench.asked)
+
+
+async def test_a_release_that_was_not_taken_is_asked_about(bench: Bench) -> None:
+    bench.controllers.problem = CallRefused("stale", "not yours")
+    bench.apply(shard("a", handover=True))
+    await settled(lambda: bench.asked)
+    bench.apply(shard("a", handover=True))
+    await settled(lambda: len(bench.controllers.released) == 2)
+    await bench.ownership.end(graceful=False)
+
+
+async def test_hints_reach_the_worker_of_their_shard_and_nobody_else(bench: Bench) -> None:
+    bench.apply(shard("a"), shard("b"), COMMON)
+    hint = m.WorkHint(shard_id="b", load_balancer_ids=("lb-1",))
+    assert bench.ownership.hint(hint)
+    assert bench.ownership.hint(replace(hint, look_again=True, complete=True))
+    assert bench.ownership.hint(m.WorkHint(shard_id="common"))
+    assert not bench.ownership.hint(m.WorkHint(shard_id="gone", load_balancer_ids=("lb-2",)))
+    a, b, common = MADE
+    assert (a.hinted, a.doubts) == ([], [])
+    assert (b.hinted, b.doubts) == (["lb-1"], [(("lb-1",), True)])
+    assert common.said_again == 1
+    await bench.ownership.end(graceful=False)
+
+
+async def test_all_shards_of_tenants_look_again_when_told_so(bench: Bench) -> None:
+    bench.apply(shard("a"), shard("b"), COMMON)
+    assert bench.ownership.hint(m.WorkHint(shard_id="", look_again=True))
+    assert [worker.doubts for worker in MADE] == [[((), True)], [((), True)], []]
+    await bench.ownership.end(graceful=False)
+
+
+async def test_in_a_new_history_everything_is_looked_at_and_told_again(bench: Bench) -> None:
+    bench.apply(shard("a"), COMMON, revision=9)
+    assert not bench.ownership.follow_history()
+    bench.clock.now += 1.0
+    bench.history.hear("h2", asked_at=bench.clock.now)
+    assert bench.ownership.follow_history()
+    assert not bench.ownership.follow_history()
+    a, common = MADE
+    assert (a.doubts, common.said_again, bench.ownership.revision) == ([((), True)], 1, -1)
+    await bench.ownership.end(graceful=False)
+
+
+async def test_what_it_tells_of_itself(bench: Bench) -> None:
+    bench.apply(shard("a"), shard("b"), COMMON)
+    assert bench.ownership.queue_depth == 4
+    assert bench.ownership.observed_devices is None
+    MADE[2].devices = (DeviceState(name="d", reachable=True),)
+    assert bench.ownership.observed_devices == MADE[2].devices
+    MADE[0].ended.set()
+    await settled(lambda: bench.serving == [("b", 1), ("common", 1)])
+    await bench.ownership.end(graceful=False)
+
+
+async def test_a_graceful_end_lets_passes_end_and_drops_those_that_do_not(bench: Bench) -> None:
+    bench.apply(shard("a"), shard("b"))
+    await asyncio.sleep(0)
+    MADE[1].finishes = False
+    await bench.ownership.end(graceful=True)
+    assert [worker.cancelled for worker in MADE] == [False, True]
+    assert bench.serving == []
+
+
+async def test_a_lost_session_ends_everything_at_once(bench: Bench) -> None:
+    bench.apply(shard("a"), shard("b"))
+    await asyncio.sleep(0)
+    await bench.ownership.end(graceful=False)
+    assert [worker.cancelled for worker in MADE] == [True, True]
+    assert bench.asked == 0

@@ -1,0 +1,207 @@
+"""An agent's life between a bus in memory and controllers that the test plays: sessions come and go, it goes on."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.agent.service import AgentRefused, AgentService
+from evenkeel.bus.memory import MemoryBus, MemoryHub
+from evenkeel.cmd.runtime import SystemClock
+from evenkeel.core import messages as m
+from evenkeel.core.device import DeviceState
+from evenkeel.devices.noop import NoopGroup, NoopMemory
+from tests.agent.fakes import SETTINGS
+from tests.waiting import eventually
+
+QUICK = replace(
+    SETTINGS,
+    keepalive_interval_seconds=0.02,
+    report_interval_seconds=0.05,
+    report_spacing_seconds=0.01,
+    sync_spacing_seconds=0.01,
+    device_check_timeout_seconds=0.05,
+    duplicate_patience_seconds=0.05,
+)
+QUEUE = m.agent_queue(QUICK.environment, QUICK.group_number, QUICK.host)
+
+
+class Controllers:
+    """Behind the environment's queue: remembers every call, and answers as the test says or as nothing were wrong."""
+
+    def __init__(self, hub: MemoryHub) -> None:
+        self.bus = MemoryBus(hub, name="controllers")
+        self.calls: list[m.AnyMessage] = []
+        self.refuses: dict[type[m.AnyMessage], m.Refused] = {}
+
+    async def start(self) -> None:
+        await self.bus.start()
+        await self.bus.consume(m.callback_queue(QUICK.environment), self._handle, concurrency=4)
+
+    async def _handle(self, call: m.AnyMessage) -> m.AnyReply:
+        self.calls.append(call)
+        if type(call) in self.refuses:
+            return self.refuses[type(call)]
+        match call:
+            case m.Register() | m.Keepalive():
+                return m.SessionState(ttl_seconds=30.0, assignments_revision=1, history="h1")
+            case m.GetAssignments():
+                return m.Assignments(revision=1, shards=(), history="h1")
+        return m.Done()
+
+    def seen(self, kind: type[Any]) -> list[Any]:
+        return [call for call in self.calls if isinstance(call, kind)]
+
+    def newest_session(self) -> str:
+        return str(self.seen(m.Register)[-1].session_id)
+
+    def sessions(self, kind: type[Any]) -> set[str]:
+        """In which such calls were made."""
+        return {call.session_id for call in self.seen(kind)}
+
+
+class Bench:
+    """An agent and what is around it. ``task``: its life."""
+
+    def __init__(self, device: NoopGroup) -> None:
+        self.hub = MemoryHub()
+        self.controllers = Controllers(self.hub)
+        self.bus = MemoryBus(self.hub, name="agent")
+        numbers = count(1)
+        self.agent = AgentService(
+            bus=self.bus,
+            device=device,
+            clock=SystemClock(),
+            settings=QUICK,
+            new_id=lambda: f"session-{next(numbers)}",
+            configurations={"report_interval": "0.05"},
+        )
+        self.task: asyncio.Task[None]
+
+
+@asynccontextmanager
+async def running(device: NoopGroup | None = None, *, controllers: bool = True, **refuses: Any) -> AsyncIterator[Bench]:
+    bench = Bench(device or NoopGroup(NoopMemory()))
+    bench.controllers.refuses = {getattr(m, name): refusal for name, refusal in refuses.items()}
+    if controllers:
+        await bench.controllers.start()
+    await bench.bus.start()
+    bench.task = asyncio.create_task(bench.agent.run())
+    try:
+        yield bench
+    finally:
+        bench.task.cancel()
+        await asyncio.gather(bench.task, return_exceptions=True)
+        await bench.bus.close()
+        await bench.controllers.bus.close()
+
+
+async def soon(condition: Callable[[], Any]) -> Any:
+    return await eventually(condition, within_seconds=20.0)
+
+
+async def test_it_registers_asks_what_is_its_and_tells_its_state() -> None:
+    async with running() as bench:
+        await soon(lambda: bench.controllers.seen(m.ReportState))
+        (registered,) = bench.controllers.seen(m.Register)
+        assert (registered.session_id, registered.device_driver) == ("session-1", "noop")
+        asked = (await soon(lambda: bench.controllers.seen(m.GetAssignments)))[0]
+        assert (asked.agent_id, asked.session_id, asked.takes_parts) == ("agent", "session-1", True)
+        told = bench.controllers.seen(m.ReportState)[0]
+        assert told.configurations == {"report_interval": "0.05"}
+        assert [device.reachable for device in told.devices] == [True]
+
+
+async def test_controllers_see_its_session_on_the_bus_for_as_long_as_it_lives() -> None:
+    async with running() as bench:
+        name = m.presence_name("session-1")  # type: ignore[arg-type]
+        await soon(lambda: bench.controllers.bus.present(name))
+        bench.agent.stop()
+        await bench.task
+        assert not await bench.controllers.bus.present(name)
+
+
+async def test_told_to_stop_it_ends_its_session_and_returns() -> None:
+    async with running() as bench:
+        await soon(lambda: bench.controllers.seen(m.Keepalive))
+        bench.agent.stop()
+        await bench.task
+        (ended,) = bench.controllers.seen(m.EndSession)
+        assert ended.session_id == "session-1"
+
+
+async def test_a_farewell_that_nobody_takes_does_not_keep_it() -> None:
+    async with running(EndSession=m.Refused(code=m.SESSION_LOST, reason="expired")) as bench:
+        await soon(lambda: bench.controllers.seen(m.Keepalive))
+        bench.agent.stop()
+        await bench.task
+
+
+@pytest.mark.parametrize("call", [m.Keepalive, m.GetAssignments, m.ReportState])
+async def test_a_lost_session_is_followed_by_another(call: type[m.AnyMessage]) -> None:
+    async with running(**{call.__name__: m.Refused(code=m.SESSION_LOST, reason="expired")}) as bench:
+        await soon(lambda: len(bench.controllers.seen(m.Register)) >= 2)
+        bench.controllers.refuses = {}
+        await soon(lambda: bench.controllers.newest_session() in bench.controllers.sessions(m.Keepalive))
+        assert bench.controllers.newest_session() != "session-1" and not bench.task.done()
+
+
+@pytest.mark.parametrize("call", [m.Keepalive, m.GetAssignments, m.ReportState])
+async def test_any_other_refusal_costs_no_session(call: type[m.AnyMessage]) -> None:
+    async with running(**{call.__name__: m.Refused(code="busy", reason="try again")}) as bench:
+        await soon(lambda: len(bench.controllers.seen(call)) >= 3)
+        assert len(bench.controllers.seen(m.Register)) == 1 and not bench.task.done()
+
+
+async def test_a_registration_that_is_refused_ends_it_with_code_and_reason() -> None:
+    async with running(Register=m.Refused(code="wrong_driver", reason="environment demo takes haproxy")) as bench:
+        with pytest.raises(AgentRefused, match=r"refused \(wrong_driver\): environment demo takes haproxy"):
+            await bench.task
+
+
+async def test_a_live_twin_ends_it_when_patience_is_over() -> None:
+    async with running(Register=m.Refused(code="duplicate", reason="another session stands")) as bench:
+        with pytest.raises(AgentRefused, match="another session stands"):
+            await bench.task
+        assert len(bench.controllers.seen(m.Register)) > 1
+
+
+async def test_devices_that_stay_unfit_end_it_before_it_asks_anybody() -> None:
+    class Unfit(NoopGroup):
+        async def check(self) -> tuple[DeviceState, ...]:
+            return (DeviceState(name="big-1", reachable=True, problem="LTM is not provisioned"),)
+
+    async with running(Unfit(NoopMemory())) as bench:
+        with pytest.raises(AgentRefused, match="big-1: LTM is not provisioned"):
+            await bench.task
+        assert bench.controllers.calls == []
+
+
+async def test_told_to_stop_while_no_controller_answers_it_returns() -> None:
+    async with running(controllers=False) as bench:
+        await soon(lambda: QUEUE in bench.hub.queues)
+        bench.agent.stop()
+        await asyncio.wait_for(bench.task, 20.0)
+
+
+async def test_it_outlives_an_outage_of_the_bus_in_one_session() -> None:
+    async with running() as bench:
+        await soon(lambda: bench.controllers.seen(m.Keepalive))
+        bench.hub.outage = True
+        await asyncio.sleep(0.05)
+        bench.hub.outage = False
+        known = len(bench.controllers.seen(m.Keepalive))
+        await soon(lambda: len(bench.controllers.seen(m.Keepalive)) > known)
+        assert len(bench.controllers.seen(m.Register)) == 1
+
+
+async def test_a_hint_about_what_it_does_not_serve_makes_it_ask_what_is_its() -> None:
+    async with running() as bench:
+        await soon(lambda: bench.controllers.seen(m.ReportState))
+        known = len(bench.controllers.seen(m.GetAssignments))
+        await bench.controllers.bus.send(QUEUE, m.WorkHint(shard_id="x", load_balancer_ids=("lb",)))  # type: ignore[arg-type]
+        await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) > known)
