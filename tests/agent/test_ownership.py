@@ -132,15 +132,11 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench()
 
 
-def shard(
-    name: str, epoch: int = 1, *, project: str | None = None, work: tuple[str, ...] = (), **more: Any
-) -> m.Assignment:
-    return m.Assignment(
-        shard_id=name, project_id=f"tenant-{name}" if project is None else project, epoch=epoch, work=work, **more
-    )
+def shard(name: str, epoch: int = 1, **more: Any) -> m.Assignment:
+    return m.Assignment(shard_id=name, epoch=epoch, **{"project_id": f"tenant-{name}", **more})  # type: ignore[arg-type]
 
 
-COMMON = shard("common", project=COMMON_PROJECT)
+COMMON = shard("common", project_id=COMMON_PROJECT)
 
 
 async def settled(condition: Callable[[], object]) -> None:
@@ -251,7 +247,7 @@ async def test_hints_reach_the_worker_of_their_shard_and_nobody_else(bench: Benc
     hint = m.WorkHint(shard_id="b", load_balancer_ids=("lb-1",))
     assert bench.ownership.hint(hint)
     assert bench.ownership.hint(replace(hint, look_again=True, complete=True))
-    assert bench.ownership.hint(m.WorkHint(shard_id="common"))
+    assert bench.ownership.hint(m.WorkHint(shard_id="common", load_balancer_ids=()))
     assert not bench.ownership.hint(m.WorkHint(shard_id="gone", load_balancer_ids=("lb-2",)))
     a, b, common = MADE
     assert (a.hinted, a.doubts) == ([], [])
@@ -262,7 +258,7 @@ async def test_hints_reach_the_worker_of_their_shard_and_nobody_else(bench: Benc
 
 async def test_all_shards_of_tenants_look_again_when_told_so(bench: Bench) -> None:
     bench.apply(shard("a"), shard("b"), COMMON)
-    assert bench.ownership.hint(m.WorkHint(shard_id="", look_again=True))
+    assert bench.ownership.hint(m.WorkHint(shard_id="", load_balancer_ids=(), look_again=True))
     assert [worker.doubts for worker in MADE] == [[((), True)], [((), True)], []]
     await bench.ownership.end(graceful=False)
 
