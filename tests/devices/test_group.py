@@ -1,0 +1,131 @@
+"""What all groups of devices do alike."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import pytest
+
+from evenkeel.core.device import DeviceState, Observation
+from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.model import Vip
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.statuses import HaType
+from evenkeel.devices.absence import Absence, lacking, out_of_step
+from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
+from evenkeel.devices.group import DeviceGroup, GroupDevice, fullest, on_all, outcomes
+
+
+class Client:
+    """Reached, and answers at once."""
+
+    seconds_since_answer = 0.0
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+
+    async def probe(self, timeout_seconds: float) -> None:
+        """It answers."""
+
+    async def is_alive(self, timeout_seconds: float) -> bool:
+        return True
+
+
+class Device(GroupDevice[frozenset[str]]):
+    """Holds load balancers by id, or fails."""
+
+    def __init__(self, host: str, *held: str, error: Exception | None = None) -> None:
+        super().__init__(Client(host), 1.0)
+        self.held = frozenset(held)
+        self.error = error
+        self.closed = False
+
+    async def check(self) -> DeviceState:
+        return DeviceState(name=self.host, reachable=self.error is None)
+
+    async def observe(self) -> frozenset[str]:
+        async with self.reached():
+            if self.error is not None:
+                raise self.error
+            return self.held
+
+    async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
+        return {"held": float(len(self.held))}
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class Group(DeviceGroup[Device, frozenset[str]]):
+    """Says of an observation what it was merged from."""
+
+    def _absences(self, readings: Mapping[str, frozenset[str]]) -> frozenset[Absence]:
+        everything = frozenset[str]().union(*readings.values())
+        return frozenset(
+            Absence(device=host, load_balancer_id=one) for host, held in readings.items() for one in everything - held
+        )
+
+    def _merged(
+        self,
+        readings: Mapping[str, frozenset[str]],
+        unreachable: Sequence[DeviceState],
+        *,
+        absent: Collection[Absence],
+        uneven: Collection[Absence],
+    ) -> Observation:
+        return Observation(statuses=tuple(out_of_step(uneven)), devices=tuple(unreachable), lacking=lacking(absent))
+
+
+def service(number: int) -> ServiceDefinition:
+    vip = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
+    return ServiceDefinition(load_balancer_id=f"lb-{number}", project_id="t", revision=number, vip=vip)
+
+
+async def test_a_device_that_is_away_is_told_and_holds_up_nobody() -> None:
+    group = Group("x", HaType.PAIR, [Device("a", "lb"), Device("b", error=DeviceUnavailable("b", "no connection"))])
+    seen = await group.observe()
+    assert [(one.name, one.reachable) for one in seen.devices] == [("b", False)]
+    assert group.facts.endpoints == ("a", "b") and group.facts.driver == "x"
+
+
+async def test_what_differs_is_degraded_from_the_second_look_on() -> None:
+    group = Group("x", HaType.PAIR, [Device("a", "lb"), Device("b")])
+    first, second = await group.observe(), await group.observe()
+    assert first.lacking == second.lacking == {"lb": "b"}
+    assert first.statuses == ()
+    assert [(one.id, one.reason) for one in second.statuses] == [("lb", "not in step with the other devices: b")]
+
+
+async def test_the_fullest_device_is_the_groups_and_all_are_closed() -> None:
+    devices = [Device("a", "lb-1", "lb-2"), Device("b")]
+    group = Group("x", HaType.PAIR, devices)
+    assert await group.capacity({"held"}) == {"held": 2.0} == fullest([{"held": 2.0}, {"held": 1.0}])
+    await group.close()
+    assert all(device.closed for device in devices)
+
+
+@pytest.mark.parametrize(
+    ("error", "doubted"), [(NoAnswer("a", "silent"), True), (PartitionUnavailable("a", "disk full"), False)]
+)
+async def test_a_partitions_trouble_is_no_doubt_in_its_device(error: DeviceUnavailable, doubted: bool) -> None:
+    device = Device("a", error=error)
+    with pytest.raises(type(error)):
+        await device.observe()
+    assert (device.reach.doubt is error) is doubted
+
+
+async def test_somebody_newer_outweighs_a_lost_guard_and_a_lost_guard_everything_else() -> None:
+    newer, older, lost = StaleOwner("p", 9), StaleOwner("p", 3), GuardLost("a", "p", 1)
+    for errors, expected in (((lost, older, newer), newer), ((ValueError(), lost), lost)):
+        devices = [Device(str(number), error=error) for number, error in enumerate(errors)]
+        with pytest.raises(type(expected)) as caught:
+            await on_all(devices, lambda device: device.observe())
+        assert caught.value is expected
+
+
+def test_the_first_refusal_counts_and_a_problem_before_it() -> None:
+    refusals = [{"lb-2": "first"}, {"lb-2": "second", "lb-3": "only"}]
+    found = outcomes(map(service, (1, 2, 3)), refusals, {"lb-3": "cannot be rendered"})
+    assert [(one.load_balancer_id, one.revision, one.error) for one in found] == [
+        ("lb-1", 1, ""),
+        ("lb-2", 2, "first"),
+        ("lb-3", 3, "cannot be rendered"),
+    ]
