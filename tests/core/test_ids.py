@@ -8,23 +8,27 @@ import msgspec
 import pytest
 
 from evenkeel.core import messages as m
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 
 ROOT = Path(__file__).parents[2]
 
 IMPORTS = """
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.messages import GetServices
 from evenkeel.core.placement import Assign
 from evenkeel.core.ports import Store
 
-async def use(store: Store, agent: AgentId, shard: ShardId, session: SessionId, load_balancer: LoadBalancerId) -> None:
+async def use(
+    store: Store, agent: AgentId, shard: ShardId, session: SessionId, load_balancer: LoadBalancerId, project: ProjectId
+) -> None:
 """
 RIGHT = """
     Assign(shard_id=shard, seen_epoch=1, agent_id=agent)
     GetServices(agent_id=agent, session_id=session, shard_id=shard, epoch=1, load_balancer_ids=(load_balancer,))
     await store.operators.agent(agent)
     await store.operators.hosting(load_balancer)
+    await store.quotas.quotas_of(project)
+    await store.tenants.tree(load_balancer, project_id=project)
 """
 SWAPPED = """
     Assign(shard_id=agent, seen_epoch=1, agent_id=agent)  # wrong
@@ -34,6 +38,8 @@ SWAPPED = """
     await store.operators.agent(session)  # wrong
     await store.operators.hosting(agent)  # wrong
     await store.operators.hosting("text")  # wrong
+    await store.quotas.quotas_of(agent)  # wrong
+    await store.tenants.tree(load_balancer, project_id=load_balancer)  # wrong
 """
 
 
@@ -54,7 +60,7 @@ def test_a_swapped_id_does_not_pass_the_type_checker(tmp_path: Path) -> None:
     assert _errors(snippet) == wrong
 
 
-@pytest.mark.parametrize("kind", [AgentId, LoadBalancerId, SessionId, ShardId])
+@pytest.mark.parametrize("kind", [AgentId, LoadBalancerId, ProjectId, SessionId, ShardId])
 def test_an_id_is_a_plain_string_at_run_time(kind: type[str]) -> None:
     assert type(kind("a")) is str
 

@@ -6,7 +6,7 @@ next sync: shards that the database lost are restored from it.
 """
 
 from evenkeel.core import messages as m
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.ports import Clock
 
 CONFIRMED_FOR_SECONDS = 90.0
@@ -28,7 +28,7 @@ class DatabaseHistory:
         self._keepalives = 0
         self._confirmed: m.Applied | None = None
         self._confirmed_at = 0.0
-        self._former: dict[str, tuple[int, float]] = {}
+        self._former: dict[ProjectId, tuple[int, float]] = {}
         self.history = ""
         """Of the database; empty: not known yet."""
 
@@ -65,7 +65,7 @@ class DatabaseHistory:
 
     # -- what was served
 
-    def left(self, project_id: str, epoch: int) -> None:
+    def left(self, project_id: ProjectId, epoch: int) -> None:
         """This shard is not served here any more."""
         if project_id == COMMON_PROJECT:
             return
@@ -75,7 +75,7 @@ class DatabaseHistory:
         while self._former and (len(self._former) > SERVED_MAX or self._is_old(next(iter(self._former)), now)):
             del self._former[next(iter(self._former))]
 
-    def _is_old(self, project_id: str, now: float) -> bool:
+    def _is_old(self, project_id: ProjectId, now: float) -> bool:
         left_at = self._former[project_id][1]
         return left_at < min(now, self._began_at or now) - SERVED_LATELY_SECONDS
 

@@ -14,6 +14,7 @@ from evenkeel.api.provider_lookup import ProviderLookup
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import Network, Store
 from evenkeel.core.values import Value
 
@@ -23,7 +24,7 @@ Query = list[tuple[str, str]]
 
 MAX_QUERY_PARAMETERS = 100
 
-NOBODY = Admitted(project_id="", scope="")
+NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
 """The caller of a public route. There is no project with that id, so that nothing of anybody's is reached."""
 
 

@@ -16,6 +16,7 @@ from evenkeel.api.errors import BadList
 from evenkeel.api.routing import Parameter
 from evenkeel.core.control import ListQuery, Page, TagFilter
 from evenkeel.core.errors import Invalid
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 
 Parse = Callable[[str, str], Any]
@@ -122,7 +123,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     query = ListQuery(
         filters={name: tuple(values) for name, values in wanted.items()},
         tags=_tags(call) if filters.tagged else None,
-        project_id=scope if scope is not None or len(projects) != 1 else projects[0],
+        project_id=scope if scope is not None or len(projects) != 1 else ProjectId(projects[0]),
         sort=_order(options, filters),
         limit=_limit(options.get("limit"), limits.page_items),
         marker=options.get("marker") or None,

@@ -12,6 +12,7 @@ from typing import Any
 from evenkeel.core.capabilities import EVERYTHING, Capabilities, refuse
 from evenkeel.core.control import ServedBy
 from evenkeel.core.errors import Invalid
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import LoadBalancer, one_family
 from evenkeel.core.ports import OperatorStore, TenantStore
 
@@ -66,7 +67,7 @@ class ProviderLookup:
             raise Invalid(f"Provider '{provider}' is not enabled. Enabled providers: {known}.", code="provider_unknown")
         return self._drivers[provider]
 
-    async def of(self, kind: type[Any], object_id: str, scope: str | None) -> ServedObject:
+    async def of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
         """What serves the object, as far as the caller may see it. One query, unless it is remembered.
 
         Raises :class:`NotFound`.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from evenkeel.api.errors import Refusal
+from evenkeel.core.ids import ProjectId
 
 MAX_PROJECTS = 10_000
 """Buckets kept. The one longest unused is forgotten, and begins full when its project comes back."""
@@ -25,7 +26,7 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """By project: requests left, and when that was so."""
 
-    def take(self, project_id: str) -> None:
+    def take(self, project_id: ProjectId) -> None:
         """Count a request. Raises :class:`Refusal` (429) saying when to come back."""
         if not self._per_second:
             return

@@ -13,7 +13,7 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import DueWork, Recheck, ShardOwner
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
@@ -76,13 +76,15 @@ class Scheduler:
         """False for a while after the database's clock jumped: nobody's time is up by it now."""
         return self._database_clock.trusted
 
-    async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: str) -> None:
+    async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
         """Give a load balancer to a device group; if none can take it now, the reason is written on it."""
         reason, _ = await self._try_place(load_balancer_id, environment, project_id)
         if reason:
             await self._scheduling.explain_unplaced([load_balancer_id], reason)
 
-    async def _try_place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: str) -> tuple[str, bool]:
+    async def _try_place(
+        self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId
+    ) -> tuple[str, bool]:
         """Why it cannot be placed now, empty if it is; and whether that is so for every other one too."""
         groups = await self._scheduling.groups(
             environment,
@@ -127,7 +129,7 @@ class Scheduler:
         due_work = await self._read_due_work()
         if self.trusts_clock:
             await self._schedule(due_work)
-        waiting: dict[str, list[tuple[LoadBalancerId, str]]] = {}
+        waiting: dict[str, list[tuple[LoadBalancerId, ProjectId]]] = {}
         for load_balancer_id, environment, project_id in await self._scheduling.unplaced(
             limit=self._settings.placements_per_tick
         ):
@@ -165,7 +167,7 @@ class Scheduler:
         if observer is not None:
             self._hints.notify_recheck(Recheck(owner=observer))
 
-    async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[LoadBalancerId, str]]) -> None:
+    async def _place_waiting(self, environment: str, unplaced: Sequence[tuple[LoadBalancerId, ProjectId]]) -> None:
         elsewhere: dict[str, list[LoadBalancerId]] = {}
         for position, (load_balancer_id, project_id) in enumerate(unplaced):
             reason, for_all_projects = await self._try_place(load_balancer_id, environment, project_id)

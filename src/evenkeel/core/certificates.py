@@ -4,6 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NoReturn
 
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 
 CERTIFICATE_BYTES_MAX = 64 * 1024
@@ -100,7 +101,7 @@ class CertificateKind(StrEnum):
 class NewCertificate(Value):
     """What an operator puts into a key manager, as it is given."""
 
-    project_id: str
+    project_id: ProjectId
     name: str
     kind: CertificateKind
     content: Secret
@@ -117,7 +118,7 @@ class KeptCertificate(Value):
 
     reference: str
     """What listeners and pools name it by."""
-    project_id: str
+    project_id: ProjectId
     name: str
     kind: CertificateKind
     facts: CertificateFacts | None

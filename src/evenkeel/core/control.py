@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.network import VipClaim
@@ -98,7 +98,7 @@ class Shard(Value):
     id: ShardId
     environment: str
     group_number: int
-    project_id: str
+    project_id: ProjectId
     home_agent_id: AgentId
     acting_agent_id: AgentId | None
     epoch: int
@@ -217,7 +217,7 @@ class ListQuery(Value):
 
     filters: dict[str, tuple[Any, ...]] = {}
     tags: TagFilter | None = None
-    project_id: str | None = None
+    project_id: ProjectId | None = None
     sort: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
     marker: str | None = None
@@ -236,7 +236,7 @@ class ServedBy(Value):
     """What serves a load balancer, and what else of it never changes: so it may be remembered."""
 
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     provider: str
     """Name of its environment, which cannot be removed as long as the load balancer is there."""
     device_driver: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evenkeel.core.ids import LoadBalancerId, SessionId
+from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.messages import Applied, DeviceState, ObservedStatistics, ObservedStatus
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -29,7 +29,7 @@ class PartitionBatch(Value):
     an orphan and goes. Otherwise only objects of the named load balancers are touched.
     """
 
-    project_id: str
+    project_id: ProjectId
     epoch: int
     session_id: SessionId
     """The owner's session. With the epoch it is the fencing token that the guard holds."""

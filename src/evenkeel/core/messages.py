@@ -8,7 +8,7 @@ Agents call on the environment's shared callback queue and get a :class:`Reply`;
 agent's own queue.
 """
 
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
@@ -177,7 +177,7 @@ class ShardEpoch(Wire):
 class FormerShard(Wire):
     """A shard as it was served in the history before."""
 
-    project_id: str
+    project_id: ProjectId
     epoch: int
 
 
@@ -354,7 +354,7 @@ class Assignment(Wire):
     """One shard the agent owns."""
 
     shard_id: ShardId
-    project_id: str
+    project_id: ProjectId
     """Empty for the device group's common shard."""
     epoch: int
     handover: bool = False

@@ -11,7 +11,7 @@ what tenants do not see is in :mod:`evenkeel.core.attributes`.
 from collections.abc import Iterable
 from typing import Literal
 
-from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Spec, Value, Wire, flat
 
@@ -95,7 +95,7 @@ class LoadBalancer(Value):
     """The root object: one VIP, owned by one project."""
 
     id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     vip: Vip | None
     """None: a pool of LBaaS v1 that has no VIP yet. Its device holds nothing of it."""
     provider: str
@@ -183,7 +183,7 @@ class Listener(Value, ListenerSpec, kw_only=True):
     """A port of the VIP."""
 
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -220,7 +220,7 @@ class Pool(Value, PoolSpec, kw_only=True):
     """Members that serve the same thing."""
 
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     description: str = ""
     subnet_id: str | None = None
     """Where its members are, as LBaaS v1 has it."""
@@ -258,7 +258,7 @@ class Member(Value, MemberSpec, kw_only=True):
 
     pool_id: str
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     subnet_id: str | None = None
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
@@ -293,7 +293,7 @@ class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
 
     pool_id: str
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     shared_monitor_id: str | None = None
     """The shared monitor (of LBaaS v1) whose place in this pool it takes."""
     tags: tuple[str, ...] = ()
@@ -331,7 +331,7 @@ class L7Policy(Value, L7PolicySpec, kw_only=True):
 
     listener_id: str
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     position: int = L7_POSITION_MAX
     """Its place among the policies of the listener, from 1 on without gaps."""
     name: str = ""
@@ -366,7 +366,7 @@ class L7Rule(Value, L7RuleSpec, kw_only=True):
 
     l7policy_id: str
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -432,7 +432,7 @@ class Subnet(Value):
     allocation_end: str
     name: str = ""
     gateway_ip: str | None = None
-    project_id: str | None = None
+    project_id: ProjectId | None = None
     """None: every project may use it."""
     reserved: tuple[str, ...] = ()
     """Addresses, and ranges as ``first-last``, that are never VIPs: those of the operator's own hosts."""

@@ -11,6 +11,7 @@ So each listener with a default pool is a vip, and each pool a pool, whichever A
 
 from typing import Literal
 
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import (
     HealthMonitor,
     Listener,
@@ -42,7 +43,7 @@ class SharedMonitor(Value):
     """A health monitor of its own. Times in seconds."""
 
     id: str
-    project_id: str
+    project_id: ProjectId
     type: str
     delay: int
     timeout: int

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 
 UNLIMITED = -1
@@ -46,7 +47,7 @@ class Quotas(Value):
 class ProjectQuotas(Value):
     """The quotas of one project, defaults filled in."""
 
-    project_id: str
+    project_id: ProjectId
     quotas: Quotas
 
     @property

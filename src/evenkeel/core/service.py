@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import (
     HealthMonitorSpec,
     L7PolicySpec,
@@ -63,7 +63,7 @@ class ServiceDefinition(Wire):
     """What the device must look like for one load balancer. ``deleted``: it must hold nothing of it."""
 
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     revision: int
     vip: Vip
     change_id: str = ""

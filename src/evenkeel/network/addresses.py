@@ -5,6 +5,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from evenkeel.core.addresses import parsed_range
 from evenkeel.core.errors import Invalid, NotFound
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Subnet
 
 Address = IPv4Address | IPv6Address
@@ -12,7 +13,11 @@ Net = IPv4Network | IPv6Network
 
 
 def choose_subnet(
-    known: Iterable[Subnet], project_id: str, subnet_id: str | None, network_id: str | None, wanted: Address | None
+    known: Iterable[Subnet],
+    project_id: ProjectId,
+    subnet_id: str | None,
+    network_id: str | None,
+    wanted: Address | None,
 ) -> Subnet:
     """The subnet that is meant: by id, else the network's first that fits, else the only one that holds ``wanted``.
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound, Unsupported
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import NO_OPTIONS, PortOptions, Segment, VipClaim, VipPort, WantedVip
 from evenkeel.core.ports import LookUp
@@ -59,7 +59,7 @@ class BuiltinNetwork:
     async def plan_vip(
         self,
         *,
-        project_id: str,
+        project_id: ProjectId,
         load_balancer_id: LoadBalancerId,
         subnet_id: str | None,
         network_id: str | None,
@@ -83,7 +83,7 @@ class BuiltinNetwork:
         return replace(_plan(subnet, wanted, port), additional=tuple(_plan(*each, port) for each in more))
 
     async def _find_more(
-        self, project_id: str, first: Subnet, additional: Sequence[WantedVip], any_address: bool
+        self, project_id: ProjectId, first: Subnet, additional: Sequence[WantedVip], any_address: bool
     ) -> list[tuple[Subnet, Address | None]]:
         """The subnets and addresses of additional VIPs. Raises :class:`Invalid`, :class:`NotFound`."""
         found: list[tuple[Subnet, Address | None]] = []
@@ -103,7 +103,7 @@ class BuiltinNetwork:
         """Nothing was taken outside the database."""
         return False
 
-    async def check_options(self, project_id: str, options: PortOptions) -> None:
+    async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
         """There is nothing that could tell which policies and groups there are: any id is kept and shown."""
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
@@ -119,7 +119,7 @@ class BuiltinNetwork:
         raise NotFound("Subnet", subnet_id)
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, str], *, project_id: str | None
+        self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """Subnets and their networks. Of QoS policies and security groups, of which nothing is known here, each that
         is asked for by its id is there."""
@@ -132,7 +132,7 @@ class BuiltinNetwork:
         return tuple(row for row in shown if all(row.get(name) == value for name, value in filters.items()))
 
     async def _find(
-        self, project_id: str, subnet_id: str | None, network_id: str | None, wanted: Address | None
+        self, project_id: ProjectId, subnet_id: str | None, network_id: str | None, wanted: Address | None
     ) -> Subnet:
         if self._monotonic() - self._read_at_seconds < self._cache_seconds:
             try:
@@ -162,7 +162,7 @@ def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
     )
 
 
-def _echoed(filters: Mapping[str, str], project_id: str | None) -> tuple[dict[str, Any], ...]:
+def _echoed(filters: Mapping[str, str], project_id: ProjectId | None) -> tuple[dict[str, Any], ...]:
     """What the stock command line asks for by id or name before it uses it: under either, it is called so."""
     named = {filters[name] for name in ("id", "name") if name in filters}
     if len(named) != 1:

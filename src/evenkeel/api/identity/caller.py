@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from evenkeel.api.errors import Refusal
 from evenkeel.core.errors import Invalid, Unavailable
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 
 Headers = Mapping[bytes, bytes]
@@ -22,7 +23,7 @@ MAX_HEADER_BYTES = 8192
 class Caller(Value):
     """Who asks, as the identity says. Policies may refer to every attribute but ``user_name``."""
 
-    project_id: str
+    project_id: ProjectId
     """Empty: the login is for no project (of the whole system, or of a domain)."""
     roles: tuple[str, ...] = ()
     user_id: str = ""
@@ -90,14 +91,14 @@ def address_of(scope: Mapping[str, Any]) -> str:
     return str(client[0]) if client else ""
 
 
-def checked_project(project_id: str, field: str) -> str:
+def checked_project(project_id: str, field: str) -> ProjectId:
     """The project id, if it is one. Raises :class:`Invalid`.
 
     Project ids become names of device partitions and parts of paths, so their alphabet is a narrow one.
     """
     plain = project_id.replace("-", "").replace("_", "").replace(".", "")
     if len(project_id) <= MAX_PROJECT_ID_CHARACTERS and plain.isascii() and plain.isalnum():
-        return project_id
+        return ProjectId(project_id)
     raise Invalid(
         f"Invalid input for field/attribute {field}. Value: '{project_id[:64]}'. Value should be 1 to 36 letters, "
         "digits, dots, dashes and underscores."

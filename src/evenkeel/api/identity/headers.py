@@ -21,6 +21,7 @@ from evenkeel.api.identity.caller import (
     roles_of,
 )
 from evenkeel.core.errors import Invalid
+from evenkeel.core.ids import ProjectId
 
 CHALLENGE = "Gateway"
 
@@ -54,7 +55,7 @@ class TrustedHeaders:
             raise Unauthenticated(CHALLENGE)
         project_id = values[b"x-project-id"]
         return Caller(
-            project_id=checked_project(project_id, "X-Project-Id") if project_id else "",
+            project_id=checked_project(project_id, "X-Project-Id") if project_id else ProjectId(""),
             roles=roles_of(values[b"x-roles"].split(",")),
             user_id=values[b"x-user-id"],
             user_name=values[b"x-user-name"],

@@ -35,6 +35,7 @@ from evenkeel.api.identity.caller import (
     checked_project,
     roles_of,
 )
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 
 log = structlog.get_logger(__name__)
@@ -176,7 +177,7 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
 
     project_id = header("X_PROJECT_ID")
     return Caller(
-        project_id=checked_project(project_id, "X-Project-Id") if project_id else "",
+        project_id=checked_project(project_id, "X-Project-Id") if project_id else ProjectId(""),
         roles=roles_of(header("X_ROLES").split(",")),
         user_id=header("X_USER_ID"),
         user_name=header("X_USER_NAME"),

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.api.identity.caller import Caller, Headers, checked_project
+from evenkeel.core.ids import ProjectId
 
 DEFAULT_PROJECT = "default"
 
-_ANYBODY = Caller(project_id=DEFAULT_PROJECT, roles=("admin",), is_admin=True)
+_ANYBODY = Caller(project_id=ProjectId(DEFAULT_PROJECT), roles=("admin",), is_admin=True)
 
 
 class NoAuthentication:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evenkeel.api.identity.caller import checked_project, roles_of
 from evenkeel.core.errors import Invalid
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 from evenkeel.serving.password_file import WatchedFile, is_name, parse_lines, read_private
 from evenkeel.serving.password_hash import PasswordHash, format_hash, parse_hash
@@ -19,7 +20,7 @@ class User(Value):
     """A line of the file."""
 
     name: str
-    project_id: str
+    project_id: ProjectId
     roles: tuple[str, ...]
     hash: PasswordHash
 

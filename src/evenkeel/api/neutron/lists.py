@@ -13,6 +13,7 @@ from evenkeel.api.neutron.errors import bad_request
 from evenkeel.api.routing import Parameter
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import RequestError
+from evenkeel.core.ids import ProjectId
 
 FIELDS_PARAMETER = Parameter(name="fields", description="Show only these attributes", repeatable=True)
 LIST_PARAMETERS = (
@@ -39,7 +40,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         wanted["project_id"] = list(projects)
     query = ListQuery(
         filters={name: tuple(values) for name, values in wanted.items()},
-        project_id=scope if scope is not None or len(projects) != 1 else projects[0],
+        project_id=scope if scope is not None or len(projects) != 1 else ProjectId(projects[0]),
         sort=_order(call, filters),
         limit=_limit(call.values("limit"), limits.page_items),
         marker=next(iter(call.values("marker")), None),

@@ -7,7 +7,7 @@ from msgspec import UnsetType
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.core.addresses import AddressRules
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import VnicType
 
 NewId = Callable[[], str]
@@ -18,7 +18,7 @@ class Place(NamedTuple):
     """Where a new object belongs, and where its servers may be."""
 
     load_balancer_id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     addresses: AddressRules
 
 

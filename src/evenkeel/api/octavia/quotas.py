@@ -10,6 +10,7 @@ from evenkeel.api.context import Call, Services, checked_project
 from evenkeel.api.errors import Forbidden, unknown_input
 from evenkeel.api.lists import Filters, as_text, chosen, links, page_of, parse_list
 from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
 
 SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
@@ -62,7 +63,7 @@ async def reset(services: Services, call: Call) -> Answer:
     return Answer(202)
 
 
-def project_of(call: Call) -> str:
+def project_of(call: Call) -> ProjectId:
     """The project of the path. Raises :class:`Forbidden` if it is none of the caller's."""
     project_id = checked_project(call.params["id"], "project_id")
     if call.caller.scope not in (None, project_id):

@@ -11,7 +11,7 @@ from evenkeel.api.octavia.rules import wanted_vip
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.network import NO_OPTIONS, PortOptions, VipPort, WantedVip
 
@@ -75,7 +75,7 @@ def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRule
 
 
 async def check_options(
-    services: Services, load_balancer_id: LoadBalancerId, scope: str | None, changes: Mapping[str, Any]
+    services: Services, load_balancer_id: LoadBalancerId, scope: ProjectId | None, changes: Mapping[str, Any]
 ) -> bool:
     """Is the network service to be told of these changes? Raises :class:`Invalid` for what the VIP's port cannot have,
     and :class:`NotFound` for the load balancer."""
@@ -90,7 +90,7 @@ async def check_options(
     return True
 
 
-async def _check(services: Services, project_id: str, options: PortOptions) -> None:
+async def _check(services: Services, project_id: ProjectId, options: PortOptions) -> None:
     try:
         await services.network.check_options(project_id, options)
     except NotFound as error:

@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.operators.requests import SubnetNew
 from evenkeel.core.addresses import parsed_range
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Subnet
 
 Address = IPv4Address | IPv6Address
@@ -35,7 +36,7 @@ def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
         gateway_ip=None if gateway is None else str(gateway),
         allocation_start=str(start),
         allocation_end=str(end),
-        project_id=body.project_id,
+        project_id=None if body.project_id is None else ProjectId(body.project_id),
         reserved=tuple(_reserved(text, network) for text in body.reserved or ()),
     )
 

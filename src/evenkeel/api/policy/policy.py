@@ -22,6 +22,7 @@ from evenkeel.api.errors import Forbidden
 from evenkeel.api.identity.caller import Caller
 from evenkeel.api.policy.defaults import defaults
 from evenkeel.api.policy.names import GLOBAL_SUFFIX
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 
 log = structlog.get_logger(__name__)
@@ -38,9 +39,9 @@ _DEFAULT_FILE = "policy.yaml"
 class Admitted(Value):
     """A caller whom the policy lets do what is asked, and how far that reaches."""
 
-    project_id: str
+    project_id: ProjectId
     """Whose what is made is, unless the body says otherwise."""
-    scope: str | None
+    scope: ProjectId | None
     """None: may see and change every project; else only that one."""
 
 
@@ -86,14 +87,14 @@ class Policy:
         everybodys = rule + GLOBAL_SUFFIX
         if everybodys not in self._enforcer.registered_rules:
             everybodys = rule
-        if self._is_allowed(everybodys, caller, ANOTHER_PROJECT):
+        if self._is_allowed(everybodys, caller, ProjectId(ANOTHER_PROJECT)):
             return Admitted(project_id=caller.project_id, scope=None)
         # a login for no project has none that could be its own
         if caller.project_id and self._is_allowed(rule, caller, caller.project_id):
             return Admitted(project_id=caller.project_id, scope=caller.project_id)
         return None
 
-    def _is_allowed(self, rule: str, caller: Caller, project_id: str) -> bool:
+    def _is_allowed(self, rule: str, caller: Caller, project_id: ProjectId) -> bool:
         credentials = msgspec.structs.asdict(caller)
         credentials["roles"] = list(caller.roles)
         target = {"project_id": project_id, "tenant_id": project_id}

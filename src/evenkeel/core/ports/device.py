@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
-from evenkeel.core.ids import SessionId
+from evenkeel.core.ids import ProjectId, SessionId
 
 
 class Device(Protocol):
@@ -19,7 +19,7 @@ class Device(Protocol):
         """Look whether each device meets the minimum. Never raises for a device's sake: see ``problem``."""
         ...
 
-    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
+    async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device; made if
         absent. What the partition holds is not known then: a complete batch is to follow.
 
@@ -55,7 +55,7 @@ class Device(Protocol):
         :class:`DeviceUnavailable`."""
         ...
 
-    def forget(self, project_id: str) -> None:
+    def forget(self, project_id: ProjectId) -> None:
         """Drop whatever is remembered of the partition: it is somebody else's, or may have changed."""
         ...
 

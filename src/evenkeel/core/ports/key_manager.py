@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, KeptCertificate, NewCertificate
+from evenkeel.core.ids import ProjectId
 
 
 class KeyManager(Protocol):
@@ -12,12 +13,12 @@ class KeyManager(Protocol):
     is not, or the project may not read) and :class:`KeyManagerUnavailable`.
     """
 
-    async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
+    async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
         """A certificate with its key."""
         ...
 
     async def authority(
-        self, reference: str, project_id: str, *, revocation_list: str | None = None
+        self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
         """Certificates of authorities; ``revocation_list``: the reference of a list that the first one has signed."""
         ...
@@ -34,14 +35,14 @@ class CertificateStore(Protocol):
         :class:`Conflict` for a name that is taken unless ``replace``."""
         ...
 
-    async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
+    async def kept(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
         """What there is of the project, or of all, by project and name."""
         ...
 
-    async def show(self, project_id: str, name: str) -> KeptCertificate:
+    async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
         """One of them. Raises :class:`NotFound`."""
         ...
 
-    async def delete(self, project_id: str, name: str) -> None:
+    async def delete(self, project_id: ProjectId, name: str) -> None:
         """Forget it, whoever refers to it. Raises :class:`NotFound`."""
         ...

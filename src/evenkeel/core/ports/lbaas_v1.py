@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from evenkeel.core.control import Change, ListQuery, Page, VipPlan
-from evenkeel.core.ids import AgentId
+from evenkeel.core.ids import AgentId, ProjectId
 from evenkeel.core.model import Listener, ListenerStatistics, SessionPersistence
 from evenkeel.core.pool_rooted import SharedMonitor
 
@@ -15,7 +15,7 @@ class LbaasV1Store(Protocol):
     project."""
 
     async def add_vip(
-        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: str | None
+        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: ProjectId | None
     ) -> Change:
         """A listener that sends to its default pool and brings the VIP of that pool's load balancer. The pool gets
         the persistence. :class:`Conflict` if the load balancer has a VIP, also while its device has not let go of it
@@ -28,12 +28,12 @@ class LbaasV1Store(Protocol):
         changes: Mapping[str, Any],
         persistence: SessionPersistence | None,
         *,
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         """Change attributes of the listener, and the persistence of its pool, as one change."""
         ...
 
-    async def delete_rooted_pool(self, pool_id: str, *, project_id: str | None) -> Change:
+    async def delete_rooted_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
         """Mark the pool deleted, and with it the load balancer that was made for it. :class:`Conflict` while a listener
         sends to it. Repeating it is harmless."""
         ...
@@ -61,13 +61,13 @@ class LbaasV1Store(Protocol):
         ...
 
     async def update_shared_monitor(
-        self, monitor_id: str, changes: Mapping[str, Any], *, project_id: str | None
+        self, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
     ) -> tuple[Change, ...]:
         """Change attributes of a monitor that stands alone, and of that in each of its pools: a change each, accepted
         together."""
         ...
 
-    async def delete_shared_monitor(self, monitor_id: str, *, project_id: str | None) -> None:
+    async def delete_shared_monitor(self, monitor_id: str, *, project_id: ProjectId | None) -> None:
         """:class:`Conflict` while a pool has it, as every one has that was made in its pool."""
         ...
 
@@ -75,13 +75,21 @@ class LbaasV1Store(Protocol):
         """A page of :class:`SharedMonitor`, both those that stand alone and those made in a pool."""
         ...
 
-    async def associate_monitor(self, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None) -> Change:
+    async def associate_monitor(
+        self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
+    ) -> Change:
         """Give the pool the monitor, one of its project; ``new_id`` is that of the health monitor in the pool.
         :class:`Conflict` if it has this or another one."""
         ...
 
     async def set_pool_monitor(
-        self, pool_id: str, monitor_id: str | None, changes: Mapping[str, Any], *, new_id: str, project_id: str | None
+        self,
+        pool_id: str,
+        monitor_id: str | None,
+        changes: Mapping[str, Any],
+        *,
+        new_id: str,
+        project_id: ProjectId | None,
     ) -> Change:
         """Give the pool the monitor in the place of the one it has; None: none. Attributes of the pool are changed with
         it."""

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from evenkeel.core.control import VipPlan
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.network import NO_OPTIONS, PortOptions, Segment, VipClaim, VipPort, WantedVip
 
 LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups"]
@@ -22,7 +22,7 @@ class Network(Protocol):
     async def plan_vip(
         self,
         *,
-        project_id: str,
+        project_id: ProjectId,
         load_balancer_id: LoadBalancerId,
         subnet_id: str | None,
         network_id: str | None,
@@ -53,7 +53,7 @@ class Network(Protocol):
         Raises :class:`NetworkUnavailable`; :class:`Conflict` if this one is refused."""
         ...
 
-    async def check_options(self, project_id: str, options: PortOptions) -> None:
+    async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
         """May a port of the project have these? Raises :class:`Invalid` or :class:`NotFound` naming what it may not,
         :class:`NetworkUnavailable`."""
         ...
@@ -70,7 +70,7 @@ class Network(Protocol):
         ...
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, str], *, project_id: str | None
+        self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """What there is of a kind that the project may use (None: of every project), as Neutron's API shows it.
 

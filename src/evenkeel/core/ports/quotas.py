@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.quota import Limits, ProjectQuotas, Quotas
 
 
@@ -13,7 +14,7 @@ class QuotaStore(Protocol):
         """Of projects that have none of their own."""
         ...
 
-    async def quotas_of(self, project_id: str) -> ProjectQuotas:
+    async def quotas_of(self, project_id: ProjectId) -> ProjectQuotas:
         """The project's quotas, the default ones filled in; one query."""
         ...
 
@@ -21,6 +22,6 @@ class QuotaStore(Protocol):
         """A page of the quotas of projects that have some of their own. Raises as :meth:`TenantStore.list`."""
         ...
 
-    async def set_quotas(self, project_id: str, limits: Limits) -> ProjectQuotas:
+    async def set_quotas(self, project_id: ProjectId, limits: Limits) -> ProjectQuotas:
         """Set those given; None: back to the default. What is there already stays."""
         ...

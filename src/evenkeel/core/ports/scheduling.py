@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from evenkeel.core.control import DueWork, Event, SessionRef, ShardOwner
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
 
 
@@ -12,14 +12,14 @@ class SchedulingStore(Protocol):
     """What the scheduler and the sweeper read and commit. Everything is compare-and-set: of two controllers that decide
     the same, one wins."""
 
-    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
+    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
         """(load balancer id, environment, project id) of those without a shard, oldest first."""
         ...
 
     async def groups(
         self,
         environment: str,
-        project_id: str,
+        project_id: ProjectId,
         *,
         settle_seconds: float,
         load_balancer_id: LoadBalancerId | None = None,
@@ -32,7 +32,7 @@ class SchedulingStore(Protocol):
         self,
         load_balancer_id: LoadBalancerId,
         environment: str,
-        project_id: str,
+        project_id: ProjectId,
         group_number: int,
         home_agent_id: AgentId | None,
     ) -> ShardOwner | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from evenkeel.core.control import Change, ListQuery, Page, ServedBy, VipPlan
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import (
     Child,
     HealthMonitor,
@@ -40,19 +40,21 @@ class TenantStore(Protocol):
         load_balancer_id: LoadBalancerId,
         changes: Mapping[str, Any],
         *,
-        project_id: str | None,
+        project_id: ProjectId | None,
         tell_network: bool = False,
     ) -> Change:
         """Change attributes of the root object. ``tell_network``: its VIP's port is to follow, see
         :class:`~evenkeel.core.ports.vips.PortStore`."""
         ...
 
-    async def fail_over_load_balancer(self, load_balancer_id: LoadBalancerId, *, project_id: str | None) -> Change:
+    async def fail_over_load_balancer(
+        self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
+    ) -> Change:
         """Have its device brought up to date again: a revision that differs in nothing."""
         ...
 
     async def delete_load_balancer(
-        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
+        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
     ) -> Change:
         """Mark it deleted. :class:`Invalid` if it has listeners or pools and not ``cascade``. Repeating it is
         harmless.
@@ -68,14 +70,14 @@ class TenantStore(Protocol):
         l7rules: Sequence[L7Rule] = (),
         *,
         new_pools: Sequence[NewPool] = (),
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         """``row.load_balancer_id`` is given, the policies' positions are right. ``new_pools``: those that come with
         it, which it and its policies name like any other. Same port on the load balancer: :class:`Conflict`."""
         ...
 
     async def add_l7policy(
-        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: str | None
+        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: ProjectId | None
     ) -> Change:
         """``row.listener_id`` is given. It takes the place ``row.position``, or the one after the last if that is
         less; those from there on move up. ``new_pool``: the one it sends to, if it comes with it.
@@ -83,7 +85,7 @@ class TenantStore(Protocol):
         protocol."""
         ...
 
-    async def add_l7rule(self, row: L7Rule, *, project_id: str | None) -> Change:
+    async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         """``row.l7policy_id`` is given. More rules than are allowed: :class:`Conflict`."""
         ...
 
@@ -94,27 +96,27 @@ class TenantStore(Protocol):
         monitor: HealthMonitor | None,
         *,
         listener_id: str | None,
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the listener's, whose default pool it
         becomes; :class:`Conflict` if that has one already."""
         ...
 
-    async def add_member(self, row: Member, *, project_id: str | None) -> Change:
+    async def add_member(self, row: Member, *, project_id: ProjectId | None) -> Change:
         """``row.pool_id`` is given, ``row.load_balancer_id`` is filled in. Same address and port:
         :class:`Conflict`."""
         ...
 
-    async def add_members(self, rows: Sequence[Member], *, project_id: str | None) -> Change:
+    async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
         """As :meth:`add_member`, for one or more of one pool: all are added or none."""
         ...
 
-    async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
+    async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
         """``row.pool_id`` is given. A second monitor of the pool: :class:`Conflict`."""
         ...
 
     async def replace_members(
-        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
+        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: ProjectId | None
     ) -> Change:
         """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
         ``additive_only``."""
@@ -127,7 +129,7 @@ class TenantStore(Protocol):
         changes: Mapping[str, Any],
         *,
         parent_id: str | None = None,
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy that
         is given a position moves there, and those in between make room."""
@@ -140,7 +142,7 @@ class TenantStore(Protocol):
         *,
         parent_id: str | None = None,
         restrict: bool = False,
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         """Mark a child (and what is below it) deleted. A pool that an L7 policy sends to: :class:`Conflict`.
 
@@ -149,12 +151,12 @@ class TenantStore(Protocol):
         ...
 
     async def get(
-        self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: str | None
+        self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: ProjectId | None
     ) -> Any:
         """One object with its ids of children. Raises :class:`NotFound`."""
         ...
 
-    async def served_by(self, kind: type[Any], object_id: str, *, project_id: str | None) -> ServedBy:
+    async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
         """What serves the load balancer that the object is or belongs to; one query. Raises :class:`NotFound`."""
         ...
 
@@ -163,7 +165,7 @@ class TenantStore(Protocol):
         ...
 
     async def tree(
-        self, load_balancer_id: LoadBalancerId, *, project_id: str | None, statuses_only: bool = False
+        self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
         """Everything of one load balancer, those marked deleted included; with ``statuses_only`` without tags and
         descriptions, which may be most of it. Raises :class:`NotFound`."""

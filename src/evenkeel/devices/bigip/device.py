@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import SessionId
+from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import Observed, RenderedObjects
@@ -72,7 +72,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.reached():
             return await self._capacity.read(metrics)
 
-    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
+    async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         mine = guard_of(epoch, session_id)
         async with self._alone(project_id) as partition:
@@ -102,7 +102,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self._save_soon()
         return outcome
 
-    def forget(self, project_id: str) -> None:
+    def forget(self, project_id: ProjectId) -> None:
         """Remember nothing of the partition."""
         self._views.pop(self._names.partition(project_id), None)
 
@@ -153,7 +153,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- how
 
     @asynccontextmanager
-    async def _alone(self, project_id: str) -> AsyncIterator[str]:
+    async def _alone(self, project_id: ProjectId) -> AsyncIterator[str]:
         """The partition, for one pass. Whatever ends the pass early, what was remembered is in doubt."""
         partition = self._names.partition(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
@@ -171,7 +171,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
 
-    async def _taken_over(self, project_id: str, partition: str, mine: Guard) -> PartitionView:
+    async def _taken_over(self, project_id: ProjectId, partition: str, mine: Guard) -> PartitionView:
         """What is known of the partition with the guard moved."""
         await self._refuse_former(project_id, partition)
         new = await guard.take_over(
@@ -185,7 +185,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         )
         return PartitionView(mine, new=new)
 
-    async def _refuse_former(self, project_id: str, partition: str) -> None:
+    async def _refuse_former(self, project_id: ProjectId, partition: str) -> None:
         """Begin no second partition for a tenant that has one under the name an earlier version gave it.
 
         Raises :class:`DeviceRejected`: nobody would ever remove what is in the old one.

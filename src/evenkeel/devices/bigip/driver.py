@@ -15,7 +15,7 @@ from evenkeel.core.device import (
     PartitionBatch,
     PartitionOutcome,
 )
-from evenkeel.core.ids import SessionId
+from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.naming import BigIpNames
@@ -42,7 +42,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         devices = [BigIpDevice(host, options, self._names, tls) for host in options.hosts]
         super().__init__("bigip", options.ha_type, devices)
 
-    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
+    async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the guard of the partition on every device that is reached."""
         await on_all(self._devices, lambda device: device.take_over(project_id, epoch, session_id))
 
@@ -61,7 +61,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """It cannot tell."""
         await asyncio.Event().wait()
 
-    def forget(self, project_id: str) -> None:
+    def forget(self, project_id: ProjectId) -> None:
         """Believe nothing of the partition any more: the next pass reads it."""
         for device in self._devices:
             device.forget(project_id)

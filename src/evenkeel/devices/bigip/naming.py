@@ -11,7 +11,7 @@ import hashlib
 import ipaddress
 import re
 
-from evenkeel.core.ids import LoadBalancerId, SessionId
+from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.values import Value
 
 GUARD = "evenkeel_guard"
@@ -82,11 +82,11 @@ class BigIpNames(Value):
             if not _ENVIRONMENT.fullmatch(text):
                 raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
 
-    def partition(self, project_id: str) -> str:
+    def partition(self, project_id: ProjectId) -> str:
         """The tenant's partition. No two pairs of prefix and project id share one: see :func:`plain`."""
         return f"{self.prefix}_{plain(project_id)}"
 
-    def former_partition(self, project_id: str) -> str:
+    def former_partition(self, project_id: ProjectId) -> str:
         """What the first version called the tenant's partition; empty if it is called so still.
 
         It took ``_`` for plain, so tenant ``a_x`` of ``dev`` and tenant ``x`` of ``dev_a`` shared a name.

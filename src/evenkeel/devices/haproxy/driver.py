@@ -13,7 +13,7 @@ import structlog
 
 from evenkeel.core.device import DeviceState, Observation, PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import SessionId
+from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes, repairs
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
@@ -41,7 +41,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         states = await super().check()
         return tuple(_with_unique_names(states, [device.name for device in self._devices]))
 
-    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
+    async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the guard of the partition on every device that is reached."""
         partition = self._names.partition(project_id)
         await on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
@@ -65,7 +65,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         """Return when a daemon tells that a status is otherwise than :meth:`observe` said last."""
         await watching.changed(self._devices, self._names)
 
-    def forget(self, project_id: str) -> None:
+    def forget(self, project_id: ProjectId) -> None:
         """What partitions hold is not remembered here, and under which life of a daemon one was taken over stays true:
         the daemon compares it itself."""
 

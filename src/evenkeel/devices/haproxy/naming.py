@@ -8,6 +8,7 @@ objects are called by their ids: frontends by the listener's, backends by the po
 import hashlib
 import re
 
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 from evenkeel.devices.errors import Unrenderable
 
@@ -29,7 +30,7 @@ class HaproxyNames(Value):
                 "at most 64"
             )
 
-    def partition(self, project_id: str) -> str:
+    def partition(self, project_id: ProjectId) -> str:
         """The tenant's partition. No two pairs of prefix and project id share one: see :func:`plain`."""
         return f"{self.prefix}_{plain(project_id)}"
 

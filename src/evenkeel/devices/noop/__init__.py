@@ -21,7 +21,7 @@ from evenkeel.core.device import (
     service_outcome,
 )
 from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.ids import SessionId
+from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -80,7 +80,7 @@ class NoopGroup:
         )
         return (state,)
 
-    async def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> None:
+    async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the guard of the partition."""
         self._reached().take_over(project_id, epoch, session_id)
 
@@ -126,7 +126,7 @@ class NoopGroup:
         used = self._reached().used()
         return {name: used[name] for name in metrics if name in used}
 
-    def forget(self, project_id: str) -> None:
+    def forget(self, project_id: ProjectId) -> None:
         """Nothing is remembered here."""
 
     async def close(self) -> None:

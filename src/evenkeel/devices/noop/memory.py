@@ -6,7 +6,7 @@ import msgspec
 
 from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import GuardLost, StaleOwner
-from evenkeel.core.ids import SessionId
+from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.service import ServiceDefinition
 
 
@@ -32,14 +32,14 @@ class NoopMemory:
         self.figures: dict[str, float] = {}
         """By capacity metric: what is used besides what the partitions hold, such as load; set by tests."""
 
-    def take_over(self, project_id: str, epoch: int, session_id: SessionId) -> Partition:
+    def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """Move the guard up to this owner. Raises :class:`StaleOwner` if it is newer, or as new and another's."""
         partition = self.partitions.setdefault(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
         partition.epoch, partition.session_id = epoch, session_id
         return partition
 
-    def guarded(self, project_id: str, epoch: int, session_id: SessionId) -> Partition:
+    def guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """The partition that this owner guards. Raises :class:`StaleOwner`; :class:`GuardLost` if nobody newer does."""
         partition = self.partitions.get(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
@@ -74,7 +74,7 @@ class NoopMemory:
         return None
 
 
-def _refuse_stale(project_id: str, partition: Partition, epoch: int, session_id: SessionId) -> None:
+def _refuse_stale(project_id: ProjectId, partition: Partition, epoch: int, session_id: SessionId) -> None:
     """Epochs grow with every owner, so one that two sessions hold was given twice: neither may write under it."""
     if partition.epoch is None or partition.epoch < epoch:
         return

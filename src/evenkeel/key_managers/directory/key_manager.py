@@ -19,6 +19,7 @@ from evenkeel.core.certificates import (
     PrivateKey,
 )
 from evenkeel.core.errors import CertificateNotFound, Invalid, KeyManagerUnavailable, NotFound
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Wire
 from evenkeel.key_managers.directory.encryption import Encryption, Undecryptable
 from evenkeel.key_managers.directory.files import SealedFiles
@@ -145,7 +146,7 @@ class DirectoryKeyManager:
     def _shown(self, place: CertificatePlace, content: SealedContent) -> KeptCertificate:
         return KeptCertificate(
             reference=place.reference,
-            project_id=place.project_id,
+            project_id=ProjectId(place.project_id),
             name=place.name,
             kind=content.kind,
             facts=content.facts,

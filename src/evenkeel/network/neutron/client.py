@@ -13,6 +13,7 @@ from openstack import exceptions as sdk_errors
 from openstack.connection import Connection
 
 from evenkeel.core.control import VipPlan
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import PortOptions, Segment, VipPort
 from evenkeel.core.values import Value
@@ -27,7 +28,7 @@ class NeutronPort(Value):
     """A port as far as VIPs are concerned."""
 
     id: str
-    project_id: str
+    project_id: ProjectId
     network_id: str
     device_id: str
     addresses: tuple[tuple[str, str], ...]
@@ -38,7 +39,7 @@ class PortState(Value):
     """A port at one revision, as far as it can be changed."""
 
     id: str
-    project_id: str
+    project_id: ProjectId
     revision: int
     qos_policy_id: str | None
     security_group_ids: tuple[str, ...]
@@ -48,7 +49,7 @@ class NeutronNetworkInfo(Value):
     """A network and who may use it."""
 
     id: str
-    project_id: str
+    project_id: ProjectId
     subnet_ids: tuple[str, ...]
 
 
@@ -97,10 +98,12 @@ class NeutronClient:
         return (
             None
             if row is None
-            else NeutronNetworkInfo(id=row.id, project_id=row.project_id or "", subnet_ids=tuple(row.subnet_ids or ()))
+            else NeutronNetworkInfo(
+                id=row.id, project_id=ProjectId(row.project_id or ""), subnet_ids=tuple(row.subnet_ids or ())
+            )
         )
 
-    def shared_networks(self, project_id: str, *, network_id: str | None = None) -> set[str]:
+    def shared_networks(self, project_id: ProjectId, *, network_id: str | None = None) -> set[str]:
         """Ids of networks of others that the project may use (of one network only if given): shared with it or with
         everybody, and external ones."""
         asked: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
@@ -113,7 +116,7 @@ class NeutronClient:
         row = _found(self._sdk.get_port, port_id)
         return None if row is None else _port(row)
 
-    def create_port(self, plan: VipPlan, mark: VipPort, project_id: str, options: PortOptions) -> NeutronPort:
+    def create_port(self, plan: VipPlan, mark: VipPort, project_id: ProjectId, options: PortOptions) -> NeutronPort:
         """A new port for a VIP and its additional ones; each with the plan's address if it has one."""
         chosen: dict[str, Any] = {}
         if options.security_group_ids:
@@ -151,7 +154,7 @@ class NeutronClient:
             if row is None
             else PortState(
                 id=row.id,
-                project_id=row.project_id or "",
+                project_id=ProjectId(row.project_id or ""),
                 revision=row.revision_number,
                 qos_policy_id=row.qos_policy_id,
                 security_group_ids=tuple(row.security_group_ids or ()),
@@ -176,12 +179,12 @@ class NeutronClient:
         sdk_errors.raise_from_response(answer)
         return True
 
-    def _default_groups(self, project_id: str) -> tuple[str, ...]:
+    def _default_groups(self, project_id: ProjectId) -> tuple[str, ...]:
         """What Neutron gives to a port of the project that is made without any."""
         asked = {"project_id": project_id, "name": "default"}
         return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", asked, limit=1))
 
-    def usable_groups(self, project_id: str, group_ids: Sequence[str]) -> set[str]:
+    def usable_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
         """Those of the security groups that are the project's, or shared."""
         rows = self.documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
         return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
@@ -251,7 +254,7 @@ def _subnet(row: Any) -> Subnet:
 def _port(row: Any) -> NeutronPort:
     return NeutronPort(
         id=row.id,
-        project_id=row.project_id or "",
+        project_id=ProjectId(row.project_id or ""),
         network_id=row.network_id,
         device_id=row.device_id or "",
         addresses=tuple((fixed["subnet_id"], fixed["ip_address"]) for fixed in row.fixed_ips or ()),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import (
     NO_OPTIONS,
@@ -83,7 +83,7 @@ class NeutronNetwork:
     async def plan_vip(
         self,
         *,
-        project_id: str,
+        project_id: ProjectId,
         load_balancer_id: LoadBalancerId,
         subnet_id: str | None,
         network_id: str | None,
@@ -112,7 +112,7 @@ class NeutronNetwork:
         mark = marked or octavia_port(load_balancer_id)
         return await self._take(plan, mark, project_id, load_balancer_id, options)
 
-    async def _more(self, project_id: str, each: WantedVip) -> tuple[Subnet, Address | None]:
+    async def _more(self, project_id: ProjectId, each: WantedVip) -> tuple[Subnet, Address | None]:
         wanted = None if each.address is None else parsed_address(each.address, MORE_FIELD)
         return await self._read(lambda: self._subnet(project_id, each.subnet_id, None, wanted)), wanted
 
@@ -121,7 +121,7 @@ class NeutronNetwork:
         """In Neutron."""
         return True
 
-    async def check_options(self, project_id: str, options: PortOptions) -> None:
+    async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
         """May a port have these? Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`."""
         policy_id, group_ids = options.qos_policy_id, options.security_group_ids
         if policy_id is not None and not await self.look_up("policies", {"id": policy_id}, project_id=project_id):
@@ -180,7 +180,7 @@ class NeutronNetwork:
         return found
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, str], *, project_id: str | None
+        self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """What the project may use of a kind, as Neutron shows it. Raises :class:`NetworkUnavailable`."""
         try:
@@ -203,13 +203,15 @@ class NeutronNetwork:
 
     # blocking, in a thread
 
-    def _port(self, port_id: str, project_id: str) -> NeutronPort:
+    def _port(self, port_id: str, project_id: ProjectId) -> NeutronPort:
         port = self._client.port(port_id)
         if port is None or port.project_id != project_id:
             raise NotFound("Port", port_id)
         return port
 
-    def _subnet(self, project_id: str, subnet_id: str | None, network_id: str | None, wanted: Address | None) -> Subnet:
+    def _subnet(
+        self, project_id: ProjectId, subnet_id: str | None, network_id: str | None, wanted: Address | None
+    ) -> Subnet:
         if subnet_id:
             subnet = self._client.subnet(subnet_id)
             if subnet is None or not self._usable(project_id, subnet.network_id, subnet.project_id):
@@ -223,14 +225,19 @@ class NeutronNetwork:
             raise NotFound("Network", network_id)
         return subnet_of_network(network, self._client.subnets_of(network_id), wanted)
 
-    def _usable(self, project_id: str, network_id: str, owner_id: str | None) -> bool:
+    def _usable(self, project_id: ProjectId, network_id: str, owner_id: str | None) -> bool:
         """Its own (a subnet's owner is its network's, or put it on one that is shared), or shared with it."""
         return owner_id == project_id or bool(self._client.shared_networks(project_id, network_id=network_id))
 
     # taking
 
     async def _take(
-        self, plan: VipPlan, mark: VipPort, project_id: str, load_balancer_id: LoadBalancerId, options: PortOptions
+        self,
+        plan: VipPlan,
+        mark: VipPort,
+        project_id: ProjectId,
+        load_balancer_id: LoadBalancerId,
+        options: PortOptions,
     ) -> VipPlan:
         claim = VipClaim(load_balancer_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
         until_seconds = self._monotonic() + self._grace_seconds  # from before it is written down

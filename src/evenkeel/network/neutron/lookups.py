@@ -6,6 +6,7 @@ Neutron is asked with the controller's own rights, which see everything; so what
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import LookUp
 from evenkeel.network.neutron.client import NeutronClient
 
@@ -32,7 +33,7 @@ Document = dict[str, Any]
 
 
 def look_up(
-    client: NeutronClient, kind: LookUp, filters: Mapping[str, str], project_id: str | None
+    client: NeutronClient, kind: LookUp, filters: Mapping[str, str], project_id: ProjectId | None
 ) -> tuple[Document, ...]:
     """What there is, at most :data:`SHOWN_MAX`. ``project_id`` None: of every project. Blocks."""
     queries = _queries(client, kind, project_id)
@@ -49,7 +50,7 @@ def _ask(client: NeutronClient, kind: LookUp, filters: Mapping[str, str], query:
     return client.documents(_PATHS[kind], kind, {**query, **filters}, limit=SHOWN_MAX)
 
 
-def _queries(client: NeutronClient, kind: LookUp, project_id: str | None) -> list[Document]:
+def _queries(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
     """The project's own, and what others let it use."""
     if project_id is None:
         return [{}]

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Update, bindparam, delete
 from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import HealthMonitor, Pool
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 from evenkeel.store.engine.base import Op
@@ -66,7 +67,7 @@ def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMon
 
 
 def update_shared_monitor(
-    writes: TenantWrites, monitor_id: str, changes: Mapping[str, Any], *, project_id: str | None
+    writes: TenantWrites, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
 ) -> Op[tuple[Change, ...]]:
     """Change the monitor and its copy in each pool, under the locks of all their load balancers."""
     check_changes(changes, SHARED_MONITOR_CHANGES)
@@ -79,7 +80,7 @@ def update_shared_monitor(
     return op
 
 
-def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: str | None) -> None:
+def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: ProjectId | None) -> None:
     """Raises :class:`Conflict` while a pool has it."""
     lock_shared_monitor(connection, monitor_id, project_id)
     used = connection.scalar(select(_monitor.c.pool_id).where(*is_association_of(monitor_id)).limit(1))
@@ -89,7 +90,7 @@ def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: s
 
 
 def associate_monitor(
-    writes: TenantWrites, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None
+    writes: TenantWrites, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
 ) -> Op[Change]:
     """Put the monitor into a pool that has none. Raises :class:`NotFound`, :class:`Conflict`."""
 
@@ -110,7 +111,7 @@ def set_pool_monitor(
     changes: Mapping[str, Any],
     *,
     new_id: str,
-    project_id: str | None,
+    project_id: ProjectId | None,
 ) -> Op[Change]:
     """Replace the pool's monitor; None: none. Attributes of the pool change with it."""
     check_changes(changes, CHANGEABLE[Pool])
@@ -127,7 +128,7 @@ def set_pool_monitor(
     return op
 
 
-def _pool_locked(writes: TenantWrites, connection: Connection, pool_id: str, project_id: str | None) -> Locked:
+def _pool_locked(writes: TenantWrites, connection: Connection, pool_id: str, project_id: ProjectId | None) -> Locked:
     locked = writes.lock(connection, Target(POOL, pool_id, project_id))
     touch_pool(connection, pool_id, locked)
     return locked

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ListQuery, Page, VipPlan
-from evenkeel.core.ids import AgentId
+from evenkeel.core.ids import AgentId, ProjectId
 from evenkeel.core.model import Listener, ListenerStatistics, SessionPersistence
 from evenkeel.core.pool_rooted import SharedMonitor
 from evenkeel.store.engine.database import Database
@@ -29,7 +29,7 @@ class SqlLbaasV1:
     # -- vips and pools
 
     async def add_vip(
-        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: str | None
+        self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: ProjectId | None
     ) -> Change:
         plan = normal_plan(vip)
         return await write_with_vip(
@@ -45,13 +45,13 @@ class SqlLbaasV1:
         changes: Mapping[str, Any],
         persistence: SessionPersistence | None,
         *,
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         return await self._db.write(
             vips.update_vip(self._writes, listener_id, changes, persistence, project_id=project_id)
         )
 
-    async def delete_rooted_pool(self, pool_id: str, *, project_id: str | None) -> Change:
+    async def delete_rooted_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
         return await self._db.write(vips.delete_rooted_pool(self._writes, pool_id, project_id=project_id))
 
     async def vips(self, query: ListQuery) -> Page:
@@ -72,13 +72,13 @@ class SqlLbaasV1:
         return await self._db.write(shared_monitors.add_shared_monitor(self._writes, row))
 
     async def update_shared_monitor(
-        self, monitor_id: str, changes: Mapping[str, Any], *, project_id: str | None
+        self, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
     ) -> tuple[Change, ...]:
         return await self._db.write(
             shared_monitors.update_shared_monitor(self._writes, monitor_id, changes, project_id=project_id)
         )
 
-    async def delete_shared_monitor(self, monitor_id: str, *, project_id: str | None) -> None:
+    async def delete_shared_monitor(self, monitor_id: str, *, project_id: ProjectId | None) -> None:
         await self._db.write(
             lambda connection: shared_monitors.delete_shared_monitor(connection, monitor_id, project_id)
         )
@@ -86,7 +86,9 @@ class SqlLbaasV1:
     async def shared_monitors(self, query: ListQuery) -> Page:
         return await self._db.read(lambda connection: reads.list_shared_monitors(connection, query))
 
-    async def associate_monitor(self, pool_id: str, monitor_id: str, *, new_id: str, project_id: str | None) -> Change:
+    async def associate_monitor(
+        self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
+    ) -> Change:
         try:
             return await self._db.write(
                 shared_monitors.associate_monitor(
@@ -97,7 +99,13 @@ class SqlLbaasV1:
             raise child_conflict(error, duplicate_monitor()) from error
 
     async def set_pool_monitor(
-        self, pool_id: str, monitor_id: str | None, changes: Mapping[str, Any], *, new_id: str, project_id: str | None
+        self,
+        pool_id: str,
+        monitor_id: str | None,
+        changes: Mapping[str, Any],
+        *,
+        new_id: str,
+        project_id: ProjectId | None,
     ) -> Change:
         return await self._db.write(
             shared_monitors.set_pool_monitor(

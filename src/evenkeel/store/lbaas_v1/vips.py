@@ -9,6 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, false, select, update
 from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Conflict
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
@@ -50,7 +51,7 @@ def add_vip(
     persistence: SessionPersistence | None,
     random: Random,
     *,
-    project_id: str | None,
+    project_id: ProjectId | None,
 ) -> Op[Change]:
     """Add a listener that brings the VIP of its default pool's load balancer."""
     target = Target(POOL, row.default_pool_id or "", project_id)
@@ -76,7 +77,7 @@ def update_vip(
     changes: Mapping[str, Any],
     persistence: SessionPersistence | None,
     *,
-    project_id: str | None,
+    project_id: ProjectId | None,
 ) -> Op[Change]:
     """Change the listener and its pool's persistence, as one change."""
     check_changes(changes, CHANGEABLE[Listener])
@@ -96,7 +97,7 @@ def update_vip(
     return op
 
 
-def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: str | None) -> Op[Change]:
+def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId | None) -> Op[Change]:
     """Mark the pool deleted, and its load balancer with it. Raises :class:`Conflict` while a listener sends to it."""
     target = Target(POOL, pool_id, project_id)
 

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from evenkeel.core.control import ListQuery, Page
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.quota import TITLES, Limits, ProjectQuotas, Quotas
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.in_list import storable
@@ -29,7 +30,7 @@ class SqlQuotas:
     def default_quotas(self) -> Quotas:
         return self._options.default_quotas
 
-    async def quotas_of(self, project_id: str) -> ProjectQuotas:
+    async def quotas_of(self, project_id: ProjectId) -> ProjectQuotas:
         statement = select(_quota.c.project_id, *_LIMITS).where(_quota.c.project_id == storable(project_id))
         row = await self._db.query(lambda connection: connection.execute(statement).first())
         return self._build((project_id, *(row[1:] if row is not None else ())))
@@ -41,7 +42,7 @@ class SqlQuotas:
         own: ColumnElement[bool] = or_(*(column.is_not(None) for column in _LIMITS))
         return await self._db.read(lambda connection: list_page(connection, kind, query, [own]))
 
-    async def set_quotas(self, project_id: str, limits: Limits) -> ProjectQuotas:
+    async def set_quotas(self, project_id: ProjectId, limits: Limits) -> ProjectQuotas:
         if limits:
             await self._db.write(lambda connection: _set(connection, project_id, limits))
         return await self.quotas_of(project_id)
@@ -52,6 +53,6 @@ class SqlQuotas:
         return ProjectQuotas(project_id=row[0], quotas=self._options.default_quotas.with_own(own))
 
 
-def _set(connection: Connection, project_id: str, limits: Limits) -> None:
+def _set(connection: Connection, project_id: ProjectId, limits: Limits) -> None:
     insert_if_absent(connection, _quota, {"project_id": project_id, "checks": 0})
     connection.execute(update(_quota).where(_quota.c.project_id == project_id).values(dict(limits)))

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from evenkeel.core.epochs import next_epoch, plausible
-from evenkeel.core.ids import COMMON_PROJECT, AgentId, SessionId, ShardId
+from evenkeel.core.ids import COMMON_PROJECT, AgentId, ProjectId, SessionId, ShardId
 from evenkeel.core.messages import FormerShard
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
@@ -51,7 +51,7 @@ def restore_shards(
     if age is None or not -RESTORING_SECONDS < age < RESTORING_SECONDS:
         return
     may_make = RESTORED_TOTAL_MAX - _came_since(connection, agent_id)
-    made: dict[ShardId, str] = {}
+    made: dict[ShardId, ProjectId] = {}
     for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
         if len(made) < may_make and lost.project_id != COMMON_PROJECT and plausible(lost.epoch):
             made |= _restore(connection, agent_id, agent, lost)
@@ -70,7 +70,7 @@ def _came_since(connection: Connection, agent_id: AgentId) -> int:
     return connection.scalar(statement) or 0
 
 
-def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard) -> dict[ShardId, str]:
+def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard) -> dict[ShardId, ProjectId]:
     """Its project's id, by its own; empty if it is there."""
     shard_id = ShardId(str(uuid.uuid4()))
     row = {
@@ -86,7 +86,7 @@ def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: Former
     return {shard_id: lost.project_id} if insert_if_absent(connection, _shard, row) else {}
 
 
-def _record(connection: Connection, agent_id: AgentId, agent: Any, made: dict[ShardId, str]) -> None:
+def _record(connection: Connection, agent_id: AgentId, agent: Any, made: dict[ShardId, ProjectId]) -> None:
     named = ", ".join(shard_title(project_id) for project_id in list(made.values())[:NAMED_MAX])
     more = f" and {len(made) - NAMED_MAX} more" if len(made) > NAMED_MAX else ""
     record_event(

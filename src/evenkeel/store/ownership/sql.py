@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core.control import ShardOwner
-from evenkeel.core.ids import AgentId, SessionId
+from evenkeel.core.ids import AgentId, ProjectId, SessionId
 from evenkeel.core.placement import HANDOVER_PATIENCE_SECONDS, SESSIONS_AHEAD_MAX
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -135,7 +135,7 @@ def owner_of(shard: Any, host: str) -> ShardOwner:
     return ShardOwner(shard_id=shard.id, environment=shard.environment, group_number=shard.group_number, host=host)
 
 
-def shard_title(project_id: str) -> str:
+def shard_title(project_id: ProjectId) -> str:
     """A shard's name in texts for people."""
     return f"shard of project {project_id}" if project_id else "common shard"
 

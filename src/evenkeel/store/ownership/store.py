@@ -51,7 +51,7 @@ class SqlOwnership:
             urgent=True,
         )
 
-    async def _opened(self, agent_id: str, op: Op[Opened], *, urgent: bool = False) -> SessionState:
+    async def _opened(self, agent_id: AgentId, op: Op[Opened], *, urgent: bool = False) -> SessionState:
         """Run it; a new history begins if it finds that commits were lost, in a transaction of its own: that one locks
         load balancers, which come before agents.
 

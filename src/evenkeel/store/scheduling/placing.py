@@ -18,7 +18,7 @@ from sqlalchemy import Connection, bindparam, exists, false, or_, select, update
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import plausible
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -51,7 +51,7 @@ def place(
     connection: Connection,
     load_balancer_id: LoadBalancerId,
     environment: str,
-    project_id: str,
+    project_id: ProjectId,
     group_number: int,
     home_agent_id: AgentId | None,
     deadline_seconds: float,
@@ -75,7 +75,7 @@ def place(
 
 
 def _shard_for(
-    connection: Connection, environment: str, project_id: str, group_number: int, home_agent_id: AgentId | None
+    connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
     """The tenant's shard on the group, and whether it was made now. Raises :class:`Raced` if the home has gone."""
     statement = select(_shard).where(

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
 
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
@@ -44,7 +44,7 @@ _root = schema.load_balancer
 # -- load balancers
 
 
-def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
+def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
     """Those that an environment can take now come first, else waiting ones of another would hide them."""
     rows = connection.execute(_unplaced_statement(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
@@ -87,7 +87,7 @@ def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBal
 def read_groups(
     connection: Connection,
     environment: str,
-    project_id: str,
+    project_id: ProjectId,
     settle_seconds: float,
     load_balancer_id: LoadBalancerId | None,
 ) -> tuple[GroupView, ...]:

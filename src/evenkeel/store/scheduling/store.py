@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import DueWork, Event, SessionRef, ShardOwner
 from evenkeel.core.errors import Invalid
-from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_handovers
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
@@ -27,7 +27,7 @@ class SqlScheduling:
         self._db = database
         self._options = options
 
-    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, str], ...]:
+    async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
         return await self._db.read(lambda connection: snapshots.read_unplaced(connection, limit))
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
@@ -37,7 +37,7 @@ class SqlScheduling:
     async def groups(
         self,
         environment: str,
-        project_id: str,
+        project_id: ProjectId,
         *,
         settle_seconds: float,
         load_balancer_id: LoadBalancerId | None = None,
@@ -62,7 +62,7 @@ class SqlScheduling:
         self,
         load_balancer_id: LoadBalancerId,
         environment: str,
-        project_id: str,
+        project_id: ProjectId,
         group_number: int,
         home_agent_id: AgentId | None,
     ) -> ShardOwner | None:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, false, select, update
 
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list
@@ -48,7 +49,7 @@ def add_listener(
     l7rules: Sequence[L7Rule] = (),
     *,
     new_pools: Sequence[NewPool] = (),
-    project_id: str | None,
+    project_id: ProjectId | None,
 ) -> Op[Change]:
     """Add a listener with its policies, rules and new pools. Raises :class:`NotFound` for a pool of another one."""
     target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
@@ -80,7 +81,7 @@ def add_pool(
     monitor: HealthMonitor | None,
     *,
     listener_id: str | None,
-    project_id: str | None,
+    project_id: ProjectId | None,
 ) -> Op[Change]:
     """Add a pool with what is in it; ``row.load_balancer_id`` may be empty if ``listener_id`` is given.
 
@@ -108,19 +109,19 @@ def add_pool(
     return op
 
 
-def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: str | None) -> Op[Change]:
+def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: ProjectId | None) -> Op[Change]:
     """Add members to one pool: all or none."""
     check_members(rows)
     return lambda connection: _add_to_pool(writes, connection, rows, project_id)
 
 
-def add_health_monitor(writes: TenantWrites, row: HealthMonitor, *, project_id: str | None) -> Op[Change]:
+def add_health_monitor(writes: TenantWrites, row: HealthMonitor, *, project_id: ProjectId | None) -> Op[Change]:
     """Add a health monitor to its pool."""
     return lambda connection: _add_to_pool(writes, connection, (row,), project_id)
 
 
 def _add_to_pool(
-    writes: TenantWrites, connection: Connection, rows: Sequence[InPool], project_id: str | None
+    writes: TenantWrites, connection: Connection, rows: Sequence[InPool], project_id: ProjectId | None
 ) -> Change:
     """All are of one kind and pool."""
     pool_id, kind = rows[0].pool_id, KINDS[type(rows[0])]

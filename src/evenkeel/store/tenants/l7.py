@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, false, func, select
 
 from evenkeel.core.control import Change
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
@@ -27,7 +28,7 @@ def add_l7policy(
     rules: Sequence[L7Rule],
     *,
     new_pool: NewPool | None = None,
-    project_id: str | None,
+    project_id: ProjectId | None,
 ) -> Op[Change]:
     """Add a policy at its place, with its rules and the new pool that it sends to."""
     check_rule_count(row.id, len(rules))
@@ -51,7 +52,7 @@ def add_l7policy(
     return op
 
 
-def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: str | None) -> Op[Change]:
+def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | None) -> Op[Change]:
     """Add a rule. Raises :class:`Conflict` if the policy has as many as it may."""
     target = Target(L7POLICY, row.l7policy_id, project_id)
 

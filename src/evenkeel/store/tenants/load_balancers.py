@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, exists, false, select
 from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, Invalid
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
@@ -39,7 +39,7 @@ def update_load_balancer(
     load_balancer_id: LoadBalancerId,
     changes: Mapping[str, Any],
     *,
-    project_id: str | None,
+    project_id: ProjectId | None,
     tell_network: bool = False,
 ) -> Op[Change]:
     """Change attributes of the root object. Raises :class:`Invalid` for one that cannot be changed."""
@@ -60,7 +60,7 @@ def update_load_balancer(
 
 
 def fail_over_load_balancer(
-    writes: TenantWrites, load_balancer_id: LoadBalancerId, *, project_id: str | None
+    writes: TenantWrites, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
 ) -> Op[Change]:
     """Raise the revision and change nothing else."""
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
@@ -73,7 +73,7 @@ def fail_over_load_balancer(
 
 
 def delete_load_balancer(
-    writes: TenantWrites, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
+    writes: TenantWrites, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
 ) -> Op[Change]:
     """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, bindparam, false, select, update
 
 from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Member
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
@@ -39,7 +40,7 @@ class MemberPlan(NamedTuple):
 
 
 def replace_members(
-    writes: TenantWrites, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
+    writes: TenantWrites, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: ProjectId | None
 ) -> Op[Change]:
     """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
     ``additive_only``. Members that stay as they are keep status and revision."""

@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.control import Change, ListQuery, Page, ServedBy, VipPlan
 from evenkeel.core.errors import NotFound, RequestError
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import (
     Child,
     HealthMonitor,
@@ -65,7 +65,7 @@ class SqlTenants:
         load_balancer_id: LoadBalancerId,
         changes: Mapping[str, Any],
         *,
-        project_id: str | None,
+        project_id: ProjectId | None,
         tell_network: bool = False,
     ) -> Change:
         return await self._db.write(
@@ -74,13 +74,15 @@ class SqlTenants:
             )
         )
 
-    async def fail_over_load_balancer(self, load_balancer_id: LoadBalancerId, *, project_id: str | None) -> Change:
+    async def fail_over_load_balancer(
+        self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
+    ) -> Change:
         return await self._db.write(
             load_balancers.fail_over_load_balancer(self._writes, load_balancer_id, project_id=project_id)
         )
 
     async def delete_load_balancer(
-        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: str | None
+        self, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
     ) -> Change:
         return await self._db.write(
             load_balancers.delete_load_balancer(self._writes, load_balancer_id, cascade=cascade, project_id=project_id)
@@ -95,17 +97,17 @@ class SqlTenants:
         l7rules: Sequence[L7Rule] = (),
         *,
         new_pools: Sequence[NewPool] = (),
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         op = children.add_listener(self._writes, row, l7policies, l7rules, new_pools=new_pools, project_id=project_id)
         return await self._add(op, duplicate_listener(row.protocol, row.protocol_port))
 
     async def add_l7policy(
-        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: str | None
+        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: ProjectId | None
     ) -> Change:
         return await self._add(l7.add_l7policy(self._writes, row, rules, new_pool=new_pool, project_id=project_id))
 
-    async def add_l7rule(self, row: L7Rule, *, project_id: str | None) -> Change:
+    async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         return await self._add(l7.add_l7rule(self._writes, row, project_id=project_id))
 
     async def add_pool(
@@ -115,19 +117,19 @@ class SqlTenants:
         monitor: HealthMonitor | None,
         *,
         listener_id: str | None,
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         return await self._add(
             children.add_pool(self._writes, row, members, monitor, listener_id=listener_id, project_id=project_id)
         )
 
-    async def add_member(self, row: Member, *, project_id: str | None) -> Change:
+    async def add_member(self, row: Member, *, project_id: ProjectId | None) -> Change:
         return await self.add_members((row,), project_id=project_id)
 
-    async def add_members(self, rows: Sequence[Member], *, project_id: str | None) -> Change:
+    async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
         return await self._add(children.add_members(self._writes, rows, project_id=project_id), members_taken(rows))
 
-    async def add_health_monitor(self, row: HealthMonitor, *, project_id: str | None) -> Change:
+    async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
         return await self._add(
             children.add_health_monitor(self._writes, row, project_id=project_id), duplicate_monitor()
         )
@@ -140,7 +142,7 @@ class SqlTenants:
             raise child_conflict(error, duplicate) from error
 
     async def replace_members(
-        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: str | None
+        self, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: ProjectId | None
     ) -> Change:
         return await self._add(
             member_sets.replace_members(
@@ -155,7 +157,7 @@ class SqlTenants:
         changes: Mapping[str, Any],
         *,
         parent_id: str | None = None,
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         return await self._db.write(
             updates.update_child(self._writes, kind, child_id, changes, parent_id=parent_id, project_id=project_id)
@@ -168,7 +170,7 @@ class SqlTenants:
         *,
         parent_id: str | None = None,
         restrict: bool = False,
-        project_id: str | None,
+        project_id: ProjectId | None,
     ) -> Change:
         return await self._db.write(
             updates.delete_child(
@@ -179,13 +181,13 @@ class SqlTenants:
     # -- reading
 
     async def get(
-        self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: str | None
+        self, kind: type[Any], object_id: str, *, parent_id: str | None = None, project_id: ProjectId | None
     ) -> Any:
         target = Target(KINDS[kind], object_id, project_id, parent_id)
         columns = whole_columns(target.kind)
         return build(target.kind, await self._db.query(lambda connection: read_any(connection, target, columns)))
 
-    async def served_by(self, kind: type[Any], object_id: str, *, project_id: str | None) -> ServedBy:
+    async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
         served = await self._db.query(lambda connection: reads.read_served_by(connection, KINDS[kind], object_id))
         if served is None or project_id not in (None, served.project_id):
             raise NotFound(KINDS[kind].title, object_id)
@@ -197,7 +199,7 @@ class SqlTenants:
         return await (self._db.query(op) if single else self._db.read(op))
 
     async def tree(
-        self, load_balancer_id: LoadBalancerId, *, project_id: str | None, statuses_only: bool = False
+        self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
         trees = await self._db.read(lambda connection: load_trees(connection, [load_balancer_id], brief=statuses_only))
         tree = trees.get(load_balancer_id)

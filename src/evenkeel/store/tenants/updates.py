@@ -9,6 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, false, select, update
 from evenkeel.core.attributes import CHANGEABLE
 from evenkeel.core.control import Change
 from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Child
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.returning import UpdateReturning, returning
@@ -56,7 +57,7 @@ def update_child(
     changes: Mapping[str, Any],
     *,
     parent_id: str | None = None,
-    project_id: str | None,
+    project_id: ProjectId | None,
 ) -> Op[Change]:
     """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule.
 
@@ -86,7 +87,7 @@ def delete_child(
     *,
     parent_id: str | None = None,
     restrict: bool = False,
-    project_id: str | None,
+    project_id: ProjectId | None,
 ) -> Op[Change]:
     """Mark a child (and what is below it) deleted; ``restrict``: see
     :meth:`evenkeel.core.ports.tenants.TenantStore.delete_child`. Repeating it is harmless.

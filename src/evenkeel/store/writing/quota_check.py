@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, exists, false, func, select, update
 
 from evenkeel.core.errors import QuotaMet
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.limits import LoadBalancerLimits, check_limits, growing
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.quota import TITLES, Quotas, exceeded
@@ -75,7 +75,7 @@ class Holder(NamedTuple):
 
 def check_quota(
     connection: Connection,
-    project_id: str,
+    project_id: ProjectId,
     wanted: Mapping[str, int],
     *,
     defaults: Quotas,
@@ -103,7 +103,7 @@ def check_quota(
         check_limits(holder.load_balancer_id, holder.limits, held, wanted)
 
 
-def _locked(connection: Connection, project_id: str) -> dict[str, int | None]:
+def _locked(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
     """The project's own limits; the row is ours until the transaction ends."""
     parameters = {"quota_project_id": project_id}
     row = _LOCK.first(connection, parameters)

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
@@ -59,7 +59,7 @@ class Locked(NamedTuple):
     """A load balancer whose row this transaction holds, as it is after the lock."""
 
     id: LoadBalancerId
-    project_id: str
+    project_id: ProjectId
     """Its tenant; also that of everything below it."""
     revision: int
     """The one this write makes."""
@@ -90,7 +90,7 @@ class Target(NamedTuple):
 
     kind: Kind
     id: str
-    project_id: str | None
+    project_id: ProjectId | None
     """None: of any project."""
     parent_id: str | None = None
     """The pool that a member, or policy that a rule, must be in."""

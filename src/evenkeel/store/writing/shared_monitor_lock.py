@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, false, func, select, update
 
 from evenkeel.core.errors import Conflict, NotFound
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, POOLS_OF_MONITOR_MAX
 from evenkeel.store.engine.clock import db_now
@@ -19,7 +19,7 @@ _monitor = schema.health_monitor
 
 
 def lock_shared_monitor(
-    connection: Connection, monitor_id: str, project_id: str | None, changes: dict[str, Any] | None = None
+    connection: Connection, monitor_id: str, project_id: ProjectId | None, changes: dict[str, Any] | None = None
 ) -> Row[Any]:
     """Take the lock of a monitor that stands alone, and change it; its row then. Raises :class:`NotFound`."""
     is_it = [_shared.c.id == storable(monitor_id)]
@@ -38,7 +38,7 @@ def is_association_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
     return (_monitor.c.shared_monitor_id == monitor_id, _monitor.c.deleted == false())
 
 
-def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_id: str) -> HealthMonitor:
+def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_id: ProjectId) -> HealthMonitor:
     """The monitor of a new pool; one that names a shared one as that is now, whose lock is taken. Raises
     :class:`NotFound`, :class:`Conflict`."""
     if row.shared_monitor_id is None:
@@ -62,7 +62,7 @@ def copy_in_pool(held: Row[Any], new_id: str, pool_id: str) -> HealthMonitor:
         id=new_id,
         pool_id=pool_id,
         load_balancer_id=LoadBalancerId(""),
-        project_id="",
+        project_id=ProjectId(""),
         shared_monitor_id=held.id,
         **copied,
     )

@@ -22,7 +22,7 @@ from evenkeel.api.octavia.pools import change_health_monitor
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitor, http_defaults
 from evenkeel.core.capabilities import monitor_problems, refuse
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import HTTP_CHECK_DEFAULTS, HealthMonitor
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 
@@ -41,7 +41,7 @@ async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -
     return json_answer({HEALTH_MONITORS.name: HEALTH_MONITORS.view(made)}, 201)
 
 
-def _row(wanted: V1HealthMonitorNew, project_id: str, monitor_id: str) -> SharedMonitor:
+def _row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: str) -> SharedMonitor:
     defaults = _defaults_of(wanted.type)
     http = {name: getattr(wanted, name) or defaults[name] for name in HTTP_CHECK_DEFAULTS}
     return SharedMonitor(

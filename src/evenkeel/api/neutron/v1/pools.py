@@ -19,7 +19,7 @@ from evenkeel.api.octavia.pools import change_pool, checked_changes
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitored
 from evenkeel.core.capabilities import refuse, tree_problems
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import HealthMonitor, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMonitor
 
@@ -44,12 +44,12 @@ async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
     return await one(services, call, POOLS, tree.pools[0].id, 201)
 
 
-async def _check_subnet(services: Services, subnet_id: str, project_id: str) -> None:
+async def _check_subnet(services: Services, subnet_id: str, project_id: ProjectId) -> None:
     if not await services.network.look_up("subnets", {"id": subnet_id}, project_id=project_id):
         raise NeutronRefusal(404, "SubnetNotFound", f"Subnet {subnet_id} could not be found.")
 
 
-def _tree(wanted: V1PoolNew, project_id: str, provider: str, root_id: str, pool_id: str) -> LoadBalancerTree:
+def _tree(wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str, pool_id: str) -> LoadBalancerTree:
     root = LoadBalancer(
         id=LoadBalancerId(root_id),
         project_id=project_id,
