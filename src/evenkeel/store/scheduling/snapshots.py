@@ -52,6 +52,8 @@ def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalance
 
 @cache
 def _unplaced_statement(limit: int) -> Select[Any]:
+    """First those of an environment, or zone, in which a group may be ``GroupView.eligible``: only an order, the rule
+    decides on each."""
     taking = (
         select(_agent.c.environment)
         .join(_group, and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number))
