@@ -1,6 +1,7 @@
 """Fixtures for every room: the real servers, started once per test process and only if a test asks for one."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +12,51 @@ from tests.services import rabbitmq as rabbit
 
 settings.register_profile("busy machines", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy machines")
+
+
+SLOW = {
+    "acceptance": "whole processes, killed for real",
+    "api/identity/test_real_keystone.py": "a Keystone",
+    "api/neutron/test_neutron_shell_v1.py": "a process for each command of the stock client",
+    "api/neutron/test_neutron_shell_v2.py": "the same",
+    "api/test_clients.py": "stock clients in processes of their own",
+    "api/test_command_line_clients.py": "the same",
+    "api/test_openapi_stateful.py": "thousands of generated requests",
+    "api/test_sdk_clients.py": "the SDK against a whole controller",
+    "demo": "the demo's processes",
+    "devices/haproxy/test_contract.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_lost_state.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_pair.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_traffic.py": "a daemon and real HAProxys",
+    "devices/test_largest.py": "the largest load balancers there may be",
+    "fuzz": "hundreds of strangers",
+    "haproxyd/haproxy/test_worker_users.py": "real HAProxys of other users",
+    "haproxyd/partition": "real HAProxys for most tests",
+    "haproxyd/test_daemon.py": "a daemon and real HAProxys",
+    "haproxyd/test_daemon_process.py": "a daemon's process",
+    "haproxyd/test_own_addresses.py": "daemons' processes",
+    "haproxyd/test_unit.py": "a daemon's process, and systemd",
+    "model": "a model checker",
+    "network/neutron": "a real Neutron for most tests",
+    "services": "the servers that tests start",
+    "sim": "thousands of simulated seconds",
+    "system": "controllers and agents that wait for each other",
+}
+"""Folders and files of tests that ``scripts/test --quick`` leaves out, and what makes them slow."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow by where it is."""
+    folder = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(folder).as_posix()
+        if any(_is_in(path, slow) for slow in SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
+def _is_in(path: str, place: str) -> bool:
+    return path == place or path.startswith(f"{place}/")
 
 
 @pytest.fixture(scope="session")
