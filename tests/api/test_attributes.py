@@ -1,6 +1,7 @@
 """Attributes that stay written twice, or by two names: none is forgotten on one side and answered with 200."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -208,3 +209,13 @@ def test_one_more_attribute_needs_the_class_the_request_and_a_column(tmp_path: P
         "service definition": [8, 5],
         "reset by null": 5,
     }
+
+
+def test_the_how_to_names_files_that_are_there_and_at_most_seven() -> None:
+    root = Path(__file__).parents[2]
+    section = (root / "docs/how-to/develop.md").read_text().partition("## Add an attribute\n")[2].partition("\n## ")[0]
+    steps = re.findall(r"^[0-9]\. .*?`(src/evenkeel/[^`]+)`", section, re.MULTILINE)
+
+    assert 5 <= len(steps) <= 7
+    assert len(steps) == len(re.findall(r"^[0-9]+\. ", section, re.MULTILINE))
+    assert [step for step in steps if not (root / step).exists()] == []
