@@ -71,9 +71,14 @@ def same_meaning(old: Any, new: Any) -> bool:
     """Does everything that the old type can say have the value that the new one has?"""
     if isinstance(old, msgspec.Struct):
         fields = old.__struct_fields__
-        return type(old).__name__ == type(new).__name__ and all(
+        return _name_on_the_wire(old) == _name_on_the_wire(new) and all(
             same_meaning(getattr(old, name), getattr(new, name)) for name in fields
         )
     if isinstance(old, tuple):
         return len(old) == len(new) and all(same_meaning(*pair) for pair in zip(old, new, strict=True))
     return bool(old == new)
+
+
+def _name_on_the_wire(value: msgspec.Struct) -> object:
+    """The tag of a message; of its parts, which have none, the class."""
+    return value.__struct_config__.tag or type(value).__name__
