@@ -84,7 +84,9 @@ def server_drift(config: HaproxyConfig, text: str) -> ServerDrift:
                 found = seen.get((backend.name, server.name))
                 if found is None:
                     raise NeedsReload(f"server {backend.name}/{server.name} is not there", one.id)
-                findings.extend(_server_findings(one.id, backend, server, found))
+                for what, command in _server_repairs(backend, server, found):
+                    changed = f"server {server.name} of backend {backend.name} was changed ({what})"
+                    findings.append(Finding(load_balancer_id=one.id, text=changed, command=command))
     extra = frozenset(key for key in seen.keys() - wanted if key[0] in owners)
     findings.extend(
         _added_server(owners[backend], backend, name)
@@ -94,21 +96,18 @@ def server_drift(config: HaproxyConfig, text: str) -> ServerDrift:
     return ServerDrift(findings=tuple(findings), to_delete=extra)
 
 
-def _server_findings(
-    load_balancer_id: str, backend: wire.Backend, server: wire.BackendServer, found: SeenServer
-) -> Iterator[Finding]:
-    def changed(what: str, command: RuntimeCommand) -> Finding:
-        text = f"server {server.name} of backend {backend.name} was changed ({what})"
-        return Finding(load_balancer_id=load_balancer_id, text=text, command=command)
-
+def _server_repairs(
+    backend: wire.Backend, server: wire.BackendServer, found: SeenServer
+) -> Iterator[tuple[str, RuntimeCommand]]:
+    """What was changed, and what undoes it."""
     if (_same(found.address), found.port) != (_same(server.address), server.port):
         text = f"set server {backend.name}/{server.name} addr {server.address} port {server.port}"
-        yield changed("address", RuntimeCommand(text=text, expects="changed"))
+        yield "address", RuntimeCommand(text=text, expects="changed")
     if found.weight != server.weight:
-        yield changed("weight", set_weight(backend.name, server))
+        yield "weight", set_weight(backend.name, server)
     forced = found.admin & (_FORCED_MAINTENANCE | _FORCED_DRAIN)
     if forced != (0 if server.admin_up else _FORCED_MAINTENANCE):
-        yield changed("state", set_state(backend.name, server))
+        yield "state", set_state(backend.name, server)
 
 
 def _added_server(load_balancer_id: str, backend: str, name: str) -> Finding:
