@@ -25,6 +25,7 @@ installed, `--print` shows it with theirs.
 NOTES = {
     "identity": " (and oslo.policy's and Keystone's: see how-to/authentication.md)",
     "neutron": " (and keystoneauth's options: see how-to/use-neutron.md)",
+    "certificates": " (see how-to/keep-certificates.md)",
     "haproxyd": " (and `debug` in `[DEFAULT]`)",
 }
 CONDITIONS = {"neutron": " with driver = neutron"}

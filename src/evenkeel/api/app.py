@@ -37,7 +37,7 @@ from evenkeel.api.style import ApiStyle, ApiStyles
 from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.ports import Network, Store
+from evenkeel.core.ports import CertificateStore, Network, Store
 
 ROUTES: tuple[RouteMap, ...] = (
     DISCOVERY_ROUTES,
@@ -89,6 +89,7 @@ def create_app(
     policy: Policy | None = None,
     rate_limit: RateLimit = UNLIMITED,
     addresses: AddressRules = STRICT_ADDRESSES,
+    certificates: CertificateStore | None = None,
     new_id: Callable[[], str] | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
@@ -96,7 +97,7 @@ def create_app(
     ``default_provider``: the environment of load balancers that name none; empty: they must. ``capabilities``: what
     each device driver can do; one that is not there is taken to do everything. ``identity`` tells who calls;
     the default lets everybody do everything. ``policy`` tells who may do what; the default has no files.
-    ``addresses``: which ones tenants may name. Raises
+    ``addresses``: which ones tenants may name. ``certificates``: where operators put them; None: nowhere. Raises
     :class:`ValueError` for a route that no rule guards.
     """
     services = Services(
@@ -107,6 +108,7 @@ def create_app(
         capabilities=capabilities or {},
         limits=Limits(body_bytes=max_body_bytes, page_items=max_page_items),
         addresses=addresses,
+        certificates=certificates,
         new_id=new_id,
     )
     routes = (*ROUTES, document_routes(ROUTES))

@@ -15,7 +15,7 @@ from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change
 from evenkeel.core.ids import ProjectId
-from evenkeel.core.ports import Network, Store
+from evenkeel.core.ports import CertificateStore, Network, Store
 from evenkeel.core.values import Value
 
 log = structlog.get_logger(__name__)
@@ -49,6 +49,7 @@ class Services:
         limits: Limits,
         capabilities: Mapping[str, Capabilities],
         addresses: AddressRules = STRICT,
+        certificates: CertificateStore | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         self.tenants = store.tenants
@@ -61,6 +62,7 @@ class Services:
         self.default_provider = default_provider
         self.limits = limits
         self.addresses = addresses
+        self.certificates = certificates
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver

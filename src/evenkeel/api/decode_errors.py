@@ -18,6 +18,9 @@ _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `\$[^`]*`)?$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
 
+HIDDEN = "(hidden)"
+"""In the place of a value that may hold a secret."""
+
 Step = str | int | None
 """One step down: a field name, a list index, or None for any value of a mapping."""
 
@@ -43,6 +46,8 @@ class DecodeFailure(NamedTuple):
     value: Any
     allowed: list[inspect.Type]
     """What may be there; null aside."""
+    secret: bool
+    """The value may hold a secret: it is not for texts."""
 
     @property
     def rule(self) -> str:
@@ -60,7 +65,7 @@ def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
         if step is not None:
             value = value[step]
     allowed = [part for part in _leaves(node) if not isinstance(part, inspect.NoneType)]
-    return DecodeFailure(_argument(path), value, allowed)
+    return DecodeFailure(_argument(path), value, allowed, _holds_secret(node))
 
 
 def _path(text: str) -> list[Step]:
@@ -121,12 +126,20 @@ def _parts(node: inspect.Type) -> list[inspect.Type]:
 
 
 def _bad_value(at: DecodeFailure) -> RequestError:
-    return unknown_input(at.field, shown(at.value), at.rule)
+    return unknown_input(at.field, HIDDEN if at.secret else shown(at.value), at.rule)
 
 
 def shown(value: Any) -> str:
     """A value of a body as text."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _holds_secret(node: inspect.Type) -> bool:
+    """Is it a :data:`SecretText`, or something with one below it?"""
+    if isinstance(node, inspect.Metadata) and (node.extra_json_schema or {}).get("writeOnly"):
+        return True
+    below = [field.type for field in node.fields] if isinstance(node, inspect.StructType) else _parts(node)
+    return any(map(_holds_secret, below))
 
 
 def _descend(node: inspect.Type, step: Step) -> inspect.Type:

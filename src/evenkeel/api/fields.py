@@ -32,6 +32,8 @@ ProjectId = Annotated[
     str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)
 ]
 SecurityGroups = Annotated[list[ObjectId], Meta(max_length=MAX_SECURITY_GROUPS)]
+SecretText = Annotated[str, Meta(extra_json_schema={"description": "a string", "writeOnly": True})]
+"""No refusal quotes it, nor what it is a part of. It has no limit of its own: a body has one."""
 ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
 Address = Annotated[
     str,

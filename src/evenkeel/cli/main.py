@@ -12,7 +12,18 @@ from cliff.command import Command
 from cliff.commandmanager import CommandManager
 
 import evenkeel
-from evenkeel.cli import agent_moves, agents, database, environments, events, placement, providers, status, subnets
+from evenkeel.cli import (
+    agent_moves,
+    agents,
+    certificates,
+    database,
+    environments,
+    events,
+    placement,
+    providers,
+    status,
+    subnets,
+)
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.login import login_headers
 from evenkeel.cli.progress import WAIT_OPTION
@@ -44,6 +55,10 @@ COMMANDS: dict[str, type[Command]] = {
     "subnet list": subnets.ListSubnets,
     "subnet create": subnets.CreateSubnet,
     "subnet delete": subnets.DeleteSubnet,
+    "certificate list": certificates.ListCertificates,
+    "certificate add": certificates.AddCertificate,
+    "certificate show": certificates.ShowCertificate,
+    "certificate delete": certificates.DeleteCertificate,
     "events": events.ListEvents,
 }
 

@@ -18,6 +18,7 @@ from evenkeel.cmd.admission import Admission, check_exposure, open_admission
 from evenkeel.cmd.api_thread import ThreadedChangeSink, run_beside
 from evenkeel.cmd.capabilities import load_capabilities
 from evenkeel.cmd.config_files import load
+from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.cmd.runtime import (
     NEIGHBOUR_RETRY_SECONDS,
@@ -67,6 +68,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     admission = open_admission(conf)
     addresses = address_rules(conf.api, "api")
     proxies_of(conf)
+    keys = open_key_manager(conf)
     listening = listen(conf)
     stop = asyncio.Event()
     on_stop_signal(stop.set)
@@ -79,7 +81,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     store = open_store(conf.database.connection, stored)
     network = open_network(conf, store)
     bus = open_controller_bus(conf)
-    serving = asyncio.create_task(serve(conf, store, bus, network, environments, admission, addresses, listening))
+    serving = asyncio.create_task(serve(conf, store, bus, network, environments, admission, addresses, keys, listening))
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -89,6 +91,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
             await serving
     finally:
         stopped.cancel()
+        keys.close()
         network.close()
         await bus.close()
         await store.close()
@@ -117,6 +120,7 @@ async def serve(
     environments: list[Environment],
     admission: Admission,
     addresses: AddressRules,
+    keys: OpenedKeyManager,
     listening: socket.socket,
 ) -> None:
     """Start store and bus as soon as they answer, then serve until cancelled."""
@@ -147,6 +151,7 @@ async def serve(
             policy=admission.policy,
             rate_limit=admission.rate_limit,
             addresses=addresses,
+            certificates=keys.certificates,
         )
         tune_collector()
         try:

@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 
 from oslo_config import cfg
 
-from evenkeel.cmd import haproxyd_options, identity_options, limit_options, network_options, options, quota_options
+from evenkeel.cmd import (
+    haproxyd_options,
+    identity_options,
+    key_manager_options,
+    limit_options,
+    network_options,
+    options,
+    quota_options,
+)
 from evenkeel.config.addresses import ADDRESSES
 
 OptionGroups = Mapping[str | None, Sequence[cfg.Opt]]
@@ -16,6 +24,7 @@ CONTROLLER: OptionGroups = {
     "identity": identity_options.IDENTITY,
     "network": network_options.NETWORK,
     "neutron": network_options.NEUTRON,
+    "certificates": key_manager_options.CERTIFICATES,
     "quotas": quota_options.QUOTAS,
     "limits": limit_options.LIMITS,
 }

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.bodies import Request
-from evenkeel.api.fields import END, NO_NUL, Address, ObjectId, ProjectId, Text
+from evenkeel.api.fields import END, NO_NUL, Address, ObjectId, ProjectId, SecretText, Text
 from evenkeel.core.control import Environment
 from evenkeel.core.names import ENVIRONMENT_NAME_PATTERN, ENVIRONMENT_NAME_RULE, MAX_ENVIRONMENT_NAME_CHARACTERS
 from evenkeel.core.statuses import FailbackMode
@@ -135,3 +135,28 @@ class SubnetNewBody(Request):
     """Body of POST /subnets."""
 
     subnet: SubnetNew
+
+
+# -- certificates
+
+CertificateName = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*" + END)]
+
+
+class CertificateNew(Request):
+    """What to put into the key manager: ``pem``, which may hold all of a certificate, or ``pkcs12`` in base64."""
+
+    project_id: ProjectId
+    name: CertificateName
+    kind: Literal["certificate", "authority", "revocation_list"] = "certificate"
+    pem: SecretText | None = None
+    pkcs12: SecretText | None = None
+    private_key: SecretText | None = None
+    intermediates: SecretText | None = None
+    passphrase: SecretText | None = None
+    replace: bool = False
+
+
+class CertificateNewBody(Request):
+    """Body of POST /certificates."""
+
+    certificate: CertificateNew

@@ -5,7 +5,7 @@ from msgspec import defstruct, structs
 from evenkeel.api.lists import PAGE_PARAMETERS
 from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
-from evenkeel.api.operators import agents, database, environments, handlers, requests, views
+from evenkeel.api.operators import agents, certificates, database, environments, handlers, requests, views
 from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own
@@ -280,11 +280,56 @@ _OTHERS = (
     ),
 )
 
+_CERTIFICATE = wrapped("certificate", certificates.CertificateView)
+_KEY_MANAGER = (501, 503)
+
+_CERTIFICATES = (
+    Operation(
+        method="GET",
+        path="/certificates",
+        handle=certificates.certificates,
+        summary="List the certificates that the controllers keep",
+        rule=own("certificate", "get"),
+        answer=defstruct("CertificateList", [("certificates", list[certificates.CertificateView])], kw_only=True),
+        parameters=(Parameter(name="project_id", description="Of this project"),),
+        errors=_KEY_MANAGER,
+    ),
+    Operation(
+        method="POST",
+        path="/certificates",
+        handle=certificates.add_certificate,
+        summary="Keep a certificate with its key, certificates of authorities or a revocation list",
+        rule=own("certificate", "create"),
+        body=requests.CertificateNewBody,
+        answer=_CERTIFICATE,
+        status=201,
+        errors=(409, *_KEY_MANAGER),
+    ),
+    Operation(
+        method="GET",
+        path="/certificates/{project_id}/{name}",
+        handle=certificates.certificate,
+        summary="Show a certificate; never its key",
+        rule=own("certificate", "get"),
+        answer=_CERTIFICATE,
+        errors=(404, *_KEY_MANAGER),
+    ),
+    Operation(
+        method="DELETE",
+        path="/certificates/{project_id}/{name}",
+        handle=certificates.delete_certificate,
+        summary="Forget a certificate, whoever refers to it",
+        rule=own("certificate", "delete"),
+        status=204,
+        errors=(404, *_KEY_MANAGER),
+    ),
+)
+
 OPERATOR_ROUTES = RouteMap(
     tag="Operators",
     prefixes=("/evenkeel/v1",),
     operations=tuple(
         structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
-        for operation in (*_AGENTS, *_ENVIRONMENTS, *_OTHERS)
+        for operation in (*_AGENTS, *_ENVIRONMENTS, *_CERTIFICATES, *_OTHERS)
     ),
 )

@@ -1,0 +1,133 @@
+"""``evenkeel certificate …``: what the controllers' key manager ``directory`` keeps."""
+
+import base64
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand
+from evenkeel.cli.client import API, UsageError, segment
+from evenkeel.cli.columns import Columns, listed, shown
+
+LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256")
+KINDS = ("certificate", "authority", "revocation_list")
+FILE_BYTES_MAX = 1024 * 1024
+SCHEME = "directory://"
+
+
+class ListCertificates(ListCommand):
+    """List certificates, authorities and revocation lists."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Whose."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--project", help="Only of this project.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        query = {"project_id": parsed_args.project} if parsed_args.project else None
+        return listed(LIST_COLUMNS, self.client.get(f"{API}/certificates", query)["certificates"])
+
+
+class AddCertificate(ShowCommand):
+    """Put a certificate with its key, certificates of authorities or a revocation list into the key manager."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """What it is, and the files."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("name", metavar="NAME", help="A name of its own in the project.")
+        parser.add_argument("--project", required=True, help="The project whose load balancers may use it.")
+        parser.add_argument("--kind", choices=KINDS, default="certificate", help="What it is (default: %(default)s).")
+        parser.add_argument(
+            "--file",
+            required=True,
+            help="PEM, or of a certificate PKCS#12. A certificate's may hold its key and intermediates too.",
+        )
+        parser.add_argument("--private-key", metavar="FILE", help="The key in PEM, if it is in a file of its own.")
+        parser.add_argument("--intermediates", metavar="FILE", help="Intermediate certificates in PEM.")
+        parser.add_argument("--passphrase-file", metavar="FILE", help="Its first line decrypts the key or the PKCS#12.")
+        parser.add_argument("--replace", action="store_true", help="If there is one of that name, take its place.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Send and show."""
+        body = {
+            "name": parsed_args.name,
+            "project_id": parsed_args.project,
+            "kind": parsed_args.kind,
+            "replace": parsed_args.replace,
+            **_content(parsed_args.file),
+        }
+        for field in ("private_key", "intermediates"):
+            if path := getattr(parsed_args, field):
+                body[field] = _text(path)
+        if parsed_args.passphrase_file:
+            body["passphrase"] = _text(parsed_args.passphrase_file).partition("\n")[0].rstrip("\r")
+        return shown(self.client.post(f"{API}/certificates", {"certificate": body})["certificate"])
+
+
+class ShowCertificate(ShowCommand):
+    """Show what is known of a certificate; never its key."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Which."""
+        return _with_reference(super().get_parser(prog_name))
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show."""
+        return shown(self.client.get(_path(parsed_args.reference))["certificate"])
+
+
+class DeleteCertificate(ApiCommand):
+    """Forget a certificate, whoever refers to it."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Which."""
+        return _with_reference(super().get_parser(prog_name))
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Remove it."""
+        self.client.delete(_path(parsed_args.reference))
+
+
+def _with_reference(parser: Any) -> Any:
+    parser.add_argument("reference", metavar="REFERENCE", help="directory://PROJECT/NAME, as listeners name it.")
+    return parser
+
+
+def _path(reference: str) -> str:
+    """Where it is in the API. Raises :class:`UsageError`."""
+    project, slash, name = reference.removeprefix(SCHEME).partition("/")
+    if not (reference.startswith(SCHEME) and project and slash and name):
+        raise UsageError(f"{reference!r} is not like {SCHEME}PROJECT/NAME")
+    return f"{API}/certificates/{segment(project)}/{segment(name)}"
+
+
+def _content(path: str) -> dict[str, str]:
+    content = _bytes(path)
+    if b"-----BEGIN " in content:
+        return {"pem": _decoded(path, content)}
+    return {"pkcs12": base64.b64encode(content).decode("ascii")}
+
+
+def _text(path: str) -> str:
+    return _decoded(path, _bytes(path))
+
+
+def _decoded(path: str, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is not text") from None
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    if len(content) > FILE_BYTES_MAX:
+        raise UsageError(f"{path}: has more than {FILE_BYTES_MAX} bytes")
+    return content

@@ -1,0 +1,60 @@
+"""``evenkeel certificate …``: what is sent of which files, and what is shown."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.stub import Stub
+
+SHOWN = {"reference": "directory://p1/www", "kind": "certificate", "subject": "CN=www", "dns_names": ["www"]}
+
+
+def test_files_are_sent_as_what_they_are(stub: Stub, evenkeel: Run, tmp_path: Path) -> None:
+    stub.on("POST", "/certificates", {"certificate": SHOWN}, status=201)
+    pem, pkcs12, word = tmp_path / "pem", tmp_path / "p12", tmp_path / "word"
+    pem.write_text("-----BEGIN CERTIFICATE-----")
+    pkcs12.write_bytes(b"\x30\x82")
+    word.write_text("secret word\nand more\n")
+
+    add = ("certificate", "add", "www", "--project", "p1", "-f", "json", "--file")
+    ran = evenkeel(*add, str(pem), "--private-key", str(pem))
+    assert (ran.code, json.loads(ran.out)["reference"]) == (0, "directory://p1/www")
+    evenkeel(*add, str(pkcs12), "--passphrase-file", str(word), "--replace")
+
+    usual = {"name": "www", "project_id": "p1", "kind": "certificate"}
+    assert [body["certificate"] for _, _, body in stub.asked] == [
+        {**usual, "replace": False, "pem": pem.read_text(), "private_key": pem.read_text()},
+        {**usual, "replace": True, "pkcs12": "MII=", "passphrase": "secret word"},
+    ]
+
+
+def test_certificates_are_listed_shown_and_deleted(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/certificates?project_id=p1", {"certificates": [SHOWN]})
+    stub.on("GET", "/certificates/p1/www", {"certificate": SHOWN})
+    stub.on("DELETE", "/certificates/p1/www", None, status=204)
+
+    assert json.loads(evenkeel("certificate", "list", "--project", "p1", "-f", "json").out)[0]["subject"] == "CN=www"
+    assert json.loads(evenkeel("certificate", "show", "directory://p1/www", "-f", "json").out)["kind"] == "certificate"
+    assert evenkeel("certificate", "delete", "directory://p1/www").code == 0
+
+
+@pytest.mark.parametrize("reference", ["www", "p1/www", "directory://p1", "directory:///www", "directory://p1/"])
+def test_what_is_no_reference_is_refused(stub: Stub, evenkeel: Run, reference: str) -> None:
+    ran = evenkeel("certificate", "show", reference)
+
+    assert ran.code == 2
+    assert "directory://PROJECT/NAME" in ran.err
+    assert stub.asked == []
+
+
+def test_files_that_cannot_be_sent_are_refused(stub: Stub, evenkeel: Run, tmp_path: Path) -> None:
+    large, binary = tmp_path / "large", tmp_path / "binary"
+    large.write_bytes(b"x" * (1024 * 1024 + 1))
+    binary.write_bytes(b"-----BEGIN \xff")
+    for path, told in ((tmp_path / "none", "No such file"), (large, "bytes"), (binary, "is not text")):
+        ran = evenkeel("certificate", "add", "www", "--project", "p1", "--file", str(path))
+        assert ran.code == 2
+        assert told in ran.err
+    assert stub.asked == []
