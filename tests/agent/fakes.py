@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable, Iterable
 
+from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard import ShardWorker
@@ -15,6 +16,7 @@ from evenkeel.core.errors import CallRefused, CallTimeout
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
+from tests.clock import HandClock
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 
@@ -35,11 +37,10 @@ class FakeSession:
 
     def __init__(self) -> None:
         self.lease_stands = True
+        self.database_history = DatabaseHistory(HandClock())
+        self.database_history.hear(self.history, asked_at=0.0)
 
     history = "h1"
-
-    def confirmed(self, history: str, outcomes: tuple[m.Applied, ...]) -> None:
-        """A report was taken."""
 
     def may_write(self) -> bool:
         return self.lease_stands
@@ -64,6 +65,7 @@ class FakeControllers:
         self.raised: list[m.RaiseEpoch] = []
         self.failures: list[Exception] = []
         self.stale = False
+        self.deleted: set[str] = set()
         self.reached_count: int | None = None
         self.page = 100
 
@@ -81,7 +83,12 @@ class FakeControllers:
         revision = self.revisions[load_balancer_id]
         change = f"{self.history}-{revision}"
         return ServiceDefinition(
-            load_balancer_id=load_balancer_id, project_id="t", revision=revision, change_id=change, vip=VIP
+            load_balancer_id=load_balancer_id,
+            project_id="t",
+            revision=revision,
+            change_id=change,
+            vip=VIP,
+            deleted=load_balancer_id in self.deleted,
         )
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:

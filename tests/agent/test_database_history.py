@@ -1,7 +1,9 @@
 """What a process remembers of what was confirmed to it, and of what it served."""
 
+from msgspec.structs import replace
+
 from evenkeel.agent.database_history import CONFIRMED_FOR_SECONDS, SERVED_LATELY_SECONDS, DatabaseHistory
-from evenkeel.core.messages import Applied, FormerShard, Seen
+from evenkeel.core.messages import Applied, FormerShard, Seen, ShardEpoch
 
 OUTCOME = Applied(load_balancer_id="lb", revision=3, change_id="c")
 
@@ -60,6 +62,25 @@ def test_a_confirmed_change_is_named_for_a_while_in_the_history_that_it_is_of() 
     assert memory.seen() == Seen(history="h1", keepalives=5, confirmed=OUTCOME)
     clock.now += CONFIRMED_FOR_SECONDS
     assert memory.seen() == Seen(history="h1", keepalives=5)
+
+
+def test_where_a_confirmed_change_is_served_is_told_until_its_load_balancer_is_to_be_gone() -> None:
+    memory, _ = remembering()
+    shard = ShardEpoch(shard_id="s", epoch=4)
+    memory.confirm("h1", (OUTCOME,), shard)
+    served = Seen(history="h1", keepalives=5, confirmed=OUTCOME, confirmed_in=shard)
+    assert memory.seen() == served
+    memory.removing({"another"})
+    assert memory.seen() == served
+    memory.looked_at(ShardEpoch(shard_id="s", epoch=5))
+    assert memory.seen() == served
+    memory.looked_at(shard)
+    assert memory.seen() == replace(served, confirmed_in=None)
+    memory.confirm("h1", (OUTCOME,), shard)
+    memory.removing({"lb"})  # and whether that was confirmed may stay unknown
+    assert memory.seen() == replace(served, confirmed_in=None)
+    memory.confirm("h1", (OUTCOME,), shard, removed={"lb"})
+    assert memory.seen() == replace(served, confirmed_in=None)
 
 
 def test_what_was_served_shortly_before_a_new_history_may_be_lost() -> None:

@@ -12,7 +12,7 @@ from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import Repair
 from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
-from evenkeel.core.messages import Repaired
+from evenkeel.core.messages import Repaired, ShardEpoch
 from tests.agent.fakes import Bench
 from tests.waiting import eventually
 
@@ -77,6 +77,21 @@ async def test_a_revision_given_again_to_another_change_is_written(bench: Bench)
     await eventually(lambda: len(bench.device.batches) == batches + 1)
     assert [s.change_id for s in bench.device.batches[-1].services] == ["another-1"]
     await eventually(lambda: bench.controllers.reports[-1].change_id == "another-1")
+
+
+async def test_what_was_confirmed_is_told_with_its_shard_until_it_is_to_be_removed(bench: Bench) -> None:
+    await all_applied(bench)
+    seen = bench.session.database_history.seen
+    told = seen()
+    assert told is not None and told.confirmed is not None and told.confirmed.load_balancer_id == "lb-2"
+    assert told.confirmed_in == ShardEpoch(shard_id=bench.worker.shard_id, epoch=3)
+    reports = len(bench.controllers.reports)
+    bench.controllers.deleted.add("lb-2")
+    bench.controllers.revisions["lb-2"] = 6
+    bench.worker.hint(("lb-2",))
+    await eventually(lambda: len(bench.controllers.reports) > reports)
+    told = seen()
+    assert told is not None and told.confirmed_in is None
 
 
 async def test_a_definition_spread_over_many_answers_is_one_complete_batch() -> None:

@@ -5,8 +5,10 @@ The first is sent with each keepalive: a database that does not know it has lost
 next sync: shards that the database lost are restored from it.
 """
 
+from collections.abc import Collection
+
 from evenkeel.core import messages as m
-from evenkeel.core.ids import COMMON_PROJECT, ProjectId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId
 from evenkeel.core.ports import Clock
 
 CONFIRMED_FOR_SECONDS = 90.0
@@ -27,6 +29,7 @@ class DatabaseHistory:
         self._began_at: float | None = None
         self._keepalives = 0
         self._confirmed: m.Applied | None = None
+        self._confirmed_in: m.ShardEpoch | None = None
         self._confirmed_at = 0.0
         self._former: dict[ProjectId, tuple[int, float]] = {}
         self.history = ""
@@ -48,20 +51,45 @@ class DatabaseHistory:
             self._began_at = self._clock.monotonic()
         self._heard_at = self._clock.monotonic()  # what was asked before this may speak of the one before
         self.history, self._keepalives, self._confirmed = history, keepalives, None
+        self._confirmed_in = None
         return True
 
-    def confirm(self, history: str, outcomes: tuple[m.Applied, ...]) -> None:
-        """A report of these was taken; what they are of was asked for in that history."""
+    def confirm(
+        self,
+        history: str,
+        outcomes: tuple[m.Applied, ...],
+        shard: m.ShardEpoch | None = None,
+        *,
+        removed: Collection[LoadBalancerId] = (),
+    ) -> None:
+        """A report of these was taken; what they are of was asked for in that history, in that shard. ``removed``:
+        those of them whose load balancers are to be gone then."""
         if history == self.history and outcomes and outcomes[-1].change_id:
             self._confirmed = outcomes[-1]
+            self._confirmed_in = None if outcomes[-1].load_balancer_id in removed else shard
             self._confirmed_at = self._clock.monotonic()
+
+    def removing(self, load_balancer_ids: Collection[LoadBalancerId]) -> None:
+        """These are about to be reported as removed: whether the report is taken may stay unknown."""
+        if self._confirmed is not None and self._confirmed.load_balancer_id in load_balancer_ids:
+            self._confirmed_in = None
+
+    def looked_at(self, shard: m.ShardEpoch) -> None:
+        """All of the shard is looked at: what was confirmed there is told no more."""
+        if self._confirmed_in == shard:
+            self._confirmed_in = None
 
     def seen(self) -> m.Seen | None:
         """To be told with the next keepalive."""
         if not self.history:
             return None
         is_news = self._clock.monotonic() < self._confirmed_at + CONFIRMED_FOR_SECONDS
-        return m.Seen(history=self.history, keepalives=self._keepalives, confirmed=self._confirmed if is_news else None)
+        return m.Seen(
+            history=self.history,
+            keepalives=self._keepalives,
+            confirmed=self._confirmed if is_news else None,
+            confirmed_in=self._confirmed_in if is_news else None,
+        )
 
     # -- what was served
 

@@ -139,6 +139,17 @@ class Ownership:
             if isinstance(worker, ShardWorker):
                 worker.doubt((), complete=True)
 
+    def look_at(self, shard: m.ShardEpoch) -> None:
+        """The database does not know a load balancer that it confirmed there: if its making was lost, the devices hold
+        what nobody wants."""
+        worker = self._workers[shard.shard_id][0] if shard.shard_id in self._workers else None
+        if isinstance(worker, ShardWorker) and worker.epoch == shard.epoch:
+            log.info(
+                "the database does not know a confirmed load balancer; making a complete pass", shard=shard.shard_id
+            )
+            worker.look_again()
+        self._database_history.looked_at(shard)
+
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
         """A worker that ended without being told to has lost its shard or met a bug: ask what is ours.
 

@@ -195,11 +195,13 @@ class AgentService:
 
     async def _renew(self, session: Session, ownership: Ownership) -> None:
         try:
-            await session.renew()
+            unknown_in = await session.renew()
         except (BusUnavailable, CallRefused) as error:
             log.warning("keepalive failed", error=str(error), may_write=session.may_write())
             return
         self._follow_history(ownership)
+        if unknown_in is not None:
+            ownership.look_at(unknown_in)
         if session.assignments_revision > ownership.revision:
             self._ask.set()
 

@@ -51,9 +51,10 @@ class Session:
         """Which history of the database this is, as last heard of."""
         return self._database_history.history
 
-    def confirmed(self, history: str, outcomes: tuple[m.Applied, ...]) -> None:
-        """A report was taken: see :meth:`evenkeel.agent.database_history.DatabaseHistory.confirm`."""
-        self._database_history.confirm(history, outcomes)
+    @property
+    def database_history(self) -> DatabaseHistory:
+        """What was confirmed over all sessions of the process."""
+        return self._database_history
 
     def may_write(self) -> bool:
         """Self-fence: may a batch of device writes be started now?"""
@@ -103,11 +104,14 @@ class Session:
             seen=self._database_history.seen(),
         )
 
-    async def renew(self) -> None:
-        """One keepalive. Raises :class:`SessionLost`, :class:`BusUnavailable`."""
+    async def renew(self) -> m.ShardEpoch | None:
+        """One keepalive. Returns a shard of which all is to be looked at. Raises :class:`SessionLost`,
+        :class:`BusUnavailable`."""
         asked_at = self._clock.monotonic()  # before it is sent: our lease must end before the database's
         call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id, seen=self._database_history.seen())
-        self._renewed(asked_at, await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout()))
+        state = await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout())
+        self._renewed(asked_at, state)
+        return state.unknown_in
 
     def _keepalive_timeout(self) -> float:
         ttl = self._lease.ttl_seconds if self._lease else self._settings.call_timeout_seconds

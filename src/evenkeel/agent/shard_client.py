@@ -41,6 +41,8 @@ class ShardClient:
         self._carries_traffic = carries_traffic
         self._history = session.history
         """Of the database, when it was last asked for definitions."""
+        self._removed: frozenset[LoadBalancerId] = frozenset()
+        """Of the definitions that were fetched last: those that say that nothing is to be left of the load balancer."""
 
     async def fetch(self, load_balancer_ids: tuple[LoadBalancerId, ...] | None) -> tuple[ServiceDefinition, ...]:
         """The definitions of these, or of the whole shard, over as many answers as it takes."""
@@ -62,6 +64,7 @@ class ShardClient:
             )
             found.extend(answer.services)
             if not answer.more or not answer.services:
+                self._removed = frozenset(service.load_balancer_id for service in found if service.deleted)
                 return tuple(found)
             after = answer.services[-1].load_balancer_id
             if wanted is not None:
@@ -97,6 +100,8 @@ class ShardClient:
     async def _send_report(
         self, *, outcomes: tuple[m.Applied, ...] = (), repaired: tuple[m.Repaired, ...] = ()
     ) -> None:
+        confirmed = self._session.database_history
+        confirmed.removing(self._removed)
         receipt = await self._controllers.report_applied(
             m.ReportApplied(
                 agent_id=self._settings.agent_id,
@@ -111,7 +116,8 @@ class ShardClient:
         )
         if receipt.stale:
             raise SessionLost("the report's epoch is old")
-        self._session.confirmed(self._history, outcomes)
+        shard = m.ShardEpoch(shard_id=self.shard_id, epoch=self.epoch)
+        confirmed.confirm(self._history, outcomes, shard, removed=self._removed)
 
 
 def _bounded(outcome: m.Applied) -> m.Applied:

@@ -83,7 +83,10 @@ class Seen(Wire):
     keepalives: int = 0
     """:attr:`SessionState.keepalives`, the highest."""
     confirmed: "Applied | None" = None
-    """An outcome whose report was taken since the last keepalive that was answered."""
+    """An outcome whose report was taken lately."""
+    confirmed_in: "ShardEpoch | None" = None
+    """The shard of ``confirmed``, at the epoch at which the agent served it then, if it did not remove the load
+    balancer since. None: it may be gone."""
 
 
 class ReportState(Message, tag="report_state"):
@@ -346,6 +349,9 @@ class SessionState(Reply, tag="session_state"):
     told or confirmed before. Empty: the controller does not know of histories."""
     keepalives: int = 0
     """Grows with every keepalive of this agent."""
+    unknown_in: "ShardEpoch | None" = None
+    """The shard of an outcome that was confirmed to the agent, and whose load balancer the database does not know. It
+    was removed a moment ago, or its making was lost: then only a complete pass takes it from the devices."""
     takes_keepalives: bool = False
     """Keepalives may be sent to :func:`keepalive_queue`."""
 

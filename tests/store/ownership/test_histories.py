@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlalchemy import update
 
 from evenkeel.core.errors import SessionLost
-from evenkeel.core.messages import Applied, FormerShard, ReportApplied, Seen, SessionState
+from evenkeel.core.messages import Applied, FormerShard, ReportApplied, Seen, SessionState, ShardEpoch
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership import former_agents, lost_shards
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW
@@ -114,6 +114,31 @@ async def test_a_confirmed_change_that_the_database_does_not_know_proves_it_too(
     assert (after.history != before.history) is lost
     gone = replace(confirmed, load_balancer_id="removed since")
     assert (await keep(old, Seen(history=after.history, confirmed=gone))).history == after.history
+
+
+async def test_a_confirmed_load_balancer_that_is_not_there_is_looked_for_in_its_shard(old: World) -> None:
+    """It was made within the seconds that were lost, or removed a moment ago: that proves nothing."""
+    lb, shard_id = await served(old)
+    before = await keep(old)
+    gone = Seen(
+        history=before.history,
+        keepalives=before.keepalives,
+        confirmed=Applied(load_balancer_id="made in the lost seconds", revision=1, change_id=CHANGE),
+        confirmed_in=ShardEpoch(shard_id=shard_id, epoch=1),
+    )
+    for shard in (
+        None,  # the agent removed it itself
+        ShardEpoch(shard_id=shard_id, epoch=2),  # another one may have
+        ShardEpoch(shard_id="another", epoch=1),
+        ShardEpoch(shard_id=shard_id, epoch=2**70),
+    ):
+        assert (await keep(old, replace(gone, confirmed_in=shard))).unknown_in is None
+    assert (await keep(old, replace(gone, history="another"))).unknown_in is None
+    with statements() as sent:
+        there = await keep(old, replace(gone, confirmed=replace(gone.confirmed, load_balancer_id=lb)))
+    assert there.unknown_in is None and len(sent) == 2
+    told = await keep(old, gone)
+    assert (told.history, told.unknown_in) == (before.history, gone.confirmed_in)
 
 
 async def test_a_report_of_a_change_that_the_database_does_not_know_proves_it(old: World) -> None:

@@ -7,20 +7,24 @@ lost from the end, so whoever finds the newest of what was confirmed to him has 
 behind what it confirmed has lost commits. Then a new history begins: another random id, that every agent sees in the
 answer to its next keepalive, forgets what it believes to be on the devices, and looks at all it serves.
 
+A load balancer that was confirmed and is not there proves nothing: the agent may have removed it after it said so. Then
+only the shard it was in is looked at as a whole.
+
 Until an agent has done so, nothing says that devices hold what the database says: what was ACTIVE is PENDING_UPDATE.
 
 The database must not answer from copies that lag behind (see ``docs/how-to/deploy.md``): each would look like a loss.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from sqlalchemy import Connection, ScalarSelect, or_, select, update
 
 from evenkeel.core.changes import contradicts
 from evenkeel.core.control import History
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.messages import Seen
+from evenkeel.core.epochs import plausible
+from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.messages import Seen, ShardEpoch
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
@@ -38,6 +42,7 @@ SPACING_SECONDS = 60.0
 
 _history = schema.history
 _root = schema.load_balancer
+_shard = schema.shard
 
 
 class Histories:
@@ -106,22 +111,44 @@ def begin_history(
     return read_history(connection).id
 
 
-def lost_since(connection: Connection, seen: Seen | None, *, history: str, keepalives: int) -> str:
-    """How what was confirmed to an agent proves that commits were lost; empty if it does not. One statement, if the
-    agent was confirmed a change since its last keepalive."""
+class SeenCheck(NamedTuple):
+    """What the database makes of what was confirmed to an agent."""
+
+    lost: str = ""
+    """How it proves that commits were lost; empty: it does not."""
+    unknown_in: ShardEpoch | None = None
+    """See :attr:`evenkeel.core.messages.SessionState.unknown_in`."""
+
+
+def check_seen(
+    connection: Connection, agent_id: AgentId, seen: Seen | None, *, history: str, keepalives: int
+) -> SeenCheck:
+    """One statement, if a change was confirmed to the agent lately; one more if its load balancer is gone."""
     if seen is None or not history or seen.history != history:
-        return ""
+        return SeenCheck()
     if keepalives < seen.keepalives:
-        return f"keepalive {seen.keepalives} was confirmed to it, and the database knows of {keepalives}"
+        return SeenCheck(f"keepalive {seen.keepalives} was confirmed to it, and the database knows of {keepalives}")
     if seen.confirmed is None:
-        return ""
+        return SeenCheck()
     outcome = seen.confirmed
     row: Any = connection.execute(
         select(_root.c.revision, _root.c.change_id).where(_root.c.id == outcome.load_balancer_id)
     ).first()
-    if row is None or not contradicts(outcome, revision=row.revision, change_id=row.change_id):
-        return ""
-    return contradiction(outcome.load_balancer_id, outcome.revision, row.revision)
+    if row is None:
+        return SeenCheck(unknown_in=seen.confirmed_in if _owns(connection, agent_id, seen.confirmed_in) else None)
+    if not contradicts(outcome, revision=row.revision, change_id=row.change_id):
+        return SeenCheck()
+    return SeenCheck(contradiction(outcome.load_balancer_id, outcome.revision, row.revision))
+
+
+def _owns(connection: Connection, agent_id: AgentId, shard: ShardEpoch | None) -> bool:
+    """The shard is the agent's still, at the same epoch."""
+    if shard is None or not plausible(shard.epoch):
+        return False
+    found = select(_shard.c.id).where(
+        _shard.c.id == shard.shard_id, _shard.c.epoch == shard.epoch, _shard.c.acting_agent_id == agent_id
+    )
+    return connection.scalar(found) is not None
 
 
 def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:

@@ -33,7 +33,7 @@ from evenkeel.store.engine.statements import insert_if_absent, json_text
 from evenkeel.store.ownership.capacity import note_first_figures
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership.former_agents import keep_count, take_count
-from evenkeel.store.ownership.histories import history_id, lost_since
+from evenkeel.store.ownership.histories import check_seen, history_id
 from evenkeel.store.ownership.sql import FREED, live
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
@@ -79,7 +79,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
         environment=call.environment,
         agent_id=call.agent_id,
     )
-    return _opened(connection, started, ttl_seconds, call.seen)
+    return _opened(connection, call.agent_id, started, ttl_seconds, call.seen)
 
 
 # -- checks
@@ -247,17 +247,18 @@ def renew(
         "b_seen": seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0,
     }
     row = _RENEW.first(connection, parameters)
-    return None if row is None else _opened(connection, row, ttl_seconds, seen)
+    return None if row is None else _opened(connection, agent_id, row, ttl_seconds, seen)
 
 
-def _opened(connection: Connection, row: Any, ttl_seconds: float, seen: Seen | None) -> Opened:
+def _opened(connection: Connection, agent_id: AgentId, row: Any, ttl_seconds: float, seen: Seen | None) -> Opened:
     state = SessionState(
         ttl_seconds=ttl_seconds,
         assignments_revision=int(row.assignments_revision),
         history=row.history or "",
         keepalives=int(row.keepalives),
     )
-    return Opened(state, lost_since(connection, seen, history=state.history, keepalives=state.keepalives))
+    check = check_seen(connection, agent_id, seen, history=state.history, keepalives=state.keepalives)
+    return Opened(msgspec.structs.replace(state, unknown_in=check.unknown_in), check.lost)
 
 
 MAX_KEEPALIVES = 2**62
