@@ -1,0 +1,89 @@
+"""An accepted change reaches whoever has to act, and never fails for a neighbour's sake: it is committed already."""
+
+from typing import Any
+
+import pytest
+
+from evenkeel.controller.driver import Driver
+from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+
+OWNER = ShardOwner(shard_id="x", environment="lab", group_number=1, host="host-1")
+VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
+TREE = LoadBalancerTree(load_balancer=LoadBalancer(id="lb", project_id="t", provider="lab", vip=VIP))
+
+
+class Neighbours:
+    """Scheduler, hints and ports: what they were asked, and what goes wrong."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self.problem: Exception | None = None
+        self.moves = True
+
+    async def place(self, *what: str) -> None:
+        self.asked.append(("place", *what))
+        if self.problem is not None:
+            raise self.problem
+
+    async def move(self, load_balancer_id: str) -> bool:
+        self.asked.append(("move", load_balancer_id))
+        if self.problem is not None:
+            raise self.problem
+        return self.moves
+
+    def notify_work(self, owner: ShardOwner, load_balancer_id: str) -> None:
+        self.asked.append(("work", owner.host, load_balancer_id))
+
+    def changed(self, load_balancer_id: str) -> None:
+        self.asked.append(("port", load_balancer_id))
+
+
+def driver(around: Any, *, ports: bool = True) -> Driver:
+    return Driver(around, around, around if ports else None)
+
+
+def change(**given: Any) -> Change:
+    return Change(
+        **{"load_balancer_id": "lb", "revision": 1, "environment": "lab", "owner": None, "placed": True, **given}
+    )
+
+
+async def test_the_agent_that_serves_it_is_told() -> None:
+    around = Neighbours()
+    await driver(around).accepted(change(owner=OWNER))
+    assert around.asked == [("work", "host-1", "lb")]
+
+
+async def test_a_new_one_is_placed_and_one_that_waits_for_its_shard_is_not() -> None:
+    around = Neighbours()
+    await driver(around).accepted(change(placed=False, tree=TREE))
+    await driver(around).accepted(change(placed=True, tree=TREE))
+    await driver(around).accepted(change(placed=False))
+    assert around.asked == [("place", "lb", "lab", "t")]
+
+
+@pytest.mark.parametrize("problem", [StoreUnavailable("away"), RuntimeError("a bug")])
+async def test_what_goes_wrong_after_the_commit_is_not_the_tenants_business(problem: Exception) -> None:
+    around = Neighbours()
+    around.problem = problem
+    await driver(around).accepted(change(placed=False, tree=TREE))
+    await driver(around).failed_over(change(owner=OWNER))
+    assert around.asked == [("place", "lb", "lab", "t"), ("move", "lb"), ("work", "host-1", "lb")]
+
+
+async def test_the_vips_port_follows_where_there_are_ports() -> None:
+    around = Neighbours()
+    await driver(around).accepted(change(owner=OWNER, tell_network=True))
+    await driver(around, ports=False).accepted(change(owner=OWNER, tell_network=True))
+    assert around.asked == [("port", "lb"), ("work", "host-1", "lb"), ("work", "host-1", "lb")]
+
+
+async def test_a_failover_moves_it_or_has_its_agent_bring_the_device_up_to_date() -> None:
+    around = Neighbours()
+    await driver(around).failed_over(change(owner=OWNER))
+    around.moves = False
+    await driver(around).failed_over(change(owner=OWNER))
+    await driver(around).failed_over(change(owner=None))
+    assert around.asked == [("move", "lb"), ("move", "lb"), ("work", "host-1", "lb")]

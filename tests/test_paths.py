@@ -1,0 +1,130 @@
+"""Tests mirror the code's paths: which folder or module lacks a test of its own, and where it is tested instead.
+
+A folder ``src/evenkeel/a/b`` is tested in ``tests/a/b/`` or by ``tests/a/test_b.py``; a module ``a/b/c.py`` of
+:data:`RULES` by a file ``test_c.py`` below ``tests/a``, or by one that imports it. Logic is a branch or a loop.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+SOURCES = TESTS.parent / "src"
+ROOTS = {"evenkeel": "", "icontrol_emulator": "icontrol_emulator"}
+"""Package -> its folder below ``tests``."""
+
+ACROSS = {
+    "acceptance": "whole processes and real servers, killed and frozen",
+    "fuzz": "strangers at every port",
+    "model": "the model checker's specification",
+    "services": "the servers that tests start",
+    "sim": "everything under faults in simulated time",
+    "system": "controllers and agents in one process",
+}
+"""Tests of no folder in particular."""
+
+ELSEWHERE = {
+    "api/neutron/v1": ("api/neutron/test_neutron_shell_v1.py", "as the stock client sees it"),
+    "api/neutron/v2": ("api/neutron/test_lbaas_v2.py", "as its clients see it"),
+    "devices/bigip/icontrol": ("devices/bigip/test_faults.py", "against the stand-in, which fails as told"),
+    "devices/bigip/ownership": ("devices/bigip/test_guards.py", "against the stand-in, by two owners at once"),
+    "store/migrations/versions": ("store/test_migrations.py", "all of them in a row, on each database"),
+    "icontrol_emulator/config": ("icontrol_emulator/test_objects.py", "a stranger: by its HTTP API alone"),
+    "icontrol_emulator/config/rules": ("icontrol_emulator/test_refusals.py", "the same"),
+    "icontrol_emulator/config/types": ("icontrol_emulator/test_objects.py", "the same"),
+    "icontrol_emulator/dataplane": ("icontrol_emulator/test_traffic.py", "by the traffic that it carries"),
+    "icontrol_emulator/rest": ("icontrol_emulator/test_transactions.py", "by its HTTP API alone"),
+    "icontrol_emulator/stats": ("icontrol_emulator/test_system_statistics.py", "the same"),
+}
+"""Folder -> the test that stands for it, and why it has none of its own."""
+
+RULES = ("agent", "config", "controller", "core", "serving")
+"""Rooms of pure rules and of processes' parts: each module is tested by itself."""
+WITH_NEIGHBOURS = {
+    "agent/shard_client.py": ("agent/test_shard.py", "what a shard's worker asks and reports"),
+    "core/certificates.py": ("key_managers/parsing/test_bundles.py", "the values that key managers give"),
+    "core/placement/agents.py": ("core/placement/test_shards.py", "a part of the rule of shards"),
+    "core/placement/views.py": ("core/placement/test_shards.py", "what that rule looks at"),
+}
+"""Modules of those rooms that are tested by the tests of another one."""
+
+BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, ast.BoolOp, ast.comprehension)
+
+
+def has_logic(file: Path) -> bool:
+    return any(isinstance(node, BRANCHES) for node in ast.walk(ast.parse(file.read_text())))
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Path below ``tests``, as it were, and file of every module that has logic."""
+    for package, below in ROOTS.items():
+        for file in sorted((SOURCES / package).rglob("*.py")):
+            if file.name not in ("__init__.py", "__main__.py") and has_logic(file):
+                yield (Path(below) / file.relative_to(SOURCES / package)).as_posix(), file
+
+
+MODULES = dict(modules())
+FOLDERS = sorted({Path(path).parent.as_posix() for path in MODULES} - {"."})
+
+
+def has_tests(folder: str) -> bool:
+    path = TESTS / folder
+    return any(path.glob("test_*.py")) or (path.parent / f"test_{path.name}.py").is_file()
+
+
+def imported_by(room: str) -> set[str]:
+    """Names of modules that tests of a room import."""
+    found: set[str] = set()
+    for file in (TESTS / room).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+            elif isinstance(node, ast.Import):
+                found |= {name.name for name in node.names}
+    return found
+
+
+def test_every_folder_with_logic_has_tests_at_its_place() -> None:
+    assert [folder for folder in FOLDERS if not has_tests(folder) and folder not in ELSEWHERE] == []
+
+
+@pytest.mark.parametrize("room", RULES)
+def test_every_module_of_rules_and_of_processes_parts_has_a_test(room: str) -> None:
+    imported = imported_by(room)
+    named = {file.name for file in (TESTS / room).rglob("test_*.py")}
+    missing = [
+        path
+        for path, file in MODULES.items()
+        if path.startswith(f"{room}/")
+        and path not in WITH_NEIGHBOURS
+        and f"test_{file.name}" not in named
+        and ".".join(file.relative_to(SOURCES).with_suffix("").parts) not in imported
+    ]
+    assert missing == []
+
+
+def test_every_folder_of_tests_is_that_of_some_code_or_says_why_not() -> None:
+    folders = {file.parent.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py")} - {"."}
+    code = {"/".join((below, *path.parts)).strip("/") for below, path in _folders_of_code()}
+    assert [one for one in sorted(folders) if one not in code and one.split("/")[0] not in ACROSS] == []
+
+
+def _folders_of_code() -> Iterator[tuple[str, Path]]:
+    for package, below in ROOTS.items():
+        for file in (SOURCES / package).rglob("__init__.py"):
+            yield below, file.parent.relative_to(SOURCES / package)
+
+
+@pytest.mark.parametrize("exempt", [*ELSEWHERE.items(), *WITH_NEIGHBOURS.items()], ids=lambda one: one[0])
+def test_what_is_exempt_is_there_needs_it_and_its_test_exists(exempt: tuple[str, tuple[str, str]]) -> None:
+    path, (test, reason) = exempt
+    assert (TESTS / test).is_file() and reason
+    assert path in MODULES or (path in FOLDERS and not has_tests(path))
+
+
+def test_slow_tests_are_there() -> None:
+    from tests.conftest import SLOW
+
+    assert [place for place in SLOW if not (TESTS / place).exists()] == []
