@@ -231,14 +231,14 @@ async def test_nothing_is_judged_after_the_databases_clock_jumped_but_load_balan
     at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),), silence=True)
     at.store.snapshot = GroupSnapshot(shards=unserved(1), agents=(A,))
     at.store.waiting, at.store.views["t"] = [("lb-1", "lab", "t")], [OPEN]
-    await at.scheduler.look_at_clock()
+    await at.scheduler.check_clock()
     at.store.database_ahead_seconds = 3600.0
     await at.scheduler.tick()
-    assert not at.scheduler.judging
+    assert not at.scheduler.trusts_clock
     assert (at.store.assigned, at.store.silences) == ([], 0) and len(at.store.placed) == 1
     at.clock.now += SETTINGS.session_ttl_seconds
     await at.scheduler.tick()
-    assert at.scheduler.judging
+    assert at.scheduler.trusts_clock
     assert (len(at.store.assigned), at.store.silences) == (1, 1)
 
 
@@ -247,7 +247,7 @@ async def test_homes_are_looked_at_less_often_than_everything_else() -> None:
     for seconds in (0.0, 1.0, 1.0, 1.0, 1.0):
         at.clock.now += seconds
         await at.scheduler.tick()
-    await at.scheduler.look_at_clock()
+    await at.scheduler.check_clock()
     assert at.store.homes == [True, False, False, True, False, False]
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ def opened(tmp_path: Path, text: str) -> OpenedNetwork:
     file = tmp_path / "controller.ini"
     file.write_text(text)
     groups = {"network": network_options.NETWORK, "neutron": network_options.NEUTRON}
-    store: Any = Claims()
+    store: Any = SimpleNamespace(operators=Claims(), claims=Claims())
     return open_network(load("controller", ["--config-file", str(file)], groups=groups), store)
 
 
