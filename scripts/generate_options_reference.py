@@ -25,10 +25,11 @@ installed, `--print` shows it with theirs.
 NOTES = {
     "identity": " (and oslo.policy's and Keystone's: see how-to/authentication.md)",
     "neutron": " (and keystoneauth's options: see how-to/use-neutron.md)",
+    "barbican": " (and keystoneauth's options: see how-to/keep-certificates.md)",
     "certificates": " (see how-to/keep-certificates.md)",
     "haproxyd": " (and `debug` in `[DEFAULT]`)",
 }
-CONDITIONS = {"neutron": " with driver = neutron"}
+CONDITIONS = {"neutron": " with driver = neutron", "barbican": " with key_manager = barbican"}
 
 
 def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:

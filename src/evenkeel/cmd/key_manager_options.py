@@ -1,11 +1,13 @@
 """Where certificates and their keys are kept: the options, and opening what they name."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager
 from evenkeel.key_managers.directory import DirectoryKeyManager, read_key_file
 
@@ -13,8 +15,8 @@ CERTIFICATES = [
     cfg.StrOpt(
         "key_manager",
         default="none",
-        choices=["none", "directory"],
-        help="Where certificates and their keys are kept: directory (encrypted files), or none.",
+        choices=["none", "directory", "barbican"],
+        help="Where certificates and their keys are kept: directory (encrypted files), barbican, or none.",
     ),
     cfg.StrOpt(
         "directory",
@@ -27,6 +29,19 @@ CERTIFICATES = [
         "base64, a line; more lines are former keys. Nobody but its owner may read it.",
     ),
 ]
+
+BARBICAN = [
+    cfg.FloatOpt(
+        "operation_timeout",
+        default=20.0,
+        min=1.0,
+        max=300.0,
+        help="Seconds that reading a certificate, with all its parts, may take at Barbican and Keystone.",
+    ),
+]
+_GROUP = "barbican"
+ADAPTERS_MAX = 1000
+"""Logins that are remembered, one for each project."""
 
 
 class OpenedKeyManager(NamedTuple):
@@ -43,6 +58,8 @@ def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
     section = conf.certificates
     if section.key_manager == "none":
         return OpenedKeyManager(None, None, close=lambda: None)
+    if section.key_manager == "barbican":
+        return _open_barbican(conf)
     if not section.directory_key_file:
         raise ValueError("certificates.directory_key_file: not set, and key_manager is directory")
     try:
@@ -51,3 +68,47 @@ def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
         raise ValueError(f"certificates.directory_key_file: {error}") from None
     manager = DirectoryKeyManager(Path(section.directory), encryption)
     return OpenedKeyManager(manager, manager, close=manager.close)
+
+
+def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:
+    try:
+        from evenkeel.key_managers.barbican import BarbicanKeyManager, SecretReader
+    except ImportError as error:
+        raise ValueError(
+            f"certificates.key_manager: barbican needs {error.name}, which is not installed: "
+            "pip install 'evenkeel[barbican]'"
+        ) from error
+    manager = BarbicanKeyManager(SecretReader(_adapters(conf)), timeout_seconds=conf.barbican.operation_timeout)
+    return OpenedKeyManager(manager, None, close=manager.close)
+
+
+def _adapters(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
+    """keystoneauth's adapter for each project, logged in for it. Raises :class:`ValueError`; nothing is sent yet."""
+    from keystoneauth1 import exceptions, loading
+
+    loading.register_auth_conf_options(conf, _GROUP)
+    loading.register_session_conf_options(conf, _GROUP)
+    loading.register_adapter_conf_options(conf, _GROUP)
+    kind = conf.barbican.auth_type
+    if not kind:
+        raise ValueError("barbican.auth_type: not set; password, none (with barbican.endpoint), … as keystoneauth's")
+
+    @lru_cache(maxsize=ADAPTERS_MAX)
+    def adapter_of(project_id: ProjectId) -> Any:
+        scoped = any(option.dest == "project_id" for option in loading.get_plugin_loader(kind).get_options())
+        auth = loading.load_auth_from_conf_options(conf, _GROUP, **({"project_id": project_id} if scoped else {}))
+        session = loading.load_session_from_conf_options(conf, _GROUP, auth=auth)
+        session.timeout = session.timeout or conf.barbican.operation_timeout
+        adapter = loading.load_adapter_from_conf_options(conf, _GROUP, session=session)
+        adapter.service_type = adapter.service_type or "key-manager"
+        return adapter
+
+    try:
+        conf.register_opts(loading.get_auth_plugin_conf_options(kind), group=_GROUP)
+        for name in ("project_id", "project_name"):
+            if conf.barbican.get(name):
+                raise ValueError(f"barbican.{name}: is not allowed: each read is logged in for the project it is for")
+        adapter_of(ProjectId("none"))
+    except (exceptions.ClientException, cfg.Error) as error:
+        raise ValueError(f"barbican: {error}") from error
+    return adapter_of

@@ -18,7 +18,7 @@ OF_LIBRARIES = {
     "cache": "oslo.cache",  # where keystonemiddleware keeps tokens
 }
 """Section -> entry point of the group ``oslo.config.opts`` that lists its options."""
-LOGINS = ("keystone_authtoken", "neutron")
+LOGINS = ("keystone_authtoken", "neutron", "barbican")
 """Sections from which keystoneauth reads how to log in to Keystone."""
 
 Groups = Mapping[str | None, Sequence[cfg.Opt] | None]
@@ -83,7 +83,7 @@ def _of_login(section: str, written: Written) -> Groups:
     except ImportError:
         return {section: None}
     own = loading.get_auth_common_conf_options()
-    if section == "neutron":
+    if section != "keystone_authtoken":
         own = [*own, *loading.get_session_conf_options(), *loading.get_adapter_conf_options()]
     there = section_key(written[section].get("auth_section", section))
     login = _of_auth_type(written.get(there, {}))

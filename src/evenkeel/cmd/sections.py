@@ -25,6 +25,7 @@ CONTROLLER: OptionGroups = {
     "network": network_options.NETWORK,
     "neutron": network_options.NEUTRON,
     "certificates": key_manager_options.CERTIFICATES,
+    "barbican": key_manager_options.BARBICAN,
     "quotas": quota_options.QUOTAS,
     "limits": limit_options.LIMITS,
 }

@@ -1,0 +1,66 @@
+"""The port ``KeyManager`` over Barbican."""
+
+from evenkeel.core.blocking import BlockingCalls
+from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, Secret
+from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.ids import ProjectId
+from evenkeel.key_managers.barbican.references import parsed_reference
+from evenkeel.key_managers.barbican.secrets import SecretReader
+from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle
+
+CERTIFICATE, PRIVATE_KEY = "certificate", "private_key"
+INTERMEDIATES, PASSPHRASE = "intermediates", "private_key_passphrase"
+"""The names of a certificate container's parts."""
+
+
+class BarbicanKeyManager:
+    """Reads in a few threads, each read within ``timeout_seconds``."""
+
+    def __init__(self, reader: SecretReader, *, timeout_seconds: float) -> None:
+        self._reader = reader
+        self._calls = BlockingCalls("Barbican", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
+
+    async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
+        """A PKCS#12 or PEM secret, or a container of type ``certificate``."""
+        return await self._calls.run(lambda: self._certificate(reference, project_id))
+
+    async def authority(
+        self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
+    ) -> AuthorityBundle:
+        """Secrets in PEM."""
+
+        def work() -> AuthorityBundle:
+            certificates = self._reader.secret(reference, project_id)
+            if revocation_list is None:
+                return authority_bundle(reference, certificates)
+            revoked = self._reader.secret(revocation_list, project_id)
+            return authority_bundle(reference, certificates, (revocation_list, revoked))
+
+        return await self._calls.run(work)
+
+    def close(self) -> None:
+        """Start nothing more."""
+        self._calls.close()
+
+    def _certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
+        place = parsed_reference(reference)
+        if place is None or place.kind == "secrets":
+            return any_bundle(reference, Secret(self._reader.secret(reference, project_id)))
+        return self._of_container(reference, project_id)
+
+    def _of_container(self, reference: str, project_id: ProjectId) -> CertificateBundle:
+        parts = self._reader.parts(reference, project_id)
+        if not {CERTIFICATE, PRIVATE_KEY} <= parts.keys():
+            raise CertificateNotFound(reference)
+
+        def part(name: str) -> bytes:
+            return self._reader.secret(parts[name], project_id, told_as=reference) if name in parts else b""
+
+        passphrase = part(PASSPHRASE)
+        return certificate_bundle(
+            reference,
+            part(CERTIFICATE),
+            Secret(part(PRIVATE_KEY)),
+            intermediates=part(INTERMEDIATES),
+            passphrase=Secret(passphrase) if passphrase else None,
+        )

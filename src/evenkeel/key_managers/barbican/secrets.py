@@ -1,0 +1,105 @@
+"""Secrets and containers over Barbican's HTTP API v1. Blocking.
+
+https://docs.openstack.org/barbican/latest/api/reference/secrets.html
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import requests
+from keystoneauth1 import exceptions as auth_errors
+from keystoneauth1.adapter import Adapter
+
+from evenkeel.core.certificates import REVOCATION_LIST_BYTES_MAX
+from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.ids import ProjectId
+from evenkeel.key_managers.barbican.references import BarbicanReference, parsed_reference
+
+SECRET_BYTES_MAX = REVOCATION_LIST_BYTES_MAX + 1
+"""The largest thing that is read, and one more so that what is too large is told as that."""
+PARTS_MAX = 20
+_CHUNK_BYTES = 64 * 1024
+_NOT_READABLE = frozenset({403, 404, 406, 410})
+"""Not there, or not for this project. 406: a secret without a payload of the kind that it says it has."""
+
+AdapterOf = Callable[[ProjectId], Adapter]
+"""A keystoneauth adapter of Barbican's endpoint, logged in for that project."""
+
+
+class SecretReader:
+    """Reads in the name of a project: Barbican decides what it may read.
+
+    Every method raises :class:`CertificateNotFound` naming ``reference``, and :class:`KeyManagerUnavailable`.
+    """
+
+    def __init__(self, adapter_of: AdapterOf) -> None:
+        self._adapter_of = adapter_of
+
+    def secret(self, reference: str, project_id: ProjectId, *, told_as: str = "") -> bytes:
+        """What is in a secret. ``told_as``: the reference to name instead, where the secret is a part of something."""
+        told = told_as or reference
+        place = _place(reference, "secrets", told)
+        described = self._json(place.path, project_id, told)
+        kind = (described.get("content_types") or {}).get("default")
+        if not isinstance(kind, str):
+            raise CertificateNotFound(told)
+        return self._get(f"{place.path}/payload", kind, project_id, told)
+
+    def parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
+        """Names and references of what is in a container of type ``certificate``."""
+        place = _place(reference, "containers", reference)
+        container = self._json(place.path, project_id, reference)
+        listed = container.get("secret_refs")
+        if container.get("type") != "certificate" or not isinstance(listed, list) or len(listed) > PARTS_MAX:
+            raise CertificateNotFound(reference)
+        parts = [(row.get("name"), row.get("secret_ref")) for row in listed if isinstance(row, dict)]
+        return {name: ref for name, ref in parts if isinstance(name, str) and isinstance(ref, str)}
+
+    def _json(self, path: str, project_id: ProjectId, told: str) -> dict[str, Any]:
+        content = self._get(path, "application/json", project_id, told)
+        try:
+            return msgspec.json.decode(content, type=dict[str, Any])
+        except msgspec.DecodeError:
+            raise KeyManagerUnavailable("Barbican's answer is not understood") from None
+
+    def _get(self, path: str, accept: str, project_id: ProjectId, told: str) -> bytes:
+        try:
+            adapter = self._adapter_of(project_id)
+            # log: keystoneauth would write what it gets at level debug
+            answer = adapter.get(
+                path, headers={"Accept": accept}, log=False, stream=True, redirect=False, raise_exc=False
+            )
+            with answer:
+                _check_status(answer.status_code, told)
+                return _limited(answer)
+        except (auth_errors.ClientException, requests.RequestException) as error:
+            _check_status(getattr(error, "http_status", None) or 0, told)
+            name = type(error).__name__
+            raise KeyManagerUnavailable(f"Barbican or Keystone is out of reach or failing ({name})") from None
+
+
+def _check_status(status: int, told: str) -> None:
+    """Raises for what is no success; 0: there is none. Texts of answers are dropped."""
+    if status in _NOT_READABLE:
+        raise CertificateNotFound(told)
+    if status == 401:
+        raise KeyManagerUnavailable("Keystone or Barbican refuses the controllers' login for the project")
+    if status >= 300:
+        raise KeyManagerUnavailable(f"Barbican or Keystone is failing (HTTP {status})")
+
+
+def _place(reference: str, kind: str, told: str) -> BarbicanReference:
+    place = parsed_reference(reference)
+    if place is None or place.kind != kind:
+        raise CertificateNotFound(told)
+    return place
+
+
+def _limited(answer: requests.Response) -> bytes:
+    content = bytearray()
+    for chunk in answer.iter_content(_CHUNK_BYTES):
+        content += chunk
+        if len(content) >= SECRET_BYTES_MAX:
+            break
+    return bytes(content[:SECRET_BYTES_MAX])
