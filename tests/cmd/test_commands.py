@@ -44,14 +44,17 @@ sys.exit(importlib.import_module(module).main())
 """Imports whole rooms, because some imports happen late, and then runs ``--help``."""
 
 SHARED = ["evenkeel.core", "evenkeel.config"]
-OTHERS = ("evenkeel.api.identity.keystone", "evenkeel.network.neutron")
-"""Of extras of their own."""
+OTHERS = ("evenkeel.api.identity.keystone", "evenkeel.network.neutron", "evenkeel.store.migrations.")
+"""Of extras of their own, and what only alembic imports."""
 PROCESSES = {
     "cli": ("evenkeel.cli.main", ["evenkeel.cli"]),
     "agent": ("evenkeel.cmd.agent", ["evenkeel.agent", "evenkeel.bus", "evenkeel.devices", *SHARED]),
     "controller": (
         "evenkeel.cmd.controller",
-        ["evenkeel.api", "evenkeel.bus", "evenkeel.controller", "evenkeel.network", "evenkeel.serving", *SHARED],
+        [
+            *("evenkeel.api", "evenkeel.bus", "evenkeel.controller", "evenkeel.key_managers", "evenkeel.network"),
+            *("evenkeel.serving", "evenkeel.store", *SHARED),
+        ],
     ),
     "haproxyd": ("evenkeel.cmd.haproxyd", ["evenkeel.haproxyd", "evenkeel.serving", *SHARED]),
     "emulator": ("icontrol_emulator.__main__", ["icontrol_emulator"]),

@@ -9,7 +9,6 @@ from oslo_config import cfg
 
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager
-from evenkeel.key_managers.directory import DirectoryKeyManager, read_key_file
 
 CERTIFICATES = [
     cfg.StrOpt(
@@ -62,6 +61,9 @@ def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
         return _open_barbican(conf)
     if not section.directory_key_file:
         raise ValueError("certificates.directory_key_file: not set, and key_manager is directory")
+    # here, because every process knows the options and only controllers have the library
+    from evenkeel.key_managers.directory import DirectoryKeyManager, read_key_file
+
     try:
         encryption = read_key_file(Path(section.directory_key_file))
     except ValueError as error:
