@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evenkeel.core.model import Vip
@@ -168,6 +168,7 @@ def test_a_literal_has_no_variables_and_an_argument_stays_one(text: str) -> None
 @pytest.mark.parametrize("place", USED)
 @settings(deadline=None)
 @given(text=texts)
+@example(text="::")
 def test_it_is_refused_by_name_or_changes_nothing_but_its_word(place: str, text: str) -> None:
     found = render(with_(place, text))
     if found.load_balancer is None:
@@ -180,7 +181,8 @@ def test_it_is_refused_by_name_or_changes_nothing_but_its_word(place: str, text:
         if text:
             assert shape(found.load_balancer) == shape(plain)
     problem = problem_of(found.load_balancer, DaemonSettings(name="d", state_dir=Path("/"), run_dir=Path("/")))
-    assert not problem or "characters" in problem, problem
+    # what only the daemon knows: how much there is of all together, and which addresses its host allows
+    assert not problem or "characters" in problem or "address is '" in problem, problem
 
 
 @pytest.mark.parametrize("place", UNUSED)
