@@ -1,0 +1,129 @@
+"""A real Barbican of our own: SQLite, its software crypto plugin, one process with threads, without a Keystone before
+it: who asks is said in the headers that keystonemiddleware would set. It is installed in a virtual environment of its
+own."""
+
+import base64
+import os
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from tests.services.process import Server
+
+VARIABLE = "EVENKEEL_TEST_BARBICAN"
+
+_SERVE = """
+import os
+from socketserver import ThreadingMixIn
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from paste import deploy
+
+
+class Threads(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *words):
+        pass
+
+
+application = deploy.loadapp("config:" + os.environ["HOME"] + "/paste.ini", name="main")
+make_server("127.0.0.1", int(os.environ["PORT"]), application, Threads, Quiet).serve_forever()
+"""
+
+_PASTE = """
+[composite:main]
+use = egg:Paste#urlmap
+/: barbican_version
+/v1: barbican_api
+[pipeline:barbican_version]
+pipeline = request_id microversion versionapp
+[pipeline:barbican_api]
+pipeline = request_id context microversion apiapp
+[app:apiapp]
+paste.app_factory = barbican.api.app:create_main_app
+[app:versionapp]
+paste.app_factory = barbican.api.app:create_version_app
+[filter:request_id]
+paste.filter_factory = oslo_middleware.request_id:RequestId.factory
+[filter:context]
+paste.filter_factory = barbican.api.middleware.context:ContextMiddleware.factory
+[filter:microversion]
+paste.filter_factory = barbican.api.middleware.microversion:MicroversionMiddleware.factory
+"""
+
+_CONFIGURATION = """
+[DEFAULT]
+host_href = http://127.0.0.1:{port}
+[database]
+connection = sqlite:///{home}/barbican.db
+[secretstore]
+enabled_secretstore_plugins = store_crypto
+[crypto]
+enabled_crypto_plugins = simple_crypto
+[simple_crypto_plugin]
+kek = {key}
+[queue]
+enable = false
+"""
+
+
+def missing() -> str:
+    """Why Barbican cannot be started here; empty if it can."""
+    if not (_programs() / "barbican-manage").exists():
+        return f"Barbican is not installed: python3 -m venv DIR && DIR/bin/pip install barbican, then {VARIABLE}=DIR"
+    return ""
+
+
+def headers(project_id: str) -> dict[str, str]:
+    """Of who may make and read secrets of the project."""
+    user = {"X-User-Id": f"user-of-{project_id}", "X-Roles": "creator,member"}
+    return {"X-Identity-Status": "Confirmed", "X-Project-Id": project_id, **user}
+
+
+def _programs() -> Path:
+    return Path(os.environ.get(VARIABLE) or "/nonexistent") / "bin"
+
+
+class BarbicanServer(Server):
+    """One Barbican."""
+
+    start_seconds = 180.0
+
+    def __init__(self) -> None:
+        super().__init__("evenkeel-barbican-")
+        self._folder = self._home / ".barbican"  # where Barbican looks, whatever it is started with
+        self._folder.mkdir()
+        (self._home / "serve.py").write_text(_SERVE)
+        (self._home / "paste.ini").write_text(_PASTE)
+
+    @property
+    def url(self) -> str:
+        """Its endpoint."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Make its database, start and wait until clients are served; nothing to do if it runs."""
+        if self.running:
+            return
+        key = base64.urlsafe_b64encode(os.urandom(32)).decode()
+        text = _CONFIGURATION.format(home=self._home, port=self.port, key=key)
+        (self._folder / "barbican.conf").write_text(text)
+        self._run(_programs() / "barbican-manage", "db", "upgrade", "-d", f"sqlite:///{self._home}/barbican.db")
+        self._begin([_programs() / "python", self._home / "serve.py"])
+
+    def _serves(self) -> bool:
+        try:
+            urllib.request.urlopen(self.url, timeout=5.0).close()
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code < 500  # 300: it lists its versions
+        except (urllib.error.URLError, OSError):
+            return False
+        return True
+
+    def _environment(self) -> dict[str, str]:
+        path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+        return {**path, "HOME": str(self._home), "PORT": str(self.port)}
