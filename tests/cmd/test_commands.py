@@ -44,7 +44,10 @@ sys.exit(importlib.import_module(module).main())
 """Imports whole rooms, because some imports happen late, and then runs ``--help``."""
 
 SHARED = ["evenkeel.core", "evenkeel.config"]
-OTHERS = ("evenkeel.api.identity.keystone", "evenkeel.network.neutron", "evenkeel.store.migrations.")
+OTHERS = (
+    *("evenkeel.api.identity.keystone", "evenkeel.key_managers.barbican", "evenkeel.network.neutron"),
+    "evenkeel.store.migrations.",
+)
 """Of extras of their own, and what only alembic imports."""
 PROCESSES = {
     "cli": ("evenkeel.cli.main", ["evenkeel.cli"]),

@@ -54,21 +54,20 @@ class OpenedKeyManager(NamedTuple):
 
 def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
     """What the configuration names. Raises :class:`ValueError`."""
-    section = conf.certificates
-    if section.key_manager == "none":
+    if conf.certificates.key_manager == "none":
         return OpenedKeyManager(None, None, close=lambda: None)
-    if section.key_manager == "barbican":
+    if conf.certificates.key_manager == "barbican":
         return _open_barbican(conf)
-    if not section.directory_key_file:
+    if not conf.certificates.directory_key_file:
         raise ValueError("certificates.directory_key_file: not set, and key_manager is directory")
     # here, because every process knows the options and only controllers have the library
     from evenkeel.key_managers.directory import DirectoryKeyManager, read_key_file
 
     try:
-        encryption = read_key_file(Path(section.directory_key_file))
+        encryption = read_key_file(Path(conf.certificates.directory_key_file))
     except ValueError as error:
         raise ValueError(f"certificates.directory_key_file: {error}") from None
-    manager = DirectoryKeyManager(Path(section.directory), encryption)
+    manager = DirectoryKeyManager(Path(conf.certificates.directory), encryption)
     return OpenedKeyManager(manager, manager, close=manager.close)
 
 
