@@ -53,6 +53,7 @@ ADMINS_ONLY = re.compile(
 CATALOGUE = re.compile(
     r"/v2/lbaas/(flavors|availabilityzones)(/.*)?|/neutron/v2.0/(flavors|extensions|service-providers)(/.*)?"
 )
+CERTIFICATES = re.compile("/evenkeel/v1/certificates.*")
 QUOTAS = re.compile(r"(/v2/lbaas|/neutron/v2.0)/quotas(/.*)?")
 
 
@@ -96,6 +97,8 @@ def expected(route: Route, persona: Persona) -> set[int]:
         return {403}
     if LOOKUPS.fullmatch(route.path):
         return looked_up(route)
+    if CERTIFICATES.fullmatch(route.path):
+        return {501}  # no key manager is configured
     if route.path.startswith("/v2/octavia/amphorae/"):
         return {404}  # there are none
     if str(route) in REFUSED_FOR_OTHER_REASONS:
