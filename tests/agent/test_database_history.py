@@ -83,22 +83,35 @@ def test_where_a_confirmed_change_is_served_is_told_until_its_load_balancer_is_t
     assert memory.seen() == replace(served, confirmed_in=None)
 
 
+def test_the_shard_that_was_left_last_is_told_for_a_while() -> None:
+    memory, clock = remembering()
+    memory.left("a", 1, "s1")
+    memory.left("b", 1, "s2")
+    memory.left("", 1, "common")
+    assert memory.seen() == Seen(history="h1", keepalives=5, left="s2")
+    clock.now += CONFIRMED_FOR_SECONDS
+    assert memory.seen() == Seen(history="h1", keepalives=5)
+    memory.left("b", 1, "s2")
+    memory.hear("h2", asked_at=clock.now + 1)
+    assert memory.seen() == Seen(history="h2")
+
+
 def test_what_was_served_shortly_before_a_new_history_may_be_lost() -> None:
     memory, clock = remembering()
-    memory.left("long ago", 1)
+    memory.left("long ago", 1, "s1")
     clock.now += SERVED_LATELY_SECONDS + 1
-    memory.left("", 1)
-    memory.left("a", 4)
-    memory.left("a", 5)
+    memory.left("", 1, "s2")
+    memory.left("a", 4, "s3")
+    memory.left("a", 5, "s3")
     assert memory.lost() == (), "an agent gives shards away every day"
     clock.now += 1
     memory.hear("h2", asked_at=clock.now)
-    memory.left("b", 2)
+    memory.left("b", 2, "s4")
     lost = memory.lost()
     assert lost == (FormerShard(project_id="a", epoch=5), FormerShard(project_id="b", epoch=2))
-    memory.left("b", 3)
+    memory.left("b", 3, "s4")
     memory.recovered(lost)
     assert memory.lost() == (FormerShard(project_id="b", epoch=3),)
     clock.now += SERVED_LATELY_SECONDS + 1
-    memory.left("later", 1)
+    memory.left("later", 1, "s5")
     assert memory.lost() == (FormerShard(project_id="b", epoch=3),)

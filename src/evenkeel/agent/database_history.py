@@ -8,7 +8,7 @@ next sync: shards that the database lost are restored from it.
 from collections.abc import Collection
 
 from evenkeel.core import messages as m
-from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.ports import Clock
 
 CONFIRMED_FOR_SECONDS = 90.0
@@ -31,6 +31,8 @@ class DatabaseHistory:
         self._confirmed: m.Applied | None = None
         self._confirmed_in: m.ShardEpoch | None = None
         self._confirmed_at = 0.0
+        self._left: ShardId | None = None
+        self._left_at = 0.0
         self._former: dict[ProjectId, tuple[int, float]] = {}
         self.history = ""
         """Of the database; empty: not known yet."""
@@ -51,7 +53,7 @@ class DatabaseHistory:
             self._began_at = self._clock.monotonic()
         self._heard_at = self._clock.monotonic()  # what was asked before this may speak of the one before
         self.history, self._keepalives, self._confirmed = history, keepalives, None
-        self._confirmed_in = None
+        self._confirmed_in = self._left = None
         return True
 
     def confirm(
@@ -83,21 +85,24 @@ class DatabaseHistory:
         """To be told with the next keepalive."""
         if not self.history:
             return None
-        is_news = self._clock.monotonic() < self._confirmed_at + CONFIRMED_FOR_SECONDS
+        now = self._clock.monotonic()
+        is_news = now < self._confirmed_at + CONFIRMED_FOR_SECONDS
         return m.Seen(
             history=self.history,
             keepalives=self._keepalives,
             confirmed=self._confirmed if is_news else None,
             confirmed_in=self._confirmed_in if is_news else None,
+            left=self._left if now < self._left_at + CONFIRMED_FOR_SECONDS else None,
         )
 
     # -- what was served
 
-    def left(self, project_id: ProjectId, epoch: int) -> None:
+    def left(self, project_id: ProjectId, epoch: int, shard_id: ShardId) -> None:
         """This shard is not served here any more."""
         if project_id == COMMON_PROJECT:
             return
         now = self._clock.monotonic()
+        self._left, self._left_at = shard_id, now
         self._former.pop(project_id, None)
         self._former[project_id] = (epoch, now)
         while self._former and (len(self._former) > SERVED_MAX or self._is_old(next(iter(self._former)), now)):

@@ -166,7 +166,7 @@ class Ownership:
 
     def _drop(self, shard_id: ShardId) -> None:
         worker, task = self._workers.pop(shard_id)
-        self._database_history.left(worker.project_id, worker.epoch)
+        self._database_history.left(worker.project_id, worker.epoch, worker.shard_id)
         task.cancel()
 
     def _hand_over(self, assignment: m.Assignment) -> None:
@@ -183,7 +183,7 @@ class Ownership:
             entry = self._workers.pop(assignment.shard_id, None)
             if entry is not None:
                 worker, task = entry
-                self._database_history.left(worker.project_id, worker.epoch)
+                self._database_history.left(worker.project_id, worker.epoch, worker.shard_id)
                 worker.finish()
                 try:
                     await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
@@ -241,7 +241,7 @@ class Ownership:
         entries = list(self._workers.values())
         self._workers.clear()
         for worker, _ in entries:
-            self._database_history.left(worker.project_id, worker.epoch)
+            self._database_history.left(worker.project_id, worker.epoch, worker.shard_id)
         tasks = {task for _, task in entries} | self._releases
         try:
             if graceful and tasks:

@@ -87,6 +87,8 @@ class Seen(Wire):
     confirmed_in: "ShardEpoch | None" = None
     """The shard of ``confirmed``, at the epoch at which the agent served it then, if it did not remove the load
     balancer since. None: it may be gone."""
+    left: ShardId | None = None
+    """The shard that the agent was told of no more lately. Shards are never removed: one that is not there was lost."""
 
 
 class ReportState(Message, tag="report_state"):

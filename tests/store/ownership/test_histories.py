@@ -141,6 +141,15 @@ async def test_a_confirmed_load_balancer_that_is_not_there_is_looked_for_in_its_
     assert (told.history, told.unknown_in) == (before.history, gone.confirmed_in)
 
 
+async def test_a_shard_that_an_agent_was_given_and_that_is_not_there_proves_it(old: World) -> None:
+    """The first load balancer of a tenant was lost before anything of it was confirmed."""
+    _, shard_id = await served(old)
+    before = await keep(old)
+    seen = Seen(history=before.history, keepalives=before.keepalives, left=shard_id)
+    assert (await keep(old, seen)).history == before.history
+    assert (await keep(old, replace(seen, left="lost"))).history != before.history
+
+
 async def test_a_report_of_a_change_that_the_database_does_not_know_proves_it(old: World) -> None:
     lb, shard_id = await served(old)
     history = (await old.operator.history()).id

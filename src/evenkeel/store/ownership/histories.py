@@ -123,11 +123,14 @@ class SeenCheck(NamedTuple):
 def check_seen(
     connection: Connection, agent_id: AgentId, seen: Seen | None, *, history: str, keepalives: int
 ) -> SeenCheck:
-    """One statement, if a change was confirmed to the agent lately; one more if its load balancer is gone."""
+    """One statement, if a change was confirmed to the agent lately; one more if its load balancer is gone, and one if
+    it was told of a shard no more lately."""
     if seen is None or not history or seen.history != history:
         return SeenCheck()
     if keepalives < seen.keepalives:
         return SeenCheck(f"keepalive {seen.keepalives} was confirmed to it, and the database knows of {keepalives}")
+    if seen.left is not None and connection.scalar(select(_shard.c.id).where(_shard.c.id == seen.left)) is None:
+        return SeenCheck(f"it was told to serve shard {seen.left}, and the database does not know it")
     if seen.confirmed is None:
         return SeenCheck()
     outcome = seen.confirmed
