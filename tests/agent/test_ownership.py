@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from evenkeel.agent import ownership as room
 from evenkeel.agent.database_history import DatabaseHistory
+from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.ownership import Ownership
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import Backoff
@@ -62,7 +63,7 @@ class Stub:
     def doubt(self, ids: tuple[str, ...], *, complete: bool) -> None:
         self.doubts.append((ids, complete))
 
-    def say_all_again(self) -> None:
+    def report_all_again(self) -> None:
         self.said_again += 1
 
 
@@ -111,6 +112,7 @@ class Bench:
             rng=random.Random(1),
             ask_again=self._ask,
             on_device_trouble=lambda: None,
+            incarnations=Incarnations(),
         )
 
     def _ask(self) -> None:

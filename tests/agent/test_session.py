@@ -189,9 +189,9 @@ async def test_keepalives_name_what_the_database_has_confirmed() -> None:
     at = Opened(state(), state(keepalives=4), state())
     await at.session.open()
     done = m.Applied(load_balancer_id="lb", revision=3, change_id="c3")
-    at.session.confirmed("h1", (done,))
+    at.session.database_history.confirm("h1", (done,))
     await at.session.renew()
-    at.session.confirmed("h0", (replace(done, change_id="of the history before"),))
+    at.session.database_history.confirm("h0", (replace(done, change_id="of the history before"),))
     await at.session.renew()
     assert [call.seen for call in at.controllers.keepalives] == [
         m.Seen(history="h1", keepalives=0, confirmed=done),

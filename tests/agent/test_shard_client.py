@@ -9,6 +9,7 @@ from evenkeel.agent.shard_client import OUTCOMES_PER_REPORT, REASON_CHARACTERS_M
 from evenkeel.core import messages as m
 from evenkeel.core.device import Repair
 from evenkeel.core.errors import SessionLost
+from evenkeel.core.ids import ShardId
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
 from tests.agent.fakes import SETTINGS
@@ -43,8 +44,15 @@ class Session:
 
     def __init__(self) -> None:
         self.confirmations: list[tuple[str, int]] = []
+        self.database_history = self
 
-    def confirmed(self, history: str, outcomes: tuple[m.Applied, ...]) -> None:
+    def removing(self, load_balancer_ids: frozenset[str]) -> None:
+        """They are about to be reported as removed."""
+
+    def confirm(
+        self, history: str, outcomes: tuple[m.Applied, ...], shard: m.ShardEpoch, *, removed: frozenset[str]
+    ) -> None:
+        assert shard == m.ShardEpoch(shard_id=ShardId("shard"), epoch=3) and not removed
         self.confirmations.append((history, len(outcomes)))
 
 
