@@ -134,9 +134,11 @@ async def test_a_confirmed_load_balancer_that_is_not_there_is_looked_for_in_its_
     ):
         assert (await keep(old, replace(gone, confirmed_in=shard))).unknown_in is None
     assert (await keep(old, replace(gone, history="another"))).unknown_in is None
+    with statements() as plain:
+        await keep(old)
     with statements() as sent:
         there = await keep(old, replace(gone, confirmed=replace(gone.confirmed, load_balancer_id=lb)))
-    assert there.unknown_in is None and len(sent) == 2
+    assert there.unknown_in is None and len(sent) == len(plain) + 1
     told = await keep(old, gone)
     assert (told.history, told.unknown_in) == (before.history, gone.confirmed_in)
 
