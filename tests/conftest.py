@@ -27,10 +27,12 @@ SLOW = {
     "api/test_query_counts.py": "every route, with little and much in the database",
     "api/test_sdk_clients.py": "the SDK against a whole controller",
     "demo": "the demo's processes",
+    "devices/bigip/test_reach.py": "time-outs of devices that are away",
     "devices/haproxy/test_contract.py": "a daemon and real HAProxys",
     "devices/haproxy/test_lost_state.py": "a daemon and real HAProxys",
     "devices/haproxy/test_pair.py": "a daemon and real HAProxys",
     "devices/haproxy/test_traffic.py": "a daemon and real HAProxys",
+    "devices/test_capabilities.py": "every value of every attribute, on every device type",
     "devices/test_largest.py": "the largest load balancers there may be",
     "fuzz": "hundreds of strangers",
     "haproxyd/haproxy/test_worker_users.py": "real HAProxys of other users",
@@ -43,6 +45,7 @@ SLOW = {
     "network/neutron": "a real Neutron for most tests",
     "services": "the servers that tests start",
     "sim": "thousands of simulated seconds",
+    "store/test_query_counts.py": "little and much in the database",
     "system": "controllers and agents that wait for each other",
 }
 """Folders and files of tests that ``scripts/test --quick`` leaves out, and what makes them slow."""
