@@ -41,7 +41,8 @@ class Session:
         self._settings = settings
         self._capacity = dict(capacity or {})
         self._identities = dict(identities or {})
-        self._database_history = database_history
+        self.database_history = database_history
+        """What was confirmed over all sessions of the process."""
         self._lease: Lease | None = None
         self.assignments_revision = -1
         """As last heard of from a keepalive."""
@@ -49,12 +50,7 @@ class Session:
     @property
     def history(self) -> str:
         """Which history of the database this is, as last heard of."""
-        return self._database_history.history
-
-    @property
-    def database_history(self) -> DatabaseHistory:
-        """What was confirmed over all sessions of the process."""
-        return self._database_history
+        return self.database_history.history
 
     def may_write(self) -> bool:
         """Self-fence: may a batch of device writes be started now?"""
@@ -101,14 +97,14 @@ class Session:
             exclusive=facts.exclusive,
             capacity=self._capacity,
             names_session=True,
-            seen=self._database_history.seen(),
+            seen=self.database_history.seen(),
         )
 
     async def renew(self) -> m.ShardEpoch | None:
         """One keepalive. Returns a shard of which all is to be looked at. Raises :class:`SessionLost`,
         :class:`BusUnavailable`."""
         asked_at = self._clock.monotonic()  # before it is sent: our lease must end before the database's
-        call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id, seen=self._database_history.seen())
+        call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id, seen=self.database_history.seen())
         state = await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout())
         self._renewed(asked_at, state)
         return state.unknown_in
@@ -118,9 +114,9 @@ class Session:
         return max(self._settings.keepalive_interval_seconds, ttl / 2)
 
     def _renewed(self, asked_at: float, state: m.SessionState) -> None:
-        before = self._database_history.history
-        is_current = self._database_history.hear(state.history, asked_at=asked_at, keepalives=state.keepalives)
-        if self._database_history.history != before:
+        before = self.database_history.history
+        is_current = self.database_history.hear(state.history, asked_at=asked_at, keepalives=state.keepalives)
+        if self.database_history.history != before:
             self.assignments_revision = -1  # it may have been taken back
         self._lease = newer(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
         if is_current:
