@@ -322,7 +322,7 @@ class Client:
         if (pool := self._pick(Pool)) is not None:
             member = Thing(Member, self.world.new_id(), self._name(), pool)
             row = self._member_row(member)
-            await self._add(member, "add member", lambda store: store.tenants.add_member(row, project_id=None))
+            await self._add(member, "add member", lambda store: store.tenants.add_members((row,), project_id=None))
 
     async def _add_monitor(self) -> None:
         pools = [

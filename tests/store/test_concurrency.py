@@ -106,7 +106,7 @@ async def test_writes_below_one_load_balancer_each_have_a_revision_of_their_own(
 
     def ask(at: SqlStore, number: int) -> Any:
         if number % 3 == 0:
-            return at.tenants.add_member(member(number, pool_id=pool_id), project_id=None)
+            return at.tenants.add_members((member(number, pool_id=pool_id),), project_id=None)
         if number % 3 == 1:
             return at.tenants.add_listener(
                 listener(load_balancer_id=root_id, protocol_port=1000 + number), project_id=None
@@ -153,7 +153,7 @@ async def test_nothing_is_left_in_a_pool_that_is_deleted_meanwhile(store: SqlSto
     def ask(at: SqlStore, number: int) -> Any:
         if number == MANY // 2:
             return at.tenants.delete_child(Pool, pool_id, project_id=None)
-        return at.tenants.add_member(member(number, pool_id=pool_id), project_id=None)
+        return at.tenants.add_members((member(number, pool_id=pool_id),), project_id=None)
 
     await both(store, other_store, ask)
 

@@ -65,7 +65,7 @@ def writes(stored: LoadBalancerTree) -> dict[str, Any]:
         ),
         "change pool": lambda s: s.tenants.update_child(Pool, group, {"name": "x"}, project_id=None),
         "delete pool": lambda s: s.tenants.delete_child(Pool, group, project_id=None),
-        "add member": lambda s: s.tenants.add_member(member(77, pool_id=group), project_id=None),
+        "add member": lambda s: s.tenants.add_members((member(77, pool_id=group),), project_id=None),
         "change member": lambda s: s.tenants.update_child(Member, server, {"weight": 3}, project_id=None),
         "delete member": lambda s: s.tenants.delete_child(Member, server, project_id=None),
         "replace members": lambda s: s.tenants.replace_members(group, [], additive_only=False, project_id=None),
@@ -151,7 +151,7 @@ async def test_of_many_writes_at_once_one_is_accepted_each_time_it_is_active(
             by = store if number % 2 else other_store
             if number % 3 == 0:
                 return by.tenants.update_load_balancer(root, {"name": f"{turn}-{number}"}, project_id=None)
-            return by.tenants.add_member(member(1000 * (turn + 1) + number, pool_id=group), project_id=None)
+            return by.tenants.add_members((member(1000 * (turn + 1) + number, pool_id=group),), project_id=None)
 
         answers = await asyncio.gather(*(ask(number) for number in range(MANY)), return_exceptions=True)
 

@@ -31,7 +31,7 @@ async def narrow(store: SqlStore, database_url: str) -> AsyncIterator[SqlStore]:
 async def test_of_many_members_at_once_as_many_are_made_as_the_limit_allows(narrow: SqlStore) -> None:
     stored = await create(narrow, tree(members=0))
     pool_id = stored.pools[0].id
-    calls = (narrow.tenants.add_member(member(number, pool_id=pool_id), project_id=None) for number in range(20))
+    calls = (narrow.tenants.add_members((member(number, pool_id=pool_id),), project_id=None) for number in range(20))
     answers = await asyncio.gather(*calls, return_exceptions=True)
     assert Counter(type(answer).__name__ for answer in answers) == {"Change": LIMIT, "LimitMet": 20 - LIMIT}
     refusal = next(answer for answer in answers if isinstance(answer, LimitMet))
@@ -39,7 +39,7 @@ async def test_of_many_members_at_once_as_many_are_made_as_the_limit_allows(narr
         f"Load balancer {stored.load_balancer.id} may have at most 5 members: it has 5, and 1 more were asked for."
     )
     other = await create(narrow, tree(members=0))  # has room of its own
-    await narrow.tenants.add_member(member(pool_id=other.pools[0].id), project_id=None)
+    await narrow.tenants.add_members((member(pool_id=other.pools[0].id),), project_id=None)
 
 
 async def test_every_way_to_grow_is_bounded_and_a_refusal_leaves_nothing(narrow: SqlStore) -> None:
@@ -58,7 +58,7 @@ async def test_every_way_to_grow_is_bounded_and_a_refusal_leaves_nothing(narrow:
     for asking in (
         narrow.tenants.add_listener(listener(protocol_port=82, **of_root), project_id=None),
         narrow.tenants.add_pool(pool(**of_root), (), None, listener_id=None, project_id=None),
-        narrow.tenants.add_member(member(99, pool_id=pool_id), project_id=None),
+        narrow.tenants.add_members((member(99, pool_id=pool_id),), project_id=None),
         narrow.tenants.add_members(many, project_id=None),
         narrow.tenants.replace_members(pool_id, many, additive_only=False, project_id=None),
         narrow.tenants.replace_members(pool_id, many[:1], additive_only=True, project_id=None),
@@ -85,7 +85,7 @@ async def test_what_is_more_than_a_lowered_limit_may_shrink_and_be_changed(store
     heavier = [replace(row, weight=7) for row in fewer]
     await narrow.tenants.replace_members(pool_id, heavier, additive_only=True, project_id=None)
     with pytest.raises(LimitMet, match="it has 7, and 1 more"):
-        await narrow.tenants.add_member(member(99, pool_id=pool_id), project_id=None)
+        await narrow.tenants.add_members((member(99, pool_id=pool_id),), project_id=None)
 
 
 async def test_limit_and_quota_are_counted_by_one_statement(narrow: SqlStore) -> None:
@@ -96,4 +96,4 @@ async def test_limit_and_quota_are_counted_by_one_statement(narrow: SqlStore) ->
         await narrow.tenants.add_members([member(number, pool_id=pool_id) for number in range(3)], project_id=None)
     assert len([text for text in seen if "count(" in text.lower()]) == 1
     with pytest.raises(QuotaMet):
-        await narrow.tenants.add_member(member(9, pool_id=pool_id), project_id=None)
+        await narrow.tenants.add_members((member(9, pool_id=pool_id),), project_id=None)

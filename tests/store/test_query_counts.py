@@ -119,7 +119,7 @@ CASES: dict[str, Case] = {
         6,
     ),
     "add member": Case(
-        lambda store, it: store.tenants.add_member(member(999, pool_id=it.pools[0].id), project_id=None), 6
+        lambda store, it: store.tenants.add_members((member(999, pool_id=it.pools[0].id),), project_id=None), 6
     ),
     "replace members": Case(
         lambda store, it: store.tenants.replace_members(it.pools[0].id, many(it), additive_only=False, project_id=None),

@@ -164,7 +164,7 @@ async def test_the_address_is_free_once_the_device_has_let_go_of_it(store: SqlSt
     with pytest.raises(Conflict, match="has not let go of it yet"):
         await make_vip(store, made.id)
 
-    await store.tenants.add_member(member(pool_id=made.id), project_id=PROJECT)
+    await store.tenants.add_members((member(pool_id=made.id),), project_id=PROJECT)
     await applied(store, made.load_balancer_id)
 
     root = await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
@@ -298,7 +298,7 @@ async def test_a_pool_with_a_vip_is_not_deleted(store: SqlStore) -> None:
 async def test_a_load_balancer_goes_with_the_pool_it_was_made_for(store: SqlStore) -> None:
     await placed(store)
     made = await make_pool(store)
-    await store.tenants.add_member(member(pool_id=made.id), project_id=PROJECT)
+    await store.tenants.add_members((member(pool_id=made.id),), project_id=PROJECT)
     await store.tenants.add_health_monitor(monitor(pool_id=made.id), project_id=PROJECT)
     await applied(store, made.load_balancer_id)
 

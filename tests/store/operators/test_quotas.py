@@ -56,7 +56,7 @@ async def test_children_of_different_load_balancers_share_the_quota(store: SqlSt
 
     def ask(number: int) -> Any:
         at, pool_id = (store, other_store)[number % 2], stored[number // 2 % 2].pools[0].id
-        return at.tenants.add_member(member(number, pool_id=pool_id), project_id=None)
+        return at.tenants.add_members((member(number, pool_id=pool_id),), project_id=None)
 
     answers = await asyncio.gather(*(ask(number) for number in range(MANY)), return_exceptions=True)
 
@@ -164,7 +164,7 @@ async def test_where_there_are_no_quotas_no_statement_is_about_them(store: SqlSt
 
     with statements_of(store.database) as seen:
         await create(store)
-        await store.tenants.add_member(member(99, pool_id=stored.pools[0].id), project_id=None)
+        await store.tenants.add_members((member(99, pool_id=stored.pools[0].id),), project_id=None)
 
     assert not [text for text in seen if text.lstrip().upper().startswith(("UPDATE QUOTA", "INSERT INTO QUOTA"))]
     assert not [text for text in seen if "count(" in text.lower() and "project_id" in text.lower()]

@@ -108,9 +108,9 @@ async def test_a_child_of_an_unknown_parent_is_not_found(store: SqlStore, stored
     with pytest.raises(NotFound, match="Load Balancer nope not found"):
         await store.tenants.add_listener(listener(load_balancer_id="nope"), project_id=None)
     with pytest.raises(NotFound, match="Pool nope not found"):
-        await store.tenants.add_member(member(pool_id="nope"), project_id=None)
+        await store.tenants.add_members((member(pool_id="nope"),), project_id=None)
     with pytest.raises(NotFound, match=f"Pool {stored.pools[0].id} not found"):
-        await store.tenants.add_member(member(pool_id=stored.pools[0].id), project_id="other")
+        await store.tenants.add_members((member(pool_id=stored.pools[0].id),), project_id="other")
 
 
 # -- pools
@@ -181,7 +181,7 @@ async def test_a_listener_of_another_load_balancer_is_not_found(store: SqlStore,
 async def test_a_member_is_added_and_its_parents_change_with_it(store: SqlStore, stored: LoadBalancerTree) -> None:
     row = member(9, pool_id=stored.pools[0].id)
 
-    change = await store.tenants.add_member(row, project_id=PROJECT)
+    change = await store.tenants.add_members((row,), project_id=PROJECT)
 
     now = await store.tenants.get(Member, row.id, parent_id=stored.pools[0].id, project_id=PROJECT)
     assert change.resources == (now,)
@@ -194,7 +194,7 @@ async def test_a_member_is_added_and_its_parents_change_with_it(store: SqlStore,
 async def test_parents_never_confirmed_stay_pending_create(store: SqlStore) -> None:
     stored = await create(store)
 
-    await store.tenants.add_member(member(9, pool_id=stored.pools[0].id), project_id=None)
+    await store.tenants.add_members((member(9, pool_id=stored.pools[0].id),), project_id=None)
 
     pending = ("PENDING_CREATE", 2)
     assert await statuses(store, stored) == {"root": pending, "listener": pending, "pool": pending}
@@ -204,7 +204,7 @@ async def test_the_same_member_again_is_a_conflict(store: SqlStore, stored: Load
     taken = stored.members[0]
 
     with pytest.raises(Conflict, match=f"already using ip {taken.address} on protocol_port 8080"):
-        await store.tenants.add_member(member(pool_id=taken.pool_id, address=taken.address), project_id=None)
+        await store.tenants.add_members((member(pool_id=taken.pool_id, address=taken.address),), project_id=None)
 
 
 async def test_a_second_monitor_is_a_conflict(store: SqlStore, stored: LoadBalancerTree) -> None:
@@ -228,7 +228,7 @@ async def test_nothing_is_added_to_a_pool_being_deleted(store: SqlStore, stored:
     await store.tenants.delete_child(Pool, stored.pools[0].id, project_id=None)
 
     with pytest.raises(Conflict, match=rf"^Pool {stored.pools[0].id} is immutable and cannot be updated\.$"):
-        await store.tenants.add_member(member(9, pool_id=stored.pools[0].id), project_id=None)
+        await store.tenants.add_members((member(9, pool_id=stored.pools[0].id),), project_id=None)
 
 
 async def test_load_balancers_do_not_disturb_each_other(store: SqlStore, stored: LoadBalancerTree) -> None:

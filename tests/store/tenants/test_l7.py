@@ -221,7 +221,7 @@ async def test_a_member_touches_the_listeners_whose_policies_send_to_its_pool(st
     policy = l7policy(listener_id=second.id, action="REDIRECT_TO_POOL", redirect_pool_id=made.pools[0].id)
     await store.tenants.add_l7policy(policy, [], project_id=None)
     await confirm(store, root.load_balancer.id)
-    await store.tenants.add_member(member(pool_id=made.pools[0].id), project_id=None)
+    await store.tenants.add_members((member(pool_id=made.pools[0].id),), project_id=None)
     assert pending(await store.tenants.tree(root.load_balancer.id, project_id=None)) == {"Member", "Pool", "Listener"}
 
 

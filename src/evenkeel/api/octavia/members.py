@@ -34,7 +34,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     )
     served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(member_problems(served.table, asdict(row)))
-    accepted = await services.tenants.add_member(row, project_id=call.caller.scope)
+    accepted = await services.tenants.add_members((row,), project_id=call.caller.scope)
     await services.accepted(accepted)
     made: Member = await written(services, call, MEMBERS, accepted, row.id, pool.id)
     return made

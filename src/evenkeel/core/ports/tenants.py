@@ -102,13 +102,9 @@ class TenantStore(Protocol):
         becomes; :class:`Conflict` if that has one already."""
         ...
 
-    async def add_member(self, row: Member, *, project_id: ProjectId | None) -> Change:
-        """``row.pool_id`` is given, ``row.load_balancer_id`` is filled in. Same address and port:
-        :class:`Conflict`."""
-        ...
-
     async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
-        """As :meth:`add_member`, for one or more of one pool: all are added or none."""
+        """One or more of one pool: all are added or none. ``pool_id`` of each is given, ``load_balancer_id`` is filled
+        in. Same address and port: :class:`Conflict`."""
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:

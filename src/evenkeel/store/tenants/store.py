@@ -123,9 +123,6 @@ class SqlTenants:
             children.add_pool(self._writes, row, members, monitor, listener_id=listener_id, project_id=project_id)
         )
 
-    async def add_member(self, row: Member, *, project_id: ProjectId | None) -> Change:
-        return await self.add_members((row,), project_id=project_id)
-
     async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
         return await self._add(children.add_members(self._writes, rows, project_id=project_id), members_taken(rows))
 
