@@ -15,6 +15,16 @@ AUTHORITY_CERTIFICATES_MAX = 200
 REVOCATION_LIST_BYTES_MAX = 1024 * 1024
 
 
+class CertificateKind(StrEnum):
+    """What a reference names."""
+
+    CERTIFICATE = "certificate"
+    """A certificate with its key and intermediates."""
+    AUTHORITY = "authority"
+    """Certificates of authorities."""
+    REVOCATION_LIST = "revocation_list"
+
+
 class Secret:
     """Bytes that are in no log, error or traceback: ``repr`` and ``str`` hide them, and nothing serializes them."""
 
@@ -88,14 +98,17 @@ class AuthorityBundle(Value):
     """The identity of the content: of certificates and revocation list in DER."""
 
 
-class CertificateKind(StrEnum):
-    """What a reference names."""
+class CertificateContent(Value):
+    """What a device is given of a certificate, of authorities or of a revocation list."""
 
-    CERTIFICATE = "certificate"
-    """A certificate with its key and intermediates."""
-    AUTHORITY = "authority"
-    """Certificates of authorities."""
-    REVOCATION_LIST = "revocation_list"
+    kind: CertificateKind
+    sha256: str
+    """The identity of the content, as in :class:`CertificateBundle`; of authorities, without a revocation list."""
+    certificates: tuple[str, ...] = ()
+    """PEM, as are the others: a certificate and its intermediates in order, or authorities."""
+    private_key: PrivateKey | None = None
+    """Of a certificate."""
+    revocation_list: str = ""
 
 
 class NewCertificate(Value):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.messages import Applied, DeviceState, ObservedStatistics, ObservedStatus
 from evenkeel.core.service import ServiceDefinition
@@ -35,6 +36,8 @@ class PartitionBatch(Value):
     """The owner's session. With the epoch it is the fencing token that the guard holds."""
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
+    certificates: dict[str, CertificateContent] = {}
+    """By sha256: what devices said that they lack. Of what is not in it, devices use what they hold."""
 
 
 REPAIRS_MAX = 100
@@ -84,6 +87,10 @@ class PartitionOutcome(Value):
     """Committed batches, summed over devices; 0 when the device looked right already."""
     repaired: tuple[Repair, ...] = ()
     """At most :data:`REPAIRS_MAX`: of load balancers that the driver had applied at the same change before."""
+    lacking: tuple[str, ...] = ()
+    """Identities (sha256) of certificates, authorities and revocation lists that a device does not hold and the batch
+    did not bring. What refers to them is left as it is, with an error among the outcomes, and is to be applied again
+    with them."""
 
 
 class Observation(Value):

@@ -2,12 +2,14 @@
 
 The database is the truth and the queue is a hint: every message may be lost, delayed, repeated or reordered, and
 nothing here may assume otherwise. Structs are tagged by ``type``; unknown fields are ignored, and new fields have
-defaults, so that neighbouring versions understand each other. No message holds a secret.
+defaults, so that neighbouring versions understand each other. No message holds a secret; private keys are in boxes
+that only the process that asked for them can open.
 
 Agents call on the environment's shared callback queue and get a :class:`Reply`; controllers send hints to an
 agent's own queue.
 """
 
+from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.service import ServiceDefinition
@@ -30,6 +32,8 @@ EPOCHS_USED_UP = "epochs_used_up"
 OVERTAKEN = "overtaken"
 """The ``Refused`` code of a report that came after a newer one of its session was taken. Nothing of it counts: whoever
 waits for the answer says it anew, and whoever got none has done so."""
+
+CERTIFICATES_PER_CALL = 20
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 """Of an answer that travels in parts, all together: what a caller is ready to hold."""
@@ -65,6 +69,9 @@ class Register(Message, tag="register"):
     """As in :class:`Keepalive`, of the process's sessions before."""
     names_session: bool = False
     """The process names its session in every call and report: what comes in its name without is not from it."""
+    sealing_key: bytes = b""
+    """The public key, made with the process, that private keys are sealed for: see :class:`GetCertificates`. Empty: the
+    process asks for none."""
 
 
 class Keepalive(Message, tag="keepalive"):
@@ -162,6 +169,28 @@ class GetServices(Message, tag="get_services"):
     takes_parts: bool = False
     """As in :class:`GetAssignments`. Without it, a definition that does not fit a message is not sent: one that no
     device takes and that says so stands in for it."""
+
+
+class WantedCertificate(Wire):
+    """What a reference of a load balancer named when its definition was made."""
+
+    load_balancer_id: LoadBalancerId
+    reference: str
+    kind: CertificateKind
+    sha256: str
+
+
+class GetCertificates(Message, tag="get_certificates"):
+    """Ask for what devices of a shard lack, at most :data:`CERTIFICATES_PER_CALL`. Only what the shard's load balancers
+    refer to is given, and only sealed for the key that the session was registered with."""
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    wanted: tuple[WantedCertificate, ...]
+    takes_parts: bool = False
+    """As in :class:`GetAssignments`."""
 
 
 class ReleaseShards(Message, tag="release_shards"):
@@ -389,6 +418,15 @@ class ServiceDefinitions(Reply, tag="services"):
     """There are more after the last one."""
 
 
+class Certificates(Reply, tag="certificates"):
+    """What was asked for, each in a sealed box that only the asking process can open."""
+
+    sealed: dict[str, bytes] = {}
+    """By :attr:`WantedCertificate.sha256`."""
+    problems: dict[str, str] = {}
+    """By :attr:`WantedCertificate.sha256`: why there is none, for people, naming the reference."""
+
+
 class ReportReceipt(Reply, tag="report_receipt"):
     """The report was taken. ``stale``: its epoch was old, so it was ignored."""
 
@@ -410,6 +448,7 @@ Call = (
     | ReportState
     | GetAssignments
     | GetServices
+    | GetCertificates
     | ReleaseShards
     | RaiseEpoch
     | EndSession
@@ -417,7 +456,7 @@ Call = (
     | ReportStatus
 )
 Hint = WorkHint | AssignmentsHint
-AnyReply = Done | Refused | ReplyPart | SessionState | Assignments | ServiceDefinitions | ReportReceipt
+AnyReply = Done | Refused | ReplyPart | SessionState | Assignments | ServiceDefinitions | Certificates | ReportReceipt
 AnyMessage = Call | Hint | AnyReply
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import (
     HealthMonitorSpec,
@@ -59,6 +60,16 @@ class ServiceListener(Wire, ListenerSpec):
     """By position: the first one that matches decides."""
 
 
+class ServiceCertificate(Wire):
+    """What a reference of a listener or pool names now. Its content is asked for by :class:`.messages.GetCertificates`
+    if a device does not hold it."""
+
+    reference: str
+    kind: CertificateKind
+    sha256: str
+    """The identity of the content: see :class:`evenkeel.core.certificates.CertificateContent`."""
+
+
 class ServiceDefinition(Wire):
     """What the device must look like for one load balancer. ``deleted``: it must hold nothing of it."""
 
@@ -76,6 +87,8 @@ class ServiceDefinition(Wire):
     pools: tuple[ServicePool, ...] = ()
     additional_vips: tuple[Vip, ...] = ()
     """More addresses that every listener listens on."""
+    certificates: tuple[ServiceCertificate, ...] = ()
+    """By reference and kind: of all that listeners and pools refer to and the controllers have read."""
     problem: str = ""
     """Why this is not the definition: nothing of the load balancer is to change on a device. See :func:`stand_in`."""
 

@@ -104,13 +104,15 @@ class Backend(Wire):
 class File(Wire):
     """A file that lines name. Certificates hold private keys: never logged, never answered.
 
-    Empty ``content`` of a certificate: as the partition holds it, of the same load balancer and name; refused if it
-    holds none.
+    ``sha256``: the identity of the content, opaque to the daemon; empty for what is always sent. Empty ``content`` of a
+    certificate: as the partition holds it, of the same load balancer, name and ``sha256``. If it does not, the load
+    balancer is left as it is, and its outcome names what is lacking.
     """
 
     name: str
     kind: Literal["acl", "certificate", "crt_list", "ca", "crl"]
     content: str
+    sha256: str = ""
 
 
 class LoadBalancerConfig(Wire):
@@ -156,11 +158,15 @@ class PartitionChange(Wire):
 
 
 class LoadBalancerOutcome(Wire):
-    """The result for one load balancer. With an ``error``, the partition still holds of it what it held before."""
+    """The result for one load balancer. With an ``error``, the partition still holds of it what it held before.
+
+    ``lacking``: :attr:`File.sha256` of files that were sent without their content and are not held.
+    """
 
     load_balancer_id: str
     revision: int
     error: str = ""
+    lacking: tuple[str, ...] = ()
 
 
 class Receipt(Wire):
