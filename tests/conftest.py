@@ -1,17 +1,19 @@
 """Fixtures for every room: the real servers, started once per test process and only if a test asks for one."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import canary
 from tests.services import mariadb as maria
 from tests.services import postgres
 from tests.services import rabbitmq as rabbit
 
 settings.register_profile("busy machines", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy machines")
+canary.watch_removals()
 
 
 SLOW = {
@@ -63,6 +65,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_in(path: str, place: str) -> bool:
     return path == place or path.startswith(f"{place}/")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_key_in_any_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """At the end, nothing that a process wrote holds the planted private key."""
+    yield
+    canary.search(tmp_path_factory.getbasetemp())
+    if found := canary.take_findings():
+        pytest.fail("\n".join(found))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Nor does what a test printed or logged, or how it failed."""
+    report = yield
+    canary.search_texts(item.nodeid, (text for _, text in report.sections))
+    if report.failed:
+        canary.search_texts(item.nodeid, [report.longreprtext])
+    if report.when == "teardown" and report.passed and (found := canary.take_findings()):
+        report.outcome = "failed"
+        report.longrepr = "\n".join(found)
+    return report
 
 
 @pytest.fixture(scope="session")

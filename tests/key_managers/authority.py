@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
+from tests.canary import planted_key
+
 Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 NOT_BEFORE = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -85,5 +87,5 @@ def rsa_key(bits: int = 2048) -> rsa.RSAPrivateKey:
 
 ROOT = Issued("root", None, ec_key(), ca=True)
 INTERMEDIATE = Issued("intermediate", ROOT, ec_key(), ca=True)
-LEAF = Issued("www.example.org", INTERMEDIATE, ec_key(), names=("www.example.org", "*.Example.org"))
+LEAF = Issued("www.example.org", INTERMEDIATE, planted_key(), names=("www.example.org", "*.Example.org"))
 STRANGER = Issued("stranger", None, ec_key(), ca=True)

@@ -3,6 +3,7 @@ standard output its parts. It ends with 1 if there is nothing to tell, and says 
 
 import base64
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -28,12 +29,13 @@ def main() -> int:
 
 def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
     """Raises one of :data:`FOREIGN`."""
-    try:
-        bundle = load_pkcs12(content, passphrase or None)
-    except ValueError:
-        if passphrase:
-            raise
-        bundle = load_pkcs12(content, b"")  # no passphrase and an empty one are not the same to writers of files
+    with warnings.catch_warnings(action="ignore"):  # about files in BER, which older tools write
+        try:
+            bundle = load_pkcs12(content, passphrase or None)
+        except ValueError:
+            if passphrase:
+                raise
+            bundle = load_pkcs12(content, b"")  # no passphrase and an empty one are not the same to writers of files
     if bundle.key is None or bundle.cert is None:
         raise ValueError("no key or no certificate")
     chain = in_order(bundle.cert.certificate, [item.certificate for item in bundle.additional_certs])

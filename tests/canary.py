@@ -1,0 +1,132 @@
+"""The canary: one private key that tests plant in key managers, and that is searched in everything processes wrote.
+
+Tests of certificates take :func:`planted_key`. A temporary directory is searched when it is removed, pytest's own when
+the session ends, servers' directories when they are closed, and what a test printed or logged after the test. A file in
+which the key belongs is written by :func:`write_expected`, or lies in a folder named by :func:`expect_in`: what an
+operator gives to a command, a device's own files.
+"""
+
+import base64
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric import ec
+
+CHUNK_BYTES = 16 * 1024 * 1024
+PIECE_CHARACTERS = 20
+"""Of base64: no other text has them by chance."""
+
+findings: list[str] = []
+"""Where it was found, for people."""
+_expected: set[Path] = set()
+
+
+@cache
+def planted_key() -> ec.EllipticCurvePrivateKey:
+    """The key, one for each test process."""
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def write_expected(path: Path, content: bytes) -> Path:
+    """Write a file in which the key may be."""
+    path.write_bytes(content)
+    return expect_in(path)
+
+
+def expect_in(path: Path) -> Path:
+    """The key may be in this file, or anywhere below this folder."""
+    _expected.add(path.resolve())
+    return path
+
+
+def _base64_pieces(content: bytes) -> Iterator[bytes]:
+    """What is in the base64 of whatever has ``content`` in it, wherever in it that is, in lines or not: a line break
+    parts only one of two pieces."""
+    for offset in range(3):
+        text = base64.b64encode(bytes(offset) + content)
+        whole = text[4 if offset else 0 : -4]  # what is made of these bytes alone
+        yield whole[:PIECE_CHARACTERS]
+        yield whole[-PIECE_CHARACTERS:]
+
+
+@cache
+def needles() -> tuple[bytes, ...]:
+    """The key's private number as bytes, hexadecimal digits, base64 (which PEM is), and base64 of that."""
+    number = planted_key().private_numbers().private_value.to_bytes(32)
+    once = tuple(_base64_pieces(number))
+    digits = number.hex().encode()
+    twice = (piece for text in once for piece in _base64_pieces(text))
+    return (number, digits, digits.upper(), *once, *twice)
+
+
+def is_in(content: bytes) -> bool:
+    """Does it hold the key?"""
+    return any(needle in content for needle in needles())
+
+
+def search(folder: Path) -> None:
+    """Look into every file below ``folder``, and note where the key is."""
+    for path in _files(folder):
+        if path.resolve() not in _expected and _holds(path):
+            findings.append(f"the planted private key is in {path}")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for root, names, files in os.walk(folder):
+        names[:] = [name for name in names if (Path(root) / name).resolve() not in _expected]
+        yield from (path for path in (Path(root) / name for name in files) if path.is_file() and not path.is_symlink())
+
+
+def _holds(path: Path) -> bool:
+    overlap = max(map(len, needles()))
+    last = b""
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                if is_in(last + chunk):
+                    return True
+                last = chunk[-overlap:]
+    except OSError:  # it went meanwhile
+        return False
+    return False
+
+
+def search_texts(where: str, texts: Iterable[str]) -> None:
+    """Look into what a test printed and logged."""
+    if any(is_in(text.encode(errors="replace")) for text in texts):
+        findings.append(f"the planted private key is in the output of {where}")
+
+
+def take_findings() -> list[str]:
+    """What was found since the last call."""
+    found, findings[:] = list(findings), []
+    return found
+
+
+def watch_removals() -> None:
+    """From now on, look into temporary directories when they are removed."""
+    remove = shutil.rmtree
+    temporary = Path(tempfile.gettempdir()).resolve()
+    made: set[Path] = set()
+    make = tempfile.mkdtemp
+
+    def noting(*args: Any, **named: Any) -> str:
+        path = make(*args, **named)
+        made.add(Path(path).resolve())
+        return path
+
+    def searching(path: Any, *args: Any, **named: Any) -> None:
+        place = Path(os.fsdecode(path)).resolve() if isinstance(path, str | bytes | os.PathLike) else temporary
+        if any(place == one or one in place.parents for one in made):
+            search(place)
+            made.discard(place)
+        remove(path, *args, **named)
+
+    searching.avoids_symlink_attacks = remove.avoids_symlink_attacks  # type: ignore[attr-defined]
+    tempfile.mkdtemp = noting  # type: ignore[assignment]
+    shutil.rmtree = searching  # type: ignore[assignment]
