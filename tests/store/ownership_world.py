@@ -139,6 +139,24 @@ class World:
         )
         return ids
 
+    async def certificate(
+        self, load_balancer: LoadBalancer, reference: str, *, kind: str = "certificate", owner_id: str = "listener-1"
+    ) -> str:
+        """A reference that something of the load balancer has; the id of its row."""
+        id_, now = str(uuid.uuid4()), db_now()
+        row = {"id": id_, "project_id": load_balancer.project_id, "reference": reference, "kind": kind}
+        row |= {
+            "sha256": "a" * 64,
+            "announced_sha256": "a" * 64,
+            "problem": "",
+            "checked_at": now,
+            "next_check_at": now,
+        }
+        use = {"owner_id": owner_id, "certificate_id": id_, "load_balancer_id": load_balancer.id}
+        await self.db.write(lambda c: c.execute(insert(schema.certificate).values(**row)))
+        await self.db.write(lambda c: c.execute(insert(schema.certificate_use).values(**use)))
+        return id_
+
     async def now(self) -> float:
         """The database's time."""
         due_work = await self.store.scheduling.read_due_work(

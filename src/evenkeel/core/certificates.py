@@ -98,6 +98,15 @@ class AuthorityBundle(Value):
     """The identity of the content: of certificates and revocation list in DER."""
 
 
+class RevocationList(Value):
+    """What an authority has revoked; not held against the authority."""
+
+    content: str
+    """PEM."""
+    sha256: str
+    """The identity of the content: of the list in DER."""
+
+
 class CertificateContent(Value):
     """What a device is given of a certificate, of authorities or of a revocation list."""
 
@@ -109,6 +118,37 @@ class CertificateContent(Value):
     private_key: PrivateKey | None = None
     """Of a certificate."""
     revocation_list: str = ""
+
+
+class CheckedCertificate(Value):
+    """What a reference named when the key manager was asked: what the database keeps of it."""
+
+    reference: str
+    kind: CertificateKind
+    sha256: str
+    """The identity of the content, as in :class:`CertificateContent`."""
+    facts: CertificateFacts | None
+    """Of a certificate, or the first one of authorities."""
+
+
+class ReadableCertificate(Value):
+    """What an agent may be given the content of."""
+
+    project_id: ProjectId
+    """In whose name it is read."""
+    reference: str
+    kind: CertificateKind
+    sha256: str
+    """The identity that the agent asked for."""
+
+
+class CertificateReader(Value):
+    """An agent that asks for contents, and what it may have of them."""
+
+    sealing_key: bytes
+    """The public key of its session; empty: it has none, and may have nothing."""
+    readable: tuple[ReadableCertificate, ...]
+    """Each once, in the order asked for."""
 
 
 class NewCertificate(Value):

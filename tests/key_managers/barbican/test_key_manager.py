@@ -75,11 +75,13 @@ async def test_both_forms_of_references_give_the_same(barbican: Barbican, manage
 
 async def test_authorities_and_revocation_lists(barbican: Barbican, manager: KeyManager) -> None:
     authority = barbican.secret("p1", ROOT.pem, "text/plain")
-    revoked = barbican.secret("p1", ROOT.signed_list(1), "text/plain")
+    crl = ROOT.signed_list(1)
+    revoked = barbican.secret("p1", crl, "text/plain")
     strange = barbican.secret("p1", STRANGER.signed_list(1), "text/plain")
 
     assert (await manager.authority(authority, P1)).certificates == (ROOT.pem.decode(),)
     assert (await manager.authority(authority, P1, revocation_list=revoked)).revocation_list is not None
+    assert (await manager.revocation_list(revoked, P1)).content == crl.decode()
     with pytest.raises(RevocationListMismatch, match=strange):
         await manager.authority(authority, P1, revocation_list=strange)
 

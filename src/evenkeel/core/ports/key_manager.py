@@ -2,7 +2,13 @@
 
 from typing import Protocol
 
-from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, KeptCertificate, NewCertificate
+from evenkeel.core.certificates import (
+    AuthorityBundle,
+    CertificateBundle,
+    KeptCertificate,
+    NewCertificate,
+    RevocationList,
+)
 from evenkeel.core.ids import ProjectId
 
 
@@ -21,6 +27,10 @@ class KeyManager(Protocol):
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
         """Certificates of authorities; ``revocation_list``: the reference of a list that the first one has signed."""
+        ...
+
+    async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
+        """A list by itself."""
         ...
 
 

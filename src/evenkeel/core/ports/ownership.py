@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from evenkeel.core.certificates import CertificateReader
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import (
@@ -13,6 +14,7 @@ from evenkeel.core.messages import (
     Seen,
     ServiceDefinitions,
     SessionState,
+    WantedCertificate,
 )
 
 
@@ -22,8 +24,9 @@ class OwnershipStore(Protocol):
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
         """Open the session. Raises :class:`CallRefused` with code ``unknown_environment``, ``contradiction`` (device
-        driver, HA type or endpoints differ from the environment's or group's) or ``duplicate`` (another session of
-        that (environment, group, host) or agent id is live). Makes the group's common shard if there is none."""
+        driver, HA type or endpoints differ from the environment's or group's), ``bad_sealing_key`` (longer than keys
+        are) or ``duplicate`` (another session of that (environment, group, host) or agent id is live). Makes the
+        group's common shard if there is none."""
         ...
 
     async def keepalive(
@@ -65,6 +68,18 @@ class OwnershipStore(Protocol):
     ) -> ServiceDefinitions:
         """Definitions of a shard. Raises :class:`SessionLost` if the agent does not own it at that epoch, or the
         session is not the agent's."""
+        ...
+
+    async def certificate_reader(
+        self,
+        agent_id: AgentId,
+        session_id: SessionId,
+        shard_id: ShardId,
+        epoch: int,
+        wanted: Sequence[WantedCertificate],
+    ) -> CertificateReader:
+        """Which of ``wanted`` the session may have, at most :data:`CERTIFICATES_PER_CALL` of them: those that load
+        balancers of the shard refer to. The rest is left out. Raises :class:`SessionLost` as :meth:`services`."""
         ...
 
     async def release(

@@ -1,12 +1,12 @@
 """The port ``KeyManager`` over Barbican."""
 
 from evenkeel.core.blocking import BlockingCalls
-from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, Secret
+from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
 from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.ids import ProjectId
 from evenkeel.key_managers.barbican.references import parsed_reference
 from evenkeel.key_managers.barbican.secrets import SecretReader
-from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle
+from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list
 
 CERTIFICATE, PRIVATE_KEY = "certificate", "private_key"
 INTERMEDIATES, PASSPHRASE = "intermediates", "private_key_passphrase"
@@ -37,6 +37,12 @@ class BarbicanKeyManager:
             return authority_bundle(reference, certificates, (revocation_list, revoked))
 
         return await self._calls.run(work)
+
+    async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
+        """A secret in PEM."""
+        return await self._calls.run(
+            lambda: read_revocation_list(reference, self._reader.secret(reference, project_id))
+        )
 
     def close(self) -> None:
         """Start nothing more."""

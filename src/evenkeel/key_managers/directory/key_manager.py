@@ -17,6 +17,7 @@ from evenkeel.core.certificates import (
     KeptCertificate,
     NewCertificate,
     PrivateKey,
+    RevocationList,
 )
 from evenkeel.core.errors import CertificateNotFound, Invalid, KeyManagerUnavailable, NotFound
 from evenkeel.core.ids import ProjectId
@@ -81,6 +82,11 @@ class DirectoryKeyManager:
         revoked = await self._read(revocation_list, project_id, CertificateKind.REVOCATION_LIST)
         signed = revocation_list, revoked.revocation_list.encode()
         return await self._calls.run(lambda: authority_bundle(reference, certificates, signed))
+
+    async def revocation_list(self, reference: str, project_id: str) -> RevocationList:
+        """See the port."""
+        content = await self._read(reference, project_id, CertificateKind.REVOCATION_LIST)
+        return RevocationList(content=content.revocation_list, sha256=content.sha256)
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
         """See the port."""
@@ -167,8 +173,8 @@ class DirectoryKeyManager:
 def _checked(new: NewCertificate, reference: str) -> SealedContent:
     """Raises :class:`CertificateError`."""
     if new.kind is CertificateKind.REVOCATION_LIST:
-        pem, sha256 = read_revocation_list(reference, new.content.reveal())
-        return SealedContent(kind=new.kind, revocation_list=pem, sha256=sha256)
+        found = read_revocation_list(reference, new.content.reveal())
+        return SealedContent(kind=new.kind, revocation_list=found.content, sha256=found.sha256)
     if new.kind is CertificateKind.AUTHORITY:
         authority = authority_bundle(reference, new.content.reveal())
         certificates, facts, sha256 = authority.certificates, authority.facts, authority.sha256

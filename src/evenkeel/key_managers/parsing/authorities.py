@@ -8,6 +8,7 @@ from evenkeel.core.certificates import (
     AUTHORITY_CERTIFICATES_MAX,
     REVOCATION_LIST_BYTES_MAX,
     AuthorityBundle,
+    RevocationList,
 )
 from evenkeel.core.errors import (
     AuthorityUnreadable,
@@ -46,10 +47,12 @@ def authority_bundle(
     )
 
 
-def read_revocation_list(reference: str, content: bytes) -> tuple[str, str]:
-    """One list as PEM, and the SHA-256 of its DER. Raises :class:`CertificateError`."""
+def read_revocation_list(reference: str, content: bytes) -> RevocationList:
+    """Of a PEM file with one list. Raises :class:`CertificateError`."""
     found = _read_list(reference, content)
-    return found.public_bytes(Encoding.PEM).decode("ascii"), digest_of([found.public_bytes(Encoding.DER)])
+    return RevocationList(
+        content=found.public_bytes(Encoding.PEM).decode("ascii"), sha256=digest_of([found.public_bytes(Encoding.DER)])
+    )
 
 
 def _read_list(reference: str, content: bytes) -> x509.CertificateRevocationList:

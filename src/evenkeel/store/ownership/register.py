@@ -40,6 +40,8 @@ from evenkeel.store.writing.events import record_event
 
 UNKNOWN_ENVIRONMENT = "unknown_environment"
 DUPLICATE = "duplicate"
+BAD_SEALING_KEY = "bad_sealing_key"
+SEALING_KEY_BYTES_MAX = 64
 
 _agent = schema.agent
 _group = schema.device_group
@@ -56,6 +58,7 @@ class Opened(NamedTuple):
 
 def register(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
     """Open the session, or renew it if it is the live one. Raises :class:`CallRefused`."""
+    _check_sealing_key(call)
     _check_environment(connection, call)
     group = _check_group(connection, call)
     check_devices(connection, call)
@@ -83,6 +86,12 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
 
 
 # -- checks
+
+
+def _check_sealing_key(call: Register) -> None:
+    if len(call.sealing_key) > SEALING_KEY_BYTES_MAX:
+        text = f"sealing_key: {len(call.sealing_key)} bytes; there may be {SEALING_KEY_BYTES_MAX}"
+        raise CallRefused(BAD_SEALING_KEY, text)
 
 
 def _check_environment(connection: Connection, call: Register) -> None:
@@ -298,6 +307,8 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         "session_id": call.session_id,
         "naming_session_id": call.session_id if call.names_session else None,
         "names_session": call.names_session,
+        "sealing_key": call.sealing_key.hex(),
+        "sealing_session_id": call.session_id,
         "session_started_at": db_now(),
         "session_expires_at": db_now() + float(ttl_seconds),
         "session_ttl_seconds": float(ttl_seconds),

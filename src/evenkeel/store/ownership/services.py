@@ -36,7 +36,7 @@ def read_services(
 ) -> ServiceDefinitions:
     """A page of definitions. Raises :class:`SessionLost` unless the agent owns the shard."""
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
-    _check_owner(connection, agent_id, session_id, shard_id, epoch)
+    check_owner(connection, agent_id, session_id, shard_id, epoch)
     if load_balancer_ids is None:
         return _page(connection, _following(connection, shard_id, after_id, size + 1), size)
     found = _those_of(connection, shard_id, load_balancer_ids)
@@ -44,9 +44,10 @@ def read_services(
     return _page(connection, sorted(id_ for id_ in found if id_ > after_id), size, missing)
 
 
-def _check_owner(
+def check_owner(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> None:
+    """Raises :class:`SessionLost` unless the agent owns the shard, in that session."""
     statement = select(_shard.c.id).where(
         _shard.c.id == shard_id,
         _shard.c.acting_agent_id == agent_id,

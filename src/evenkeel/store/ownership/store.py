@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from evenkeel.core.certificates import CertificateReader
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
@@ -21,9 +22,10 @@ from evenkeel.core.messages import (
     Seen,
     ServiceDefinitions,
     SessionState,
+    WantedCertificate,
 )
 from evenkeel.store.engine.database import Database, Op
-from evenkeel.store.ownership import services, sessions, shards
+from evenkeel.store.ownership import readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.lost_shards import restore_shards
 from evenkeel.store.ownership.register import Opened, register
@@ -104,6 +106,20 @@ class SqlOwnership:
                 load_balancer_ids=load_balancer_ids,
                 after_id=after_id,
                 limit=limit,
+            )
+        )
+
+    async def certificate_reader(
+        self,
+        agent_id: AgentId,
+        session_id: SessionId,
+        shard_id: ShardId,
+        epoch: int,
+        wanted: Sequence[WantedCertificate],
+    ) -> CertificateReader:
+        return await self._db.read(
+            lambda connection: readers.read_certificate_reader(
+                connection, agent_id, session_id, shard_id, epoch, wanted
             )
         )
 

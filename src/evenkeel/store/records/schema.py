@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
-from evenkeel.store.records.columns import ID, NAME, columns_for
+from evenkeel.store.records.columns import ID, KEYWORD, NAME, columns_for
 
 metadata = MetaData(
     naming_convention={
@@ -106,6 +106,9 @@ agent = Table(
     # somebody else's. Controllers of before 0018 go by names_session, which outlives the session that it is about
     Column("naming_session_id", ID),
     Column("names_session", Boolean, nullable=False, default=False, server_default=false()),
+    # what private keys are sealed for, in hexadecimal; only while the session is the one named beside it
+    Column("sealing_key", String(128)),
+    Column("sealing_session_id", ID),
     # raised by each: an agent that was told a higher number proves that commits were lost. See store/histories
     Column("keepalives", BigInteger, nullable=False, default=0, server_default="0"),
     Column("session_started_at", Double),
@@ -449,6 +452,33 @@ listener_statistics = Table(
     Column("active_connections", BigInteger, nullable=False),
     Column("total_connections", BigInteger, nullable=False),
     Column("request_errors", BigInteger, nullable=False),
+)
+
+certificate = Table(  # what a project's reference names in the key manager, as read last; no private key
+    "certificate",
+    metadata,
+    Column("id", ID, primary_key=True),  # follows from what it is of: see store/writing/certificates
+    Column("project_id", NAME, nullable=False),
+    Column("reference", NAME, nullable=False),
+    Column("kind", KEYWORD, nullable=False),
+    Column("sha256", String(64), nullable=False),
+    # the content that all load balancers which use it have a revision for; not sha256: they are to get one
+    Column("announced_sha256", String(64), nullable=False),
+    Column("facts", Text),  # JSON, of a certificate or the first one of authorities
+    Column("not_after", Double, index=True),
+    Column("problem", Text, nullable=False),  # why it could not be read when it was tried last; empty: it could
+    Column("checked_at", Double, nullable=False),  # read last
+    Column("next_check_at", Double, nullable=False, index=True),  # whoever reads it again moves this first
+    Column("expiry_told_days", Integer),  # the last warning of its expiry that was given: so many days before
+    UniqueConstraint("project_id", "reference", "kind"),
+)
+
+certificate_use = Table(  # by listeners and pools that are not marked deleted
+    "certificate_use",
+    metadata,
+    Column("owner_id", ID, primary_key=True),  # of the listener or pool
+    Column("certificate_id", ID, ForeignKey("certificate.id"), primary_key=True, index=True),
+    _load_balancer_id(),
 )
 
 vip_claim = Table(  # what may have been taken of a network service, written down before it is

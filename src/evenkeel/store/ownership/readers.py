@@ -1,0 +1,62 @@
+"""Which contents of certificates an agent may have: those that load balancers of its shard refer to."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select
+
+from evenkeel.core.certificates import CertificateKind, CertificateReader, ReadableCertificate
+from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
+from evenkeel.core.messages import CERTIFICATES_PER_CALL, WantedCertificate
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.records import schema
+
+_agent = schema.agent
+_root = schema.load_balancer
+_certificate = schema.certificate
+_use = schema.certificate_use
+
+Referred = dict[tuple[str, str, CertificateKind], ProjectId]
+"""Load balancer, reference and kind -> in whose name it is read."""
+
+
+def read_certificate_reader(
+    connection: Connection,
+    agent_id: AgentId,
+    session_id: SessionId,
+    shard_id: ShardId,
+    epoch: int,
+    wanted: Sequence[WantedCertificate],
+) -> CertificateReader:
+    """Raises :class:`SessionLost` unless the agent owns the shard."""
+    check_owner(connection, agent_id, session_id, shard_id, epoch)
+    sealing_key = _sealing_key(connection, agent_id, session_id)
+    asked = wanted[:CERTIFICATES_PER_CALL]
+    if not sealing_key or not asked:
+        return CertificateReader(sealing_key=sealing_key, readable=())
+    referred = _referred(connection, shard_id, {each.load_balancer_id for each in asked})
+    readable = [
+        ReadableCertificate(project_id=project_id, reference=each.reference, kind=each.kind, sha256=each.sha256)
+        for each in asked
+        if (project_id := referred.get((each.load_balancer_id, each.reference, each.kind))) is not None
+    ]
+    return CertificateReader(sealing_key=sealing_key, readable=tuple(dict.fromkeys(readable)))
+
+
+def _sealing_key(connection: Connection, agent_id: AgentId, session_id: SessionId) -> bytes:
+    """The one that this very session was registered with."""
+    statement = select(_agent.c.sealing_key).where(_agent.c.id == agent_id, _agent.c.sealing_session_id == session_id)
+    return bytes.fromhex(connection.scalar(statement) or "")
+
+
+def _referred(connection: Connection, shard_id: ShardId, load_balancer_ids: set[LoadBalancerId]) -> Referred:
+    statement = (
+        select(_use.c.load_balancer_id, _certificate.c.reference, _certificate.c.kind, _certificate.c.project_id)
+        .join(_certificate, _certificate.c.id == _use.c.certificate_id)
+        .join(_root, _root.c.id == _use.c.load_balancer_id)
+        .where(in_list(_use.c.load_balancer_id, load_balancer_ids), _root.c.shard_id == shard_id)
+    )
+    return {
+        (row.load_balancer_id, row.reference, CertificateKind(row.kind)): ProjectId(row.project_id)
+        for row in connection.execute(statement)
+    }

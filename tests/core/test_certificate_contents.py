@@ -1,0 +1,68 @@
+"""Every reader of a reference comes to the same content and identity."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from evenkeel.core.certificate_contents import read_certificate
+from evenkeel.core.certificates import CertificateKind, NewCertificate, Secret
+from evenkeel.core.errors import CertificateNotFound
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.ports import KeyManager
+from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
+from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
+
+P1 = ProjectId("p1")
+REVOKED = ROOT.signed_list(1)
+CONTENTS = {
+    "www": (CertificateKind.CERTIFICATE, LEAF.pem + INTERMEDIATE.pem + LEAF.key_pem()),
+    "ca": (CertificateKind.AUTHORITY, ROOT.pem + STRANGER.pem),
+    "crl": (CertificateKind.REVOCATION_LIST, REVOKED),
+}
+
+
+@pytest.fixture
+async def manager(tmp_path: Path) -> KeyManager:
+    manager = DirectoryKeyManager(tmp_path / "certificates", Encryption([bytes(32)]))
+    for name, (kind, content) in CONTENTS.items():
+        new = NewCertificate(project_id=P1, name=name, kind=kind, content=Secret(content))
+        await manager.add(new, replace=False)
+    return manager
+
+
+async def test_a_certificate_with_its_intermediates_and_key(manager: KeyManager) -> None:
+    read = await read_certificate(manager, "directory://p1/www", P1, CertificateKind.CERTIFICATE)
+    chain = [item.certificate.public_bytes(Encoding.DER) for item in (LEAF, INTERMEDIATE)]
+    assert read.content.certificates == (LEAF.pem.decode(), INTERMEDIATE.pem.decode())
+    assert read.content.private_key is not None and read.content.private_key.reveal() == LEAF.key_pem()
+    assert read.content.sha256 == hashlib.sha256(b"".join(chain)).hexdigest()
+    assert read.facts is not None and read.facts.common_name == "www.example.org"
+    assert read.checked("ref").sha256 == read.content.sha256
+
+
+async def test_authorities_without_a_list(manager: KeyManager) -> None:
+    read = await read_certificate(manager, "directory://p1/ca", P1, CertificateKind.AUTHORITY)
+    ders = [item.certificate.public_bytes(Encoding.DER) for item in (ROOT, STRANGER)]
+    assert read.content.certificates == (ROOT.pem.decode(), STRANGER.pem.decode())
+    assert read.content.sha256 == hashlib.sha256(b"".join(ders)).hexdigest()
+    assert (read.content.private_key, read.content.revocation_list) == (None, "")
+    assert read.facts is not None and read.facts.common_name == "root"
+
+
+async def test_a_revocation_list(manager: KeyManager) -> None:
+    read = await read_certificate(manager, "directory://p1/crl", P1, CertificateKind.REVOCATION_LIST)
+    assert read.content.revocation_list == REVOKED.decode()
+    der = x509.load_pem_x509_crl(REVOKED).public_bytes(Encoding.DER)
+    assert read.content.sha256 == hashlib.sha256(der).hexdigest()
+    assert (read.content.certificates, read.facts) == ((), None)
+
+
+@pytest.mark.parametrize("kind", CertificateKind)
+async def test_what_is_of_another_kind_is_not_there(manager: KeyManager, kind: CertificateKind) -> None:
+    others = [name for name, (its, _) in CONTENTS.items() if its is not kind]
+    for name in others:
+        with pytest.raises(CertificateNotFound):
+            await read_certificate(manager, f"directory://p1/{name}", P1, kind)
