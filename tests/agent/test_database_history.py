@@ -2,7 +2,12 @@
 
 from msgspec.structs import replace
 
-from evenkeel.agent.database_history import CONFIRMED_FOR_SECONDS, SERVED_LATELY_SECONDS, DatabaseHistory
+from evenkeel.agent.database_history import (
+    CONFIRMED_FOR_SECONDS,
+    NAMED_FOR_SECONDS,
+    SERVED_LATELY_SECONDS,
+    DatabaseHistory,
+)
 from evenkeel.core.messages import Applied, FormerShard, Seen, ShardEpoch
 
 OUTCOME = Applied(load_balancer_id="lb", revision=3, change_id="c")
@@ -115,3 +120,5 @@ def test_what_was_served_shortly_before_a_new_history_may_be_lost() -> None:
     clock.now += SERVED_LATELY_SECONDS + 1
     memory.left("later", 1, "s5")
     assert memory.lost() == (FormerShard(project_id="b", epoch=3),)
+    clock.now += NAMED_FOR_SECONDS
+    assert memory.lost() == (), "a database that never looks at them is not asked for ever"

@@ -37,6 +37,7 @@ class Controllers:
         self.bus = MemoryBus(hub, name="controllers")
         self.calls: list[m.AnyMessage] = []
         self.refuses: dict[type[m.AnyMessage], m.Refused] = {}
+        self.assignments = m.Assignments(revision=1, shards=(), history="h1")
 
     async def start(self) -> None:
         await self.bus.start()
@@ -50,7 +51,7 @@ class Controllers:
             case m.Register() | m.Keepalive():
                 return m.SessionState(ttl_seconds=30.0, assignments_revision=1, history="h1")
             case m.GetAssignments():
-                return m.Assignments(revision=1, shards=(), history="h1")
+                return self.assignments
         return m.Done()
 
     def seen(self, kind: type[Any]) -> list[Any]:
@@ -205,3 +206,20 @@ async def test_a_hint_about_what_it_does_not_serve_makes_it_ask_what_is_its() ->
         known = len(bench.controllers.seen(m.GetAssignments))
         await bench.controllers.bus.send(QUEUE, m.WorkHint(shard_id="x", load_balancer_ids=("lb",)))  # type: ignore[arg-type]
         await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) > known)
+
+
+async def test_shards_that_the_database_has_not_looked_at_are_named_again_until_it_has() -> None:
+    shard = m.Assignment(shard_id="shard", project_id="p1", epoch=4)  # type: ignore[arg-type]
+    told = m.Assignments(revision=1, shards=(shard,), history="h1")
+    async with running() as bench:
+        bench.controllers.assignments = told
+        await soon(lambda: bench.controllers.seen(m.GetServices))
+        bench.controllers.assignments = m.Assignments(revision=2, shards=(), history="h2", served_ignored=True)
+
+        def naming() -> list[m.GetAssignments]:
+            return [call for call in bench.controllers.seen(m.GetAssignments) if call.served]
+
+        await soon(lambda: len(naming()) > 1)
+        assert {call.served for call in naming()} == {(m.FormerShard(project_id="p1", epoch=4),)}
+        bench.controllers.assignments = m.Assignments(revision=3, shards=(), history="h2")
+        await soon(lambda: not bench.controllers.seen(m.GetAssignments)[-1].served)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from yarl import URL
 
 from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome
+from evenkeel.core.epochs import plausible
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -251,7 +252,9 @@ class BigIpSite:
 
     def load(self, box: BigBox, snapshot: Any) -> None:
         box.device.load(snapshot)
-        guards = {project: max(box.epochs(name), default=0) for name, project in self._projects.items()}
+        guards = {
+            project: max(filter(plausible, box.epochs(name)), default=0) for name, project in self._projects.items()
+        }
         self.watch.restored(box.name, dict(guards))
         self._foreign.pop(box.name, None)
         for project_id in self._projects.values():

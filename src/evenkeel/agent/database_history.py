@@ -18,6 +18,8 @@ SERVED_LATELY_SECONDS = 60.0
 SERVED_MAX = 5_000
 """Shards that are remembered."""
 SERVED_PER_CALL = 500
+NAMED_FOR_SECONDS = 600.0
+"""So long after a new history began, lost shards are named until the database has looked at them."""
 
 
 class DatabaseHistory:
@@ -114,7 +116,7 @@ class DatabaseHistory:
 
     def lost(self) -> tuple[m.FormerShard, ...]:
         """What may have been lost with the history before: left since shortly before that ended."""
-        if self._began_at is None:
+        if self._began_at is None or self._clock.monotonic() > self._began_at + NAMED_FOR_SECONDS:
             return ()
         since, until = self._began_at - SERVED_LATELY_SECONDS, self._began_at + SERVED_LATELY_SECONDS
         left = [(project, epoch) for project, (epoch, at) in self._former.items() if since <= at <= until]

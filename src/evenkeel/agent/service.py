@@ -236,11 +236,12 @@ class AgentService:
                 self._ask.set()
                 continue
             self._database_history.hear(assignments.history, asked_at=asked_at)
-            self._database_history.recovered(served)
+            if not assignments.served_ignored:
+                self._database_history.recovered(served)
             self._follow_history(ownership)
             if not self._stop.is_set():
                 ownership.apply(assignments)
-            if self._database_history.lost():
+            if self._database_history.lost() and not assignments.served_ignored:
                 self._ask.set()
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 

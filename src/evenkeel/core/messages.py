@@ -407,6 +407,9 @@ class Assignments(Reply, tag="assignments"):
     shards: tuple[Assignment, ...]
     history: str = ""
     """As in :class:`SessionState`."""
+    served_ignored: bool = False
+    """The shards in :attr:`GetAssignments.served` were not looked at: by the database's clock, its history is not new.
+    They are to be named again later, because that clock may have been set."""
 
 
 class ServiceDefinitions(Reply, tag="services"):

@@ -311,6 +311,21 @@ async def test_calls_at_the_same_time_make_no_more_shards_than_one(old: World, m
     assert len([row for row in await old.rows(schema.shard) if row.project_id]) <= 6
 
 
+@pytest.mark.parametrize("seconds", [3600.0, -3600.0])
+async def test_shards_that_were_not_looked_at_because_the_clock_was_set_are_asked_for_again(
+    old: World, seconds: float
+) -> None:
+    await old.operator.new_history()
+    await age(old, seconds)
+    lost = (FormerShard(project_id="p9", epoch=7),)
+    answer = await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
+    assert answer.served_ignored and {each.project_id for each in answer.shards} == {""}
+    await old.operator.new_history()
+    answer = await old.store.ownership.assignments("a1", SESSION, work_limit=9, served=lost)
+    assert not answer.served_ignored and {each.project_id for each in answer.shards} == {"", "p9"}
+    assert not (await old.store.ownership.assignments("a1", SESSION, work_limit=9)).served_ignored
+
+
 async def test_a_shard_that_is_known_stays_with_its_owner(old: World) -> None:
     await old.agent("a2")
     owner = await old.tenant("p1", home="a1")

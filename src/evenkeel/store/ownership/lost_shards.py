@@ -37,9 +37,9 @@ _shard = schema.shard
 
 def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
-) -> None:
-    """Make those that are not there, above the epochs they had. Raises :class:`SessionLost`; :class:`Raced` if calls of
-    the same agent made too many together."""
+) -> bool:
+    """Make those that are not there, above the epochs they had. False: the history is not new, so none was looked at.
+    Raises :class:`SessionLost`; :class:`Raced` if calls of the same agent made too many together."""
     agent = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.host).where(
             _agent.c.id == agent_id, _agent.c.session_id == session_id
@@ -49,18 +49,19 @@ def restore_shards(
         raise session_lost(agent_id)
     age = connection.scalar(select(db_now() - _history.c.begun_at).where(_history.c.number == 1))
     if age is None or not -RESTORING_SECONDS < age < RESTORING_SECONDS:
-        return
+        return False
     may_make = RESTORED_TOTAL_MAX - _came_since(connection, agent_id)
     made: dict[ShardId, ProjectId] = {}
     for lost in sorted(served[:RESTORED_MAX], key=lambda each: each.project_id):
         if len(made) < may_make and lost.project_id != COMMON_PROJECT and plausible(lost.epoch):
             made |= _restore(connection, agent_id, agent, lost)
     if not made:
-        return
+        return True
     tell_agents(connection, [agent_id])  # from here on, its other calls wait for this one
     if _came_since(connection, agent_id) > RESTORED_TOTAL_MAX:
         raise Raced
     _record(connection, agent_id, agent, made)
+    return True
 
 
 def _came_since(connection: Connection, agent_id: AgentId) -> int:

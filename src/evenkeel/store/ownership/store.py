@@ -78,12 +78,18 @@ class SqlOwnership:
     async def assignments(
         self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[FormerShard] = ()
     ) -> Assignments:
-        if served:
-            with suppress(Raced):  # too many at once: it says again what is not there yet
-                await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
-        return await self._db.read(
+        looked_at = not served or await self._restored(agent_id, session_id, served)
+        found = await self._db.read(
             lambda connection: shards.read_assignments(connection, agent_id, session_id, work_limit)
         )
+        return found if looked_at else replace(found, served_ignored=True)
+
+    async def _restored(self, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]) -> bool:
+        """False: the agent is to name them again."""
+        try:
+            return await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
+        except Raced:  # too many at once
+            return False
 
     async def services(
         self,
