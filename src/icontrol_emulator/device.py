@@ -15,9 +15,9 @@ from icontrol_emulator.config.schema import StatusSource
 from icontrol_emulator.config.store import ChangeSet, Snapshot
 from icontrol_emulator.rest.tokens import TokenBook
 from icontrol_emulator.rest.transactions import TransactionBook
+from icontrol_emulator.uploads import Uploads
 
 ACTIVE, STANDBY, OFFLINE = "active", "standby", "offline"
-UPLOADED_FILES_MAX = 200
 SNAPSHOTS_MAX = 50
 
 
@@ -62,7 +62,7 @@ class Device:
         self.factory: Snapshot = self.engine.store.snapshot()
         self.saved: Snapshot = self.factory
         self.snapshots: dict[str, Snapshot] = {}
-        self.files: dict[str, bytearray] = {}
+        self.uploads = Uploads()
         self.tasks: dict[int, Task] = {}
 
     def _changed(self, changes: ChangeSet) -> None:
@@ -92,18 +92,6 @@ class Device:
         """As loading an archive does: what it boots from becomes the snapshot too."""
         self.saved = snapshot
         self.load(snapshot)
-
-    def keep_file(self, name: str, data: bytes, offset: int) -> bytearray:
-        """Store a chunk of an upload; the oldest files make room."""
-        if name not in self.files and len(self.files) >= UPLOADED_FILES_MAX:
-            del self.files[next(iter(self.files))]
-        content = self.files.setdefault(name, bytearray())
-        if offset == 0:
-            content.clear()
-        if offset > len(content):
-            content.extend(bytes(offset - len(content)))
-        content[offset : offset + len(data)] = data
-        return content
 
     def forget_sessions(self) -> None:
         """What a reboot wipes out besides unsaved configuration."""

@@ -218,6 +218,7 @@ class Emulator:
         """As a device that was replaced, or reset to what it left the factory with."""
         target = self.devices[device]
         target.forget_sessions()
+        target.uploads.clear()
         target.replace(target.factory)
 
     def _serial(self, device: str) -> str:

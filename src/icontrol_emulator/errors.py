@@ -98,6 +98,75 @@ def in_use(word: str, path: str, user_word: str, user_path: str) -> IControlErro
     )
 
 
+def file_in_use(path: str) -> IControlError:
+    return mcpd(400, "01071349", f"File object by name ({path}) is in use.")
+
+
+def unknown_format(path: str) -> IControlError:
+    """As F5Networks/terraform-provider-bigip issue 980 quotes it."""
+    return mcpd(400, "01070712", f"Certificate/Key has unknown format or security type ({path}).")
+
+
+def no_such_file(word: str, path: str) -> IControlError:
+    """A profile names a certificate, key or revocation list that is not there: 400, unlike other references.
+
+    As F5Networks/terraform-provider-bigip issue 318 quotes it.
+    """
+    return mcpd(400, "01070277", f"The requested {word} ({path}) was not found.")
+
+
+def chain_and_profile(path: str) -> IControlError:
+    """As F5Networks/terraform-provider-bigip issue 449 quotes it."""
+    text = (
+        f"Client SSL profile ({path}):cert-key-chain and profile cert/key/chain/passphrase options cannot be "
+        "specified together."
+    )
+    return mcpd(400, "01b4002a", text)
+
+
+def unreadable_key(key: str, profile: str) -> IControlError:
+    """An encrypted key without its passphrase, as F5Networks/f5-ansible issue 2131 quotes it."""
+    reason = "error:0906A068:PEM routines:PEM_do_header:bad password read"
+    return mcpd(400, "01070313", f"Error reading key PEM file {key} for profile {profile}: {reason}")
+
+
+def no_pair(profile: str) -> IControlError:
+    """As F5Networks/f5-ansible issue 1217 quotes it."""
+    return mcpd(400, "01070317", f"profile {profile}'s key and certificate do not match")
+
+
+def same_kind_twice(profile: str) -> IControlError:
+    text = f"Client SSL profile ({profile}) cannot contain more than one set of same certificate/key type."
+    return mcpd(400, "010717e1", text)
+
+
+def bad_cipher_word(word: str, profile: str) -> IControlError:
+    return mcpd(400, "01070312", f"Invalid keyword '{word.lower()}' in ciphers list for profile {profile}")
+
+
+def denies_all(text: str, profile: str) -> IControlError:
+    return mcpd(400, "01070311", f"Ciphers list '{text}' for profile {profile} denies all clients")
+
+
+def no_sni_default(virtual: str) -> IControlError:
+    text = "has more than one clientssl/serverssl profile but none of them is default for SNI"
+    return mcpd(400, "0107149c", f"Virtual server {virtual} {text}")
+
+
+def same_server_name(virtual: str) -> IControlError:
+    """As F5Networks/k8s-bigip-ctlr issue 1042 quotes it."""
+    text = "has more than one clientssl/serverssl profile with same server name."
+    return mcpd(400, "0107149e", f"Virtual server {virtual} {text}")
+
+
+def http2_and_client_ssl(virtual: str, profile: str, reason: str) -> IControlError:
+    """As bug 516327 of F5's tracker quotes it, spelling included."""
+    return configuration_error(
+        f"In Virtual Server ({virtual}) an http2 profile with enforce-tls-requirements enabled is incompatible with "
+        f"clientssl profile '{profile}'; {reason}"
+    )
+
+
 def unknown_property(name: str) -> IControlError:
     return IControlError(400, f'"{name}" unknown property', INVALID_VALUE_ERROR)
 

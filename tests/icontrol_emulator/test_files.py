@@ -4,8 +4,12 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 
+import pytest
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
+from tests.icontrol_emulator.authority import Authority, revocation_list
 from tests.icontrol_emulator.client import Backend, Client, exchange, free_port
 
 VIP = "127.0.8.3"
@@ -81,7 +85,8 @@ async def test_certificate_in_use_cannot_be_deleted(device: Client) -> None:
     await install(device, "site", trustme.CA().issue_cert("a.test"))
     pair = {"cert": "/P/site.crt", "key": "/P/site.key"}
     await device.post("ltm/profile/client-ssl", {"name": "ssl", "partition": "P", **pair})
-    assert (await device.send("DELETE", "sys/file/ssl-cert/~P~site.crt")).status == 400
+    refused = await device.send("DELETE", "sys/file/ssl-cert/~P~site.crt")
+    assert (refused.status, refused.message) == (400, "01071349:3: File object by name (/P/site.crt) is in use.")
     await device.delete("ltm/profile/client-ssl/~P~ssl")
     await device.delete("sys/file/ssl-cert/~P~site.crt")
 
@@ -114,3 +119,123 @@ async def test_file_tools_list_move_and_remove_uploads(device: Client) -> None:
     for name in ("unix-ls", "unix-mv", "unix-rm"):
         answer = await device.send("POST", f"util/{name}", {"command": "run", "utilCmdArgs": f"-9 {folder}/a"})
         assert (answer.status, f"{name} does not support" in answer.message) == (400, True)
+
+
+def sent_from(name: str) -> str:
+    return f"file:/var/config/rest/downloads/{name}"
+
+
+async def test_a_file_is_there_once_all_of_its_chunks_came_in_any_order(device: Client) -> None:
+    leaf = trustme.CA().issue_cert("a.test").cert_chain_pems[0].bytes()
+    path, half = "/mgmt/shared/file-transfer/uploads/c", len(leaf) // 2
+    body = {"name": "c", "partition": "P", "sourcePath": sent_from("c")}
+    last = f"{half}-{len(leaf) - 1}/{len(leaf)}"
+    answer = await device.send("POST", path, raw=leaf[half:], **{"Content-Range": last})
+    assert answer.document["remainingByteCount"] == half
+    early = await device.send("POST", "sys/file/ssl-cert", body)
+    assert (early.status, "not found" in early.message) == (400, True)
+    first = f"0-{half - 1}/{len(leaf)}"
+    answer = await device.send("POST", path, raw=leaf[:half], **{"Content-Range": first})
+    assert answer.document["remainingByteCount"] == len(leaf) - half, "a chunk at 0 begins anew"
+    answer = await device.send("POST", path, raw=leaf[half:], **{"Content-Range": last})
+    assert answer.document["remainingByteCount"] == 0
+    assert answer.document["usedChunks"] == {"0": half, str(half): len(leaf) - half}
+    assert (await device.post("sys/file/ssl-cert", body))["size"] == len(leaf)
+
+
+@pytest.mark.parametrize(
+    ("span", "size", "said"),
+    [
+        ("0-9/10", 9, "Chunk byte count 10 different from received buffer length 9"),
+        ("0-9/9", 10, "Content-Range"),
+        ("x", 1, "Content-Range"),
+        ("0-0/99999999", 1, "Content-Range"),
+    ],
+)
+async def test_bad_chunks_are_refused(device: Client, span: str, size: int, said: str) -> None:
+    path = "/mgmt/shared/file-transfer/uploads/c"
+    answer = await device.send("POST", path, raw=bytes(size), **{"Content-Range": span})
+    assert (answer.status, said in answer.message) == (400, True)
+
+
+async def test_certificates_say_what_is_in_them_and_keys_do_not(device: Client) -> None:
+    authority = trustme.CA(organization_name="Testers")
+    leaf = authority.issue_cert("a.test", "*.b.test", key_type=trustme.KeyType.ECDSA)
+    await install(device, "site", leaf)
+    shown = await device.get("sys/file/ssl-cert/~P~site.crt")
+    read = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes())
+    assert (shown["keyType"], shown["certificateKeySize"], shown["certificateKeyCurveName"]) == (
+        "ec-public", 256, "prime256v1",
+    )  # fmt: skip
+    assert shown["subjectAlternativeName"] == "DNS:a.test, DNS:*.b.test"
+    assert "O=Testers" in shown["issuer"]
+    assert shown["expirationDate"] == int(read.not_valid_after_utc.timestamp())
+    assert shown["expirationString"].endswith(" GMT")
+    assert (shown["isBundle"], shown["createdBy"], shown["mode"]) == ("false", "admin", 33188)
+    key = await device.get("sys/file/ssl-key/~P~site.key")
+    assert (key["keyType"], key["keySize"], key["securityType"]) == ("ec-private", 256, "normal")
+    for path in ("sys/file/ssl-key", "sys/file/ssl-key/~P~site.key", "sys/file/ssl-cert/~P~site.crt"):
+        answer = await device.send("GET", path)
+        assert "BEGIN" not in answer.text
+
+
+async def test_encrypted_keys_need_their_passphrase_where_they_are_used(device: Client) -> None:
+    leaf = trustme.CA().issue_cert("a.test")
+    await install(device, "site", leaf)
+    loaded = serialization.load_pem_private_key(leaf.private_key_pem.bytes(), None)
+    encrypted = loaded.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"open")
+    )
+    await upload(device, "e.key", encrypted)
+    body = {"name": "e.key", "partition": "P", "sourcePath": sent_from("e.key")}
+    assert (await device.post("sys/file/ssl-key", body))["securityType"] == "password"
+    profile = {"name": "ssl", "partition": "P", "cert": "/P/site.crt", "key": "/P/e.key"}
+    refused = await device.send("POST", "ltm/profile/client-ssl", profile)
+    assert (refused.status, refused.message) == (
+        400,
+        "01070313:3: Error reading key PEM file /P/e.key for profile /P/ssl: "
+        "error:0906A068:PEM routines:PEM_do_header:bad password read",
+    )
+    shown = await device.patch("sys/file/ssl-key/~P~e.key", {"passphrase": "open"})
+    assert (shown["passphrase"].startswith("$M$"), shown["keySize"]) == (True, 256)
+    await device.post("ltm/profile/client-ssl", profile)
+
+
+@pytest.mark.parametrize("kind", ["cert", "key", "crl"])
+async def test_rubbish_is_no_certificate_key_or_revocation_list(device: Client, kind: str) -> None:
+    await upload(device, "f", b"-----BEGIN RUBBISH-----\nAAAA\n-----END RUBBISH-----\n")
+    body = {"name": "f", "partition": "P", "sourcePath": sent_from("f")}
+    refused = await device.send("POST", f"sys/file/ssl-{kind}", body)
+    said = "01070712:3: Certificate/Key has unknown format or security type (/P/f)."
+    assert (refused.status, refused.message) == (400, said)
+    assert (await device.send("GET", f"sys/file/ssl-{kind}/~P~f")).status == 404
+
+
+async def test_revocation_lists_are_files_too(device: Client) -> None:
+    await upload(device, "r.crl", revocation_list(Authority(), []))
+    body = {"name": "r.crl", "partition": "P", "sourcePath": sent_from("r.crl")}
+    shown = await device.post("sys/file/ssl-crl", body)
+    assert (shown["kind"], shown["mode"], shown["revision"]) == ("tm:sys:file:ssl-crl:ssl-crlstate", 33188, 1)
+    assert (await device.put("sys/file/ssl-crl/~P~r.crl", body))["revision"] == 2
+    await device.delete("sys/file/ssl-crl/~P~r.crl")
+
+
+async def test_file_and_profile_of_one_transaction_take_the_upload_of_its_commit(device: Client) -> None:
+    leaf = trustme.CA().issue_cert("a.test")
+    number = await device.open_transaction()
+    pair = {"cert": "/P/n", "key": "/P/n"}
+    await device.post("ltm/profile/client-ssl", {"name": "ssl", "partition": "P", **pair}, transaction=number)
+    for kind in ("cert", "key"):
+        body = {"name": "n", "partition": "P", "sourcePath": sent_from(kind)}
+        await device.post(f"sys/file/ssl-{kind}", body, transaction=number)
+    await upload(device, "cert", leaf.cert_chain_pems[0].bytes())
+    await upload(device, "key", leaf.private_key_pem.bytes())
+    assert (await device.commit(number)).status == 200
+    assert (await device.get("sys/file/ssl-key/~P~n"))["fullPath"] == "/P/n"
+
+
+async def test_a_profile_without_its_files_is_refused(device: Client) -> None:
+    profile = {"name": "ssl", "partition": "P", "cert": "/P/n.crt", "key": "/P/n.key"}
+    refused = await device.send("POST", "ltm/profile/client-ssl", profile)
+    said = "01070277:3: The requested certificate (/P/n.crt) was not found."
+    assert (refused.status, refused.message) == (400, said)

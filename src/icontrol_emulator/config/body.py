@@ -98,6 +98,8 @@ def _value(spec: TypeSpec, name: str, value: Any) -> Any:
         # an empty list of a child profile hides its parent's; elsewhere a device leaves empty lists out
         empty: tuple[Any, ...] = ("", "none") if spec.inherits else ("", "none", [])
         return UNSET if value in empty else value
+    if name in spec.word_lists and isinstance(value, list):
+        return " ".join(map(str, value)) or "none"
     default = spec.defaults[name]
     coerced = _coerce(name, default, value)
     choices = spec.choices.get(name)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from icontrol_emulator.config import references
+from icontrol_emulator.config.ciphers import BUILT_IN_RULES
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.config.names import split_path
@@ -104,9 +105,9 @@ def _install_system(put: Installer, engine: Engine, device: str, users: Mapping[
         if spec.scope is Scope.SINGLE:
             own = {"hostname": f"{device}.localdomain"} if spec.path == "sys/global-settings" else {}
             put.put(spec.path, "", own)
-    put.put("sys/file/ssl-cert", "/Common/default.crt", {"size": 1306, "revision": 1})
-    put.put("sys/file/ssl-cert", "/Common/ca-bundle.crt", {"size": 250_000, "revision": 1, "isBundle": "true"})
-    put.put("sys/file/ssl-key", "/Common/default.key", {"size": 1704, "revision": 1})
+    put.put("sys/file/ssl-cert", "/Common/default.crt", {"systemPath": "/config/ssl/ssl.crt/default.crt"})
+    put.put("sys/file/ssl-cert", "/Common/ca-bundle.crt", {"isBundle": "true"})
+    put.put("sys/file/ssl-key", "/Common/default.key", {"systemPath": "/config/ssl/ssl.key/default.key"})
 
 
 def _install_ltm(put: Installer, engine: Engine) -> None:
@@ -116,6 +117,9 @@ def _install_ltm(put: Installer, engine: Engine) -> None:
     for table in (monitors.VARIANTS, profiles.VARIANTS):
         for path, (type_path, props) in table.items():
             put.put(type_path, path, {"defaultsFrom": engine.spec(type_path).root, **props})
+    for name, (cipher, description) in BUILT_IN_RULES.items():
+        put.put("ltm/cipher/rule", f"/Common/{name}", {"cipher": cipher, "description": description})
+        put.put("ltm/cipher/group", f"/Common/{name}", {"allow": [{"name": name, "partition": "Common"}]})
     for strategy in ("first-match", "best-match", "all-match"):
         put.put("ltm/policy-strategy", f"/Common/{strategy}")
     for rule in ("_sys_https_redirect",):

@@ -129,6 +129,7 @@ class TypeSpec:
     create_only: frozenset[str] = frozenset()
     required: tuple[str, ...] = ()
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    word_lists: frozenset[str] = frozenset()  # shown as one text, taken as a list of words too
     flags: tuple[tuple[str, str], ...] = ()  # presence flags, the first is the default
     refs: tuple[Ref, ...] = ()
     subs: tuple[str, ...] = ()

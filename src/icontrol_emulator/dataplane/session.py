@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import ssl
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import structlog
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.rules.ssl import server_context
+from icontrol_emulator.config.rules.files import key_text, text_of
+from icontrol_emulator.config.rules.ssl import chain_of
 from icontrol_emulator.config.rules.virtual import PROFILES
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer, address_of, cookie_name, cookie_value, member_path
@@ -67,20 +71,32 @@ class Profiles:
 
 
 def client_tls(engine: Engine, profiles: Profiles) -> ssl.SSLContext | None:
-    """The TLS context of a client-ssl profile whose certificate and key were really uploaded."""
+    """The TLS context of the client-ssl profile, if there is one."""
     props = profiles.by_kind.get("client-ssl")
     if props is None:
         return None
-    pair = (props.get("certKeyChain") or [props])[0]
+    pair = chain_of(props)[0]
     cert = engine.store.get(Key("sys/file/ssl-cert", "", str(pair.get("cert"))))
     key = engine.store.get(Key("sys/file/ssl-key", "", str(pair.get("key"))))
-    if cert is None or key is None or not cert.props.get("_text") or not key.props.get("_text"):
+    if cert is None or key is None:
         return None
     try:
-        return server_context(cert.props["_text"], key.props["_text"])
+        return server_context(text_of(cert), key_text(key, str(pair.get("_passphrase") or "")))
     except ssl.SSLError:
         log.warning("certificate unusable", cert=cert.key.path)
         return None
+
+
+@functools.lru_cache(maxsize=256)
+def server_context(cert: str, key: str) -> ssl.SSLContext:
+    """A server-side TLS context; raises ssl.SSLError when the pair cannot be used."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    with tempfile.TemporaryDirectory() as folder:
+        cert_file, key_file = Path(folder, "cert.pem"), Path(folder, "key.pem")
+        cert_file.write_text(cert)
+        key_file.write_text(key)
+        context.load_cert_chain(cert_file, key_file, password=lambda: b"")
+    return context
 
 
 @dataclass(slots=True)

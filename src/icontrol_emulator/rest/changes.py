@@ -8,15 +8,16 @@ from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key
+from icontrol_emulator.config.rules.files import CERT, CRL, KEY, Content
 from icontrol_emulator.config.rules.policy import publish
 from icontrol_emulator.config.schema import Scope
 from icontrol_emulator.device import Device
 from icontrol_emulator.rest.message import Call
 from icontrol_emulator.rest.route import Route, resolve
+from icontrol_emulator.uploads import name_of
 
-DOWNLOADS = "/var/config/rest/downloads/"
-FILE_TYPES = frozenset({"sys/file/ssl-cert", "sys/file/ssl-key"})
-CRYPTO = {"sys/crypto/cert": "sys/file/ssl-cert", "sys/crypto/key": "sys/file/ssl-key"}
+FILE_TYPES = frozenset({CERT, KEY, CRL})
+CRYPTO = {"sys/crypto/cert": CERT, "sys/crypto/key": KEY}
 
 
 def route_of(device: Device, call: Call) -> Route:
@@ -38,7 +39,7 @@ def apply_change(device: Device, call: Call) -> Key | None:
     if call.method == "DELETE":
         _delete(device, route)
         return None
-    body = _with_text(device, route, _with_options(device, route, call))
+    body = _with_text(device, route, _with_options(device, route, call), call.user)
     if call.method == "PATCH":
         return device.engine.modify(route.key, body).key
     if call.method == "PUT":
@@ -49,10 +50,10 @@ def apply_change(device: Device, call: Call) -> Key | None:
 def _post(device: Device, route: Route, call: Call) -> Key | None:
     spec = route.spec
     if "command" in call.body:
-        return _command(device, route, call.body)
+        return _command(device, route, call)
     if not spec.creatable or spec.scope is Scope.SINGLE:
         raise errors.configuration_error(f"{spec.word} objects may not be created")
-    body = _with_text(device, route, call.body)
+    body = _with_text(device, route, call.body, call.user)
     return device.engine.create(spec.path, route.parent, body).key
 
 
@@ -65,50 +66,53 @@ def _delete(device: Device, route: Route) -> None:
     device.engine.delete(key)
 
 
-def _command(device: Device, route: Route, body: Mapping[str, Any]) -> Key | None:
+def _command(device: Device, route: Route, call: Call) -> Key | None:
+    body = call.body
     command = body.get("command")
     if route.spec.path == "ltm/policy" and command == "publish":
         publish(device.engine, str(body.get("name")))
         return None
     if route.spec.path in CRYPTO and command == "install":
-        return _install_file(device, CRYPTO[route.spec.path], body)
+        return _install_file(device, CRYPTO[route.spec.path], body, call.user)
     raise errors.invalid_value("command", command)
 
 
-def _install_file(device: Device, type_path: str, body: Mapping[str, Any]) -> Key:
+def _install_file(device: Device, type_path: str, body: Mapping[str, Any], user: str) -> Key:
     name = str(body.get("name", ""))
-    source = body.get("from-local-file") or body.get("fromLocalFile") or ""
-    wanted = {"name": name, "sourcePath": f"file:{source}"}
-    if body.get("partition"):
-        wanted["partition"] = body["partition"]
-    given = {**wanted, "content": file_text(device, str(source))}
+    source = str(body.get("from-local-file") or body.get("fromLocalFile") or "")
+    given: dict[str, Any] = {"sourcePath": f"file:{source}", "content": _content(device, source, user)}
+    if body.get("passphrase") and type_path == KEY:
+        given["passphrase"] = body["passphrase"]
     key = Key(type_path, "", name if name.startswith("/") else f"/{body.get('partition', 'Common')}/{name}")
     if device.engine.store.get(key) is not None:
-        return device.engine.modify(key, {k: v for k, v in given.items() if k not in ("name", "partition")}).key
-    return device.engine.create(type_path, None, given).key
+        return device.engine.modify(key, given).key
+    return device.engine.create(type_path, None, {"name": key.path, **given}).key
 
 
-def file_text(device: Device, path: str) -> str:
-    """The text of an uploaded file."""
-    name = path.removeprefix("file:").removeprefix(DOWNLOADS)
-    content = device.files.get(name)
+def _content(device: Device, path: str, user: str) -> Content:
+    """What an uploaded file holds."""
+    content = device.uploads.files.get(name_of(path))
     if content is None:
         raise errors.mcpd(400, "01070712", f"Caught configuration exception (0), Failed! source file {path} not found.")
-    return content.decode(errors="replace")
+    return Content(content.decode(errors="replace"), user)
 
 
-def _with_text(device: Device, route: Route, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Resolve the upload a certificate or key is made from."""
+def _with_text(device: Device, route: Route, body: Mapping[str, Any], user: str) -> Mapping[str, Any]:
+    """Resolve the upload a certificate, key or revocation list is made from.
+
+    In a transaction that is at its commit. A file sent back as it was read keeps what it has.
+    """
     if route.spec.path not in FILE_TYPES:
         return body
+    own = {name: value for name, value in body.items() if name != "content"}
     source = body.get("sourcePath") or body.get("source-path")
     if not isinstance(source, str):
-        return {name: value for name, value in body.items() if name != "content"}
+        return own
     existing = device.engine.store.get(route.key) if route.key else None
-    uploaded = source.removeprefix("file:").removeprefix(DOWNLOADS) in device.files
+    uploaded = name_of(source) in device.uploads.files
     if existing is not None and source == existing.props.get("sourcePath") and not uploaded:
-        return {name: value for name, value in body.items() if name != "content"}
-    return {**body, "content": file_text(device, source)}
+        return own
+    return {**own, "content": _content(device, source, user)}
 
 
 _RECORD = re.compile(r'("[^"]*"|[^\s{}]+)\s*(?:\{\s*(?:data\s+("[^"]*"|[^\s{}]+))?\s*\})?')

@@ -11,19 +11,18 @@ from typing import Any
 from icontrol_emulator import errors
 from icontrol_emulator.cluster import Cluster
 from icontrol_emulator.device import Device
-
-DOWNLOADS = "/var/config/rest/downloads"
+from icontrol_emulator.uploads import FOLDER
 
 
 def ls(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
-    paths = _paths("unix-ls", body) or [DOWNLOADS]
+    paths = _paths("unix-ls", body) or [FOLDER]
     return _answer("unix-ls", body, "".join(_listed(device, path) for path in paths))
 
 
 def _listed(device: Device, path: str) -> str:
-    if path.rstrip("/") == DOWNLOADS:
-        return "".join(f"{name}\n" for name in sorted(device.files))
-    if _name(path) in device.files:
+    if path.rstrip("/") == FOLDER:
+        return "".join(f"{name}\n" for name in sorted(device.uploads.files))
+    if _name(path) in device.uploads.files:
         return f"{path}\n"
     return f"/bin/ls: cannot access {path}: No such file or directory\n"
 
@@ -34,16 +33,16 @@ def mv(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, A
         shown = f" after `{paths[0]}'" if paths else ""
         return _answer("unix-mv", body, f"/bin/mv: missing destination file operand{shown}\n")
     source, target = paths[:2]
-    content = device.files.pop(_name(source), None)
+    content = device.uploads.files.pop(_name(source), None)
     if content is None:
         return _answer("unix-mv", body, f"/bin/mv: cannot stat `{source}': No such file or directory\n")
-    device.files[_name(target) or _name(source)] = content
+    device.uploads.files[_name(target) or _name(source)] = content
     return _answer("unix-mv", body, "")
 
 
 def rm(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
     for path in _paths("unix-rm", body):
-        device.files.pop(_name(path), None)
+        device.uploads.files.pop(_name(path), None)
     return _answer("unix-rm", body, "")
 
 

@@ -11,11 +11,10 @@ from icontrol_emulator.device import Device
 from icontrol_emulator.errors import RestError
 from icontrol_emulator.rest import tokens
 from icontrol_emulator.rest.message import Call, Reply
+from icontrol_emulator.uploads import FOLDER, UNFINISHED
 
 LOGIN = "/mgmt/shared/authn/login"
-CHUNK_BYTES_MAX = 1024 * 1024
-UPLOAD_BYTES_MAX = 16 * 1024 * 1024
-_RANGE = re.compile(r"(\d+)-(\d+)/(\d+)")
+_RANGE = re.compile(r"(?:bytes[ =])?\s*(\d{1,12})-(\d{1,12})/(\d{1,12})")
 
 
 def check_password(device: Device, user: str, password: str) -> bool:
@@ -76,17 +75,15 @@ def _tokens(device: Device, call: Call, rest: list[str]) -> Reply:
 
 
 def _upload(device: Device, call: Call, name: str) -> Reply:
-    match = _RANGE.search(call.headers.get("Content-Range", ""))
-    start, end, total = map(int, match.groups()) if match else (0, len(call.raw) - 1, len(call.raw))
-    if end - start + 1 != len(call.raw) or len(call.raw) > CHUNK_BYTES_MAX or total > UPLOAD_BYTES_MAX:
-        raise RestError(400, "Chunk byte count does not match Content-Range")
-    content = device.keep_file(name, call.raw, start)
-    micros = int(device.clock() * 1_000_000)
-    path = f"/var/config/rest/downloads/{name}"
+    match = _RANGE.fullmatch(call.headers.get("Content-Range", "").strip())
+    if match is None:
+        raise RestError(400, "Content-Range header is missing or invalid")
+    start, end, total = map(int, match.groups())
+    part = device.uploads.add(name, call.raw, start, end, total)
     document: dict[str, Any] = {
-        "remainingByteCount": max(0, total - len(content)), "usedChunks": {str(start): len(call.raw)},
-        "totalByteCount": total, "localFilePath": path,
-        "temporaryFilePath": f"/var/config/rest/downloads/tmp/{name}", "generation": 0, "lastUpdateMicros": micros,
+        "remainingByteCount": part.missing, "usedChunks": part.used, "totalByteCount": total,
+        "localFilePath": f"{FOLDER}/{name}", "temporaryFilePath": f"{UNFINISHED}/{name}", "generation": 0,
+        "lastUpdateMicros": int(device.clock() * 1_000_000),
     }  # fmt: skip
     return Reply(document=document)
 

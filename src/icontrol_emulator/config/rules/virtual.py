@@ -19,14 +19,14 @@ from icontrol_emulator.config.names import (
     split_path,
 )
 from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.rules.virtual_tls import check_tls
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
 
 ADDRESS = "ltm/virtual-address"
 PROFILES = "ltm/virtual/profiles"
 TRANSPORTS = ("fastl4", "fasthttp", "tcp", "udp", "sctp", "ipother")
-CLIENT_SIDE = frozenset({"ltm/profile/client-ssl"})
-SERVER_SIDE = frozenset({"ltm/profile/server-ssl"})
+ONE_SIDE = {"ltm/profile/client-ssl": "clientside", "ltm/profile/server-ssl": "serverside"}
 NEEDS_HTTP = frozenset({"ltm/profile/http-compression", "ltm/profile/web-acceleration", "ltm/profile/http2"})
 
 
@@ -195,7 +195,8 @@ class VirtualRules(TypeRules):
     def check(self, ctx: Context, obj: Obj) -> None:
         profiles = [child.key.path for child in ctx.store.children(PROFILES, obj.key.path)]
         kinds = [_profile_kind(ctx, path) for path in profiles]
-        if "http" in kinds and ("fastl4" in kinds or "udp" in kinds):
+        tls = "client-ssl" in kinds or "server-ssl" in kinds
+        if ("http" in kinds or tls) and ("fastl4" in kinds or "udp" in kinds):
             text = f"Found disallowed profile on {obj.key.path}: Not Any Of (FastL4 Profile, FastHTTP Profile)"
             raise errors.configuration_error(text)
         needy = {kind for kind in kinds if f"ltm/profile/{kind}" in NEEDS_HTTP}
@@ -203,7 +204,7 @@ class VirtualRules(TypeRules):
         if (needy or cookies) and "http" not in kinds and "fasthttp" not in kinds:
             raise errors.configuration_error("Required profile profile_http not present")
         self._check_rules(ctx, obj, kinds)
-        self._check_sni(ctx, obj, profiles)
+        check_tls(ctx, obj, profiles)
 
     def _check_rules(self, ctx: Context, obj: Obj, kinds: list[str]) -> None:
         for path in obj.props.get("rules") or ():
@@ -216,20 +217,6 @@ class VirtualRules(TypeRules):
                         f"on the virtual-server ({obj.key.path})."
                     )
                     raise errors.mcpd(400, "01071912", text)
-
-    def _check_sni(self, ctx: Context, obj: Obj, profiles: list[str]) -> None:
-        for kind in ("client-ssl", "server-ssl"):
-            defaults = 0
-            for path in profiles:
-                profile = ctx.store.find(Target("profile", path))
-                if profile is not None and profile.key.type == f"ltm/profile/{kind}":
-                    defaults += ctx.props(profile).get("sniDefault") == "true"
-            if defaults > 1:
-                text = (
-                    f"Virtual Server {obj.key.path} has more than one clientssl/serverssl profile "
-                    "that is default for SNI."
-                )
-                raise errors.mcpd(400, "01071809", text)
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
         shown["creationTime"] = obj.props.get("_created", "")
@@ -299,11 +286,12 @@ class AttachedRules(TypeRules):
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         found = ctx.store.find(Target(self._family, draft.key.path))
-        if self._family == "profile" and found is not None and "context" not in props:
-            if found.key.type in CLIENT_SIDE:
-                props["context"] = "clientside"
-            elif found.key.type in SERVER_SIDE:
-                props["context"] = "serverside"
+        only = ONE_SIDE.get(found.key.type) if self._family == "profile" and found is not None else None
+        if only is None:
+            return
+        if props.get("context", "all") not in ("all", only):
+            raise errors.configuration_error(f"Profile {draft.key.path} may only be used in context {only}")
+        props["context"] = only
 
     def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         return [Target(self._family, obj.key.path)]

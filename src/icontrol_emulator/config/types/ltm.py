@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from icontrol_emulator.config.rules.ciphers import CipherGroupRules, CipherRuleRules
 from icontrol_emulator.config.rules.misc import (
     AddressNamedRules,
     DataGroupRules,
@@ -164,7 +165,16 @@ DATA_GROUP_EXTERNAL = TypeSpec(
     optional=names("externalFileName type"),
 )  # fmt: skip
 
+CIPHER_RULE = TypeSpec(
+    path="ltm/cipher/rule", word="cipher rule", rules=CipherRuleRules(),
+    defaults={"cipher": "DEFAULT", "dhGroups": "DEFAULT", "signatureAlgorithms": "DEFAULT"},
+)  # fmt: skip
+CIPHER_GROUP = TypeSpec(
+    path="ltm/cipher/group", word="cipher group", rules=CipherGroupRules(), defaults={"ordering": "default"},
+    optional=names("allow require exclude"), choices={"ordering": names("default fips hardware performance speed")},
+)  # fmt: skip
+
 SPECS = [
-    VIRTUAL, VIRTUAL_PROFILES, VIRTUAL_POLICIES, VIRTUAL_ADDRESS, POOL, MEMBERS, NODE, SNATPOOL, SNAT_TRANSLATION,
-    SNAT, RULE, DATA_GROUP, DATA_GROUP_EXTERNAL,
+    CIPHER_RULE, CIPHER_GROUP, VIRTUAL, VIRTUAL_PROFILES, VIRTUAL_POLICIES, VIRTUAL_ADDRESS, POOL, MEMBERS, NODE,
+    SNATPOOL, SNAT_TRANSLATION, SNAT, RULE, DATA_GROUP, DATA_GROUP_EXTERNAL,
 ]  # fmt: skip

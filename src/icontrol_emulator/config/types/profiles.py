@@ -66,35 +66,52 @@ _FASTL4 = {
     "tcpHandshakeTimeout": "5", "tcpStripSack": "disabled", "tcpTimeWaitTimeout": 0, "tcpTimestampMode":
     "preserve", "tcpWscaleMode": "preserve", "timeoutRecovery": "disconnect",
 }  # fmt: skip
+# client-ssl and server-ssl: what a device of 16.x says, as F5Networks/terraform-provider-bigip's unit tests have it
 _SSL = {
-    "alertTimeout": "indefinite", "cacheSize": 262144, "cacheTimeout": 3600, "caFile": "none", "chain": "none",
-    "cipherGroup": "none", "ciphers": "DEFAULT", "crlFile": "none", "authenticate": "once",
-    "authenticateDepth": 9, "genericAlert": "enabled", "handshakeTimeout": "10", "maxActiveHandshakes":
-    "indefinite", "maxAggregateRenegotiationPerMinute": "indefinite", "maximumRecordSize": 16384, "mode":
-    "enabled", "modSslMethods": "disabled", "peerCertMode": "ignore", "proxySsl": "disabled",
+    "alertTimeout": "indefinite", "allowExpiredCrl": "disabled", "authenticate": "once", "authenticateDepth": 9,
+    "bypassOnClientCertFail": "disabled", "bypassOnHandshakeAlert": "disabled", "caFile": "none",
+    "cacheSize": 262144, "cacheTimeout": 3600, "chain": "none", "cipherGroup": "none", "ciphers": "DEFAULT",
+    "crl": "none", "crlFile": "none", "data_0rtt": "disabled", "genericAlert": "enabled", "handshakeTimeout": "10",
+    "logPublisher": "/Common/sys-ssl-publisher", "maxActiveHandshakes": "indefinite", "modSslMethods": "disabled",
+    "mode": "enabled", "passphrase": "none", "peerCertMode": "ignore", "proxySsl": "disabled",
     "proxySslPassthrough": "disabled", "renegotiatePeriod": "indefinite", "renegotiateSize": "indefinite",
-    "renegotiation": "enabled", "secureRenegotiation": "require", "serverName": "none", "sessionMirroring":
-    "disabled", "sessionTicket": "disabled", "sniDefault": "false", "sniRequire": "false", "sslForwardProxy":
-    "disabled", "sslForwardProxyBypass": "disabled", "sslSignHash": "any", "strictResume": "disabled",
-    "tmOptions": ["dont-insert-empty-fragments"], "uncleanShutdown": "enabled", "bypassOnHandshakeAlert":
-    "disabled", "c3dOcsp": "none", "data_0rtt": "disabled", "logPublisher": "/Common/sys-ssl-publisher",
+    "renegotiation": "enabled", "retainCertificate": "true", "serverName": "none", "sessionMirroring": "disabled",
+    "sessionTicket": "disabled", "sniDefault": "false", "sniRequire": "false", "sslC3d": "disabled",
+    "sslForwardProxy": "disabled", "sslForwardProxyBypass": "disabled", "sslForwardProxyVerifiedHandshake":
+    "disabled", "sslSignHash": "any", "strictResume": "disabled", "tmOptions":
+    "{ dont-insert-empty-fragments no-tlsv1.3 no-dtlsv1.2 }", "uncleanShutdown": "enabled",
 }  # fmt: skip
 _CHAIN = {"name": "default", "appService": "none", "cert": "/Common/default.crt", "chain": "none",
           "key": "/Common/default.key", "usage": "SERVER"}  # fmt: skip
 _CLIENT_SSL = {
-    **_SSL, "allowNonSsl": "disabled", "allowExpiredCrl": "disabled", "allowDynamicRecordSizing": "disabled",
-    "authenticate": "once", "cert": "/Common/default.crt", "key": "/Common/default.key",
-    "certKeyChain": [_CHAIN], "certExtensionIncludes": ["basic-constraints", "subject-alternative-name"],
-    "certLifespan": 30, "certLookupByIpaddrPort": "disabled", "clientCertCa": "none", "forwardProxyBypassDefaultAction":
-    "intercept", "inheritCertkeychain": "true", "maxRenegotiationsPerMinute": 5, "passphrase": "none",
-    "renegotiateMaxRecordDelay": "indefinite", "retainCertificate": "true", "sessionTicketTimeout": 0,
-    "proxyCaCert": "none", "proxyCaKey": "none", "ocspStapling": "disabled",
-    "notifyCertStatusToVirtualServer": "disabled",
+    **_SSL, "allowDynamicRecordSizing": "disabled", "allowNonSsl": "disabled", "c3dClientFallbackCert": "none",
+    "c3dDropUnknownOcspStatus": "drop", "c3dOcsp": "none", "cert": "/Common/default.crt", "certKeyChain": [_CHAIN],
+    "certExtensionIncludes": ["basic-constraints", "subject-alternative-name"], "certLifespan": 30,
+    "certLookupByIpaddrPort": "disabled", "clientCertCa": "none", "destinationIpBlacklist": "none",
+    "destinationIpWhitelist": "none", "forwardProxyBypassDefaultAction": "intercept", "helloExtensionIncludes": [],
+    "hostnameBlacklist": "none", "hostnameWhitelist": "none", "inheritCaCertkeychain": "true",
+    "inheritCertkeychain": "true", "key": "/Common/default.key", "maxAggregateRenegotiationPerMinute": "indefinite",
+    "maxRenegotiationsPerMinute": 5, "maximumRecordSize": 16384, "notifyCertStatusToVirtualServer": "disabled",
+    "ocspStapling": "disabled", "peerNoRenegotiateTimeout": "10", "proxyCaCert": "none", "proxyCaKey": "none",
+    "renegotiateMaxRecordDelay": "indefinite", "secureRenegotiation": "require", "sessionTicketTimeout": 0,
+    "sourceIpBlacklist": "none", "sourceIpWhitelist": "none",
 }  # fmt: skip
 _SERVER_SSL = {
-    **_SSL, "authenticateName": "none", "cert": "none", "key": "none", "expireCertResponseControl": "drop",
-    "untrustedCertResponseControl": "drop", "revokedCertStatusResponseControl": "drop", "retainCertificate": "true",
-    "secureRenegotiation": "require-strict", "ocsp": "none", "passphrase": "none",
+    **_SSL, "authenticateName": "none", "c3dCaCert": "none", "c3dCaKey": "none", "c3dCertExtensionCustomOids": [],
+    "c3dCertExtensionIncludes": ["basic-constraints", "extended-key-usage", "key-usage", "subject-alternative-name"],
+    "c3dCertLifespan": 24, "cert": "none", "expireCertResponseControl": "drop", "key": "none", "ocsp": "none",
+    "revokedCertStatusResponseControl": "drop", "secureRenegotiation": "require-strict",
+    "unknownCertStatusResponseControl": "ignore", "untrustedCertResponseControl": "drop",
+}  # fmt: skip
+_ON_OFF = names("enabled disabled")
+_TRUE_FALSE = names("true false")
+_SSL_CHOICES = {
+    "authenticate": names("once always"), "mode": _ON_OFF, "peerCertMode": names("ignore require request auto"),
+    "renegotiation": _ON_OFF, "retainCertificate": _TRUE_FALSE, "sessionTicket": _ON_OFF, "sniDefault": _TRUE_FALSE,
+    "sniRequire": _TRUE_FALSE, "ocspStapling": _ON_OFF, "allowExpiredCrl": _ON_OFF, "allowNonSsl": _ON_OFF,
+    "secureRenegotiation": names("request require require-strict"),
+    "untrustedCertResponseControl": names("drop ignore mask"),
+    "expireCertResponseControl": names("drop ignore mask"),
 }  # fmt: skip
 _COMPRESSION = {
     "allowHttp_10": "disabled", "browserWorkarounds": "disabled", "bufferSize": 4096, "contentTypeExclude": [],
@@ -137,6 +154,9 @@ _SSL_REFS = (
     Ref(name="key", family="sys/file/ssl-key"),
     Ref(name="chain", family="sys/file/ssl-cert"),
     Ref(name="caFile", family="sys/file/ssl-cert"),
+    Ref(name="clientCertCa", family="sys/file/ssl-cert"),
+    Ref(name="crlFile", family="sys/file/ssl-crl"),
+    Ref(name="cipherGroup", family="ltm/cipher/group"),
     Ref(name="certKeyChain", family="sys/file/ssl-cert", inner="cert"),
     Ref(name="certKeyChain", family="sys/file/ssl-key", inner="key"),
     Ref(name="certKeyChain", family="sys/file/ssl-cert", inner="chain"),
@@ -151,7 +171,9 @@ def _profile(
         path=f"ltm/{path}", word=word, family="profile",
         rules=SslProfileRules() if refs else BuiltInRules(), inherits=True, root=f"/Common/{root}",
         defaults=dict(defaults or {}), refs=refs, open=not closed,
-        optional=names("cipherGroup options allowNonSsl customTag"),
+        word_lists=names("tmOptions") if refs else frozenset(),
+        optional=frozenset() if refs else names("customTag"),
+        choices={name: words for name, words in _SSL_CHOICES.items() if refs and name in (defaults or {})},
     )  # fmt: skip
 
 
@@ -162,8 +184,8 @@ SPECS = [
     _profile("profile/fastl4", "fastL4", _FASTL4, closed=True),
     _profile("profile/fasthttp", "fasthttp", _FASTHTTP, closed=True),
     _profile("profile/one-connect", "oneconnect", _ONE_CONNECT, closed=True),
-    _profile("profile/client-ssl", "clientssl", _CLIENT_SSL, word="ClientSSL Profile", refs=_SSL_REFS),
-    _profile("profile/server-ssl", "serverssl", _SERVER_SSL, word="ServerSSL Profile", refs=_SSL_REFS),
+    _profile("profile/client-ssl", "clientssl", _CLIENT_SSL, word="ClientSSL Profile", refs=_SSL_REFS, closed=True),
+    _profile("profile/server-ssl", "serverssl", _SERVER_SSL, word="ServerSSL Profile", refs=_SSL_REFS, closed=True),
     _profile("profile/http-compression", "httpcompression", _COMPRESSION, closed=True),
     _profile("profile/web-acceleration", "webacceleration", _ACCELERATION, closed=True),
     _profile("profile/http2", "http2", _HTTP2, closed=True),

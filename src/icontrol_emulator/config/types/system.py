@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from icontrol_emulator.config.rules.files import CertRules, CryptoRules, KeyRules
+from icontrol_emulator.config.rules.files import CertRules, CrlRules, CryptoRules, KeyRules
 from icontrol_emulator.config.rules.misc import BuiltInRules, FixedRules, UserRules
 from icontrol_emulator.config.rules.partition import FolderRules, PartitionRules
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
@@ -55,20 +55,27 @@ SINGLES = [
             autoLastHop="enabled"),
 ]  # fmt: skip
 
+_FILE_FACTS = names("checksum createTime createdBy lastUpdateTime revision size updatedBy")
+
 CERT = TypeSpec(
-    path="sys/file/ssl-cert", word="Certificate", rules=CertRules(),
+    path="sys/file/ssl-cert", word="Certificate File", rules=CertRules(),
     defaults={"certificateKeyCurveName": "none", "isBundle": "false", "keyType": "rsa-public", "mode": 33188,
               "version": 3},
-    optional=names("content sourcePath checksum certificateKeySize createTime createdBy expirationDate "
-                   "expirationString fingerprint issuer lastUpdateTime revision serialNumber size subject updatedBy "
-                   "subjectAlternativeName systemPath certValidationOptions"),
+    optional=names("content sourcePath systemPath certValidationOptions issuerCert"),
+    read_only=_FILE_FACTS | names("certificateKeyCurveName certificateKeySize expirationDate expirationString "
+                                  "fingerprint isBundle issuer keyType mode serialNumber subject version "
+                                  "subjectAlternativeName"),
 )  # fmt: skip
 KEY = TypeSpec(
-    path="sys/file/ssl-key", word="Certificate Key", rules=KeyRules(),
+    path="sys/file/ssl-key", word="Certificate Key File", rules=KeyRules(),
     defaults={"curveName": "none", "keySize": 2048, "keyType": "rsa-private", "mode": 33184,
               "securityType": "normal"},
-    optional=names("content sourcePath checksum createTime createdBy lastUpdateTime revision size updatedBy passphrase "
-                   "systemPath"),
+    optional=names("content sourcePath systemPath passphrase"),
+    read_only=_FILE_FACTS | names("curveName keySize keyType mode"),
+)  # fmt: skip
+CRL = TypeSpec(
+    path="sys/file/ssl-crl", word="Certificate Revocation List File", rules=CrlRules(), defaults={"mode": 33188},
+    optional=names("content sourcePath systemPath"), read_only=_FILE_FACTS | names("mode"),
 )  # fmt: skip
 CRYPTO_CERT = TypeSpec(
     path="sys/crypto/cert", word="Certificate", rules=CryptoRules("sys/file/ssl-cert"), open=True, creatable=False,
@@ -114,6 +121,6 @@ TRUST_DOMAIN = TypeSpec(
 )  # fmt: skip
 
 SPECS = [
-    PARTITION, USER, FOLDER, PROVISION, DB, *SINGLES, CERT, KEY, CRYPTO_CERT, CRYPTO_KEY, DEVICE, DEVICE_GROUP,
+    PARTITION, USER, FOLDER, PROVISION, DB, *SINGLES, CERT, KEY, CRL, CRYPTO_CERT, CRYPTO_KEY, DEVICE, DEVICE_GROUP,
     DEVICE_GROUP_DEVICES, TRAFFIC_GROUP, TRUST_DOMAIN,
 ]  # fmt: skip

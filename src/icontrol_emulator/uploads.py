@@ -1,0 +1,85 @@
+"""/var/config/rest/downloads: files that clients sent in chunks, for other requests to take in.
+
+A file is there once its last byte came; until then its chunks lie in `tmp`, in whatever order they come. A chunk that
+starts at 0 begins anew. Nothing is thrown away to make room: as on a device, a full disk refuses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from icontrol_emulator.errors import RestError
+
+FOLDER = "/var/config/rest/downloads"
+UNFINISHED = "/".join((FOLDER, "tmp"))
+CHUNK_BYTES_MAX = 1024 * 1024
+FILE_BYTES_MAX = 16 * 1024 * 1024
+FILES_MAX = 20_000
+NAME_LENGTH_MAX = 255
+TOTAL_BYTES_MAX = 512 * 1024 * 1024
+PARTS_MAX = 200
+
+
+@dataclass(slots=True)
+class Part:
+    """A file that is not whole yet."""
+
+    total: int
+    chunks: dict[int, bytes] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.total - sum(len(chunk) for chunk in self.chunks.values()))
+
+    @property
+    def used(self) -> dict[str, int]:
+        return {str(start): len(chunk) for start, chunk in sorted(self.chunks.items())}
+
+    def joined(self) -> bytes:
+        return b"".join(chunk for _, chunk in sorted(self.chunks.items()))
+
+
+class Uploads:
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self._parts: dict[str, Part] = {}
+
+    def add(self, name: str, data: bytes, start: int, end: int, total: int) -> Part:
+        """Take a chunk, bytes `start` to `end` (included) of `total`; the state of the file with it."""
+        self._check(name, data, start, end, total)
+        part = self._parts.get(name)
+        if part is None or start == 0 or part.total != total:
+            part = Part(total)
+        if any(start < other + len(chunk) and other <= end for other, chunk in part.chunks.items() if other != start):
+            raise RestError(400, f"Chunk at {start} overlaps another one of {name}")
+        part.chunks[start] = data
+        self._parts.pop(name, None)
+        if part.missing:
+            while len(self._parts) >= PARTS_MAX:
+                del self._parts[next(iter(self._parts))]
+            self._parts[name] = part
+        else:
+            self.files[name] = part.joined()
+        return part
+
+    def clear(self) -> None:
+        self.files.clear()
+        self._parts.clear()
+
+    def _check(self, name: str, data: bytes, start: int, end: int, total: int) -> None:
+        if not name or name in (".", "..") or "/" in name or len(name) > NAME_LENGTH_MAX:
+            raise RestError(400, f"Invalid file name {name[:NAME_LENGTH_MAX]}")
+        if end - start + 1 != len(data):
+            # as F5Networks/f5-ansible pull request 2529 quotes it
+            text = f"Chunk byte count {end - start + 1} different from received buffer length {len(data)}"
+            raise RestError(400, text)
+        if not 0 <= start <= end < total or len(data) > CHUNK_BYTES_MAX or total > FILE_BYTES_MAX:
+            raise RestError(400, f"Invalid Content-Range {start}-{end}/{total}")
+        held = sum(len(content) for content in self.files.values())
+        if held + total > TOTAL_BYTES_MAX or len(self.files) >= FILES_MAX:
+            raise RestError(500, "java.io.IOException: No space left on device")
+
+
+def name_of(path: str) -> str:
+    """The name of an uploaded file, given its path, with `file:` in front or without."""
+    return f"/{path.removeprefix('file:').lstrip('/')}".removeprefix(f"{FOLDER}/")
