@@ -114,6 +114,9 @@ class File(Wire):
     content: str
     sha256: str = ""
 
+    def __repr__(self) -> str:
+        return f"File(name={self.name!r}, kind={self.kind!r}, content=<{len(self.content)}>, sha256={self.sha256!r})"
+
 
 class LoadBalancerConfig(Wire):
     """All of one load balancer at one revision. Names are unique in the partition.

@@ -145,6 +145,33 @@ async def test_a_certificate_without_content_stays_as_it_is_held():
         assert problem.startswith("file new.pem: content is empty, and no certificate is held under that name")
 
 
+async def test_a_content_that_is_named_and_not_held_costs_its_load_balancer_alone_and_is_asked_for():
+    async with world() as site:
+        a = await site.member("a")
+        vip, other = free_vip(), free_vip()
+
+        def wanted(content: str, sha256: str, revision: int, kind: str = "certificate") -> wire.LoadBalancerConfig:
+            file = wire.File(name="c.pem", kind=kind, content=content, sha256=sha256)
+            return load_balancer("lb", vip, a, revision=revision, files=(file,))
+
+        receipt = await site.put("p", wanted("", "one", 1), load_balancer("other", other, a))
+        assert receipt.outcomes[0].lacking == ("one",) and receipt.outcomes[1].error == ""
+        assert errors(receipt)["lb"].startswith("file c.pem: content is empty, and none is held of that sha256")
+        assert (await get(other), site.partitions.get("p").held.keys()) == ("a", {"other"})
+        assert errors(await site.patch("p", wanted("SECRET", "one", 1))) == {}
+        receipt = await site.patch("p", wanted("", "one", 2))
+        assert (errors(receipt), receipt.outcomes[0].lacking) == ({}, ())
+        assert site.partitions.get("p").held["lb"] == wanted("SECRET", "one", 2)
+        assert (await site.patch("p", wanted("", "two", 3))).outcomes[0].lacking == ("two",)
+        assert site.partitions.get("p").held["lb"] == wanted("SECRET", "one", 2)
+        sent = [site.patch("p", one) for one in (wanted("", "two", 3), wanted("NEW", "two", 3))]
+        first, second = await asyncio.gather(*sent)
+        assert errors(second) == {}
+        assert errors(first) == {} or first.outcomes[0].lacking == ("two",)
+        bad = errors(await site.patch("p", wanted("X", "no/path", 4)))["lb"]
+        assert bad.startswith("file c.pem: sha256 is 'no/path'; allowed: ")
+
+
 class SlowMember:
     """Answers with a body whose end comes when it is told to."""
 

@@ -38,14 +38,21 @@ class QueuedChange:
         self,
         how: wire.How,
         errors: Mapping[str, str],
+        lacking: Mapping[str, tuple[str, ...]],
         peer: wire.HaproxyPeer | None,
         peers: tuple[wire.HaproxyPeer, ...],
         repaired: dict[str, tuple[str, ...]],
     ) -> None:
-        """It was applied, except for load balancers with ``errors``, which are by load balancer id."""
+        """It was applied, except for load balancers with ``errors``, which are by load balancer id, as is what is
+        ``lacking`` of their contents."""
         revisions = {one.id: one.revision for one in self.change.load_balancers}
         outcomes = tuple(
-            wire.LoadBalancerOutcome(load_balancer_id=name, revision=revisions.get(name, 0), error=errors.get(name, ""))
+            wire.LoadBalancerOutcome(
+                load_balancer_id=name,
+                revision=revisions.get(name, 0),
+                error=errors.get(name, ""),
+                lacking=lacking.get(name, ()),
+            )
             for name in (*revisions, *self.change.removed)
         )
         if not self.receipt.done():

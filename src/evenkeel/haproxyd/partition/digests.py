@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.partition.contents import with_identities
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
@@ -28,5 +29,5 @@ class Digests:
 
 
 def digest(one: wire.LoadBalancerConfig) -> str:
-    """Equal for equal load balancers."""
-    return hashlib.sha256(_ENCODER.encode(one)).hexdigest()[:32]
+    """Equal for equal load balancers. A content that is held counts by its identity, if it has one."""
+    return hashlib.sha256(_ENCODER.encode(with_identities(one))).hexdigest()[:32]

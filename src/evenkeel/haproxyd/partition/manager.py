@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-import msgspec
 import structlog
 
 from evenkeel.core.errors import EvenKeelError
@@ -22,6 +21,7 @@ from evenkeel.haproxyd.network.binds import BindRegistry
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.applier import HostResources
+from evenkeel.haproxyd.partition.contents import without_keys
 from evenkeel.haproxyd.partition.guard import NotGuarded
 from evenkeel.haproxyd.partition.owners import PrefixOwners
 from evenkeel.haproxyd.partition.request_validation import check_change, check_guard, check_name
@@ -216,7 +216,7 @@ class PartitionManager:
             epoch=supervisor.epoch,
             session_id=supervisor.session_id,
             owner=supervisor.owner,
-            load_balancers=tuple(map(_without_keys, supervisor.held.values())),
+            load_balancers=tuple(map(without_keys, supervisor.held.values())),
             peer=supervisor.peer,
             peers=supervisor.peers,
             problem=supervisor.problem,
@@ -285,11 +285,3 @@ class PartitionManager:
 
 def _find_missing(supervisors: Iterable[PartitionSupervisor]) -> list[tuple[PartitionSupervisor, str]]:
     return [(supervisor, supervisor.find_missing()) for supervisor in supervisors]
-
-
-def _without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    files = tuple(
-        wire.File(name=file.name, kind=file.kind, content="") if file.kind == "certificate" else file
-        for file in one.files
-    )
-    return msgspec.structs.replace(one, files=files)

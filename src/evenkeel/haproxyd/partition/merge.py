@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.binds import BindRegistry, bind_addresses, in_the_way
 from evenkeel.haproxyd.network.forbidden_addresses import ForbiddenAddresses
 from evenkeel.haproxyd.partition.change_queue import QueuedChange
+from evenkeel.haproxyd.partition.contents import lacking, with_held_contents
 from evenkeel.haproxyd.partition.validation import problem_of
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -40,6 +39,8 @@ class MergedChanges:
         self.named: set[str] = set()
         """Load balancers that a request names or removes."""
         self.errors: dict[str, str] = {}
+        self.lacking: dict[str, tuple[str, ...]] = {}
+        """By load balancer: identities of contents that were neither sent nor are held."""
         self.peers: tuple[wire.HaproxyPeer, ...] | None = None
         self.moved = True
         """Does anybody get or give up a name or a bind?"""
@@ -76,11 +77,12 @@ class MergedChanges:
     def _after(self, queued: QueuedChange) -> dict[str, wire.LoadBalancerConfig]:
         change = queued.change
         wanted = {} if queued.complete else {k: v for k, v in self.wanted.items() if k not in change.removed}
-        return wanted | {one.id: _with_certificates(one, self.wanted.get(one.id)) for one in change.load_balancers}
+        return wanted | {one.id: with_held_contents(one, self.wanted.get(one.id)) for one in change.load_balancers}
 
     def _refuse_unfit(self) -> None:
         """Put back those that cannot be taken, and whoever is in the way of one that was put back."""
-        changed = [one for name, one in self.wanted.items() if self._before.get(name) != one]
+        self.lacking = {name: lacked for name in self.named if (lacked := lacking(self.wanted.get(name)))}
+        changed = [one for name, one in self.wanted.items() if name in self.lacking or self._before.get(name) != one]
         self.moved = not (self._before.keys() <= self.wanted.keys() and all(map(self._stays, changed)))
         while changed:
             problems = self._problems(changed)
@@ -121,15 +123,6 @@ class MergedChanges:
             else:
                 taken |= dict.fromkeys(_names(one), one.id)
         return problems
-
-
-def _with_certificates(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None) -> wire.LoadBalancerConfig:
-    """A certificate that is sent without content stays as it is held: whoever reads a partition is not told keys."""
-    kept = {file.name: file for file in held.files if file.kind == "certificate"} if held else {}
-    files = tuple(
-        kept.get(file.name, file) if file.kind == "certificate" and not file.content else file for file in one.files
-    )
-    return one if files == one.files else msgspec.structs.replace(one, files=files)
 
 
 def _names(one: wire.LoadBalancerConfig) -> list[tuple[str, str]]:

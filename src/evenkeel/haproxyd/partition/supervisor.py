@@ -326,7 +326,7 @@ class PartitionSupervisor:
         self._repairs.add(applied.repaired)
         for queued in merged.changes:
             repaired = self._repairs.take(self.held) if queued.names_load_balancers else {}
-            queued.succeed(applied.how, merged.errors, self.peer, self.peers, repaired)
+            queued.succeed(applied.how, merged.errors, merged.lacking, self.peer, self.peers, repaired)
         await self._applier.finish()
 
     # -- when HAProxy is down or not needed

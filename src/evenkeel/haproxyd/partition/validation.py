@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from evenkeel.core.addresses import ALLOWED_WORDS
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.destinations import destinations, words_of
+from evenkeel.haproxyd.partition.contents import is_lacking
 from evenkeel.haproxyd.partition.file_references import UNQUOTED as _UNQUOTED
 from evenkeel.haproxyd.partition.file_references import file_read_by
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -103,8 +104,11 @@ def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterato
     for file in one.files:
         if len(file.content.encode()) > settings.file_bytes_max:
             yield f"file {file.name}: at most {settings.file_bytes_max} bytes are allowed"
-        if file.kind == "certificate" and not file.content:
-            yield f"file {file.name}: content is empty, and no certificate is held under that name; PEM is allowed"
+        if file.sha256 and not NAME.fullmatch(file.sha256):
+            yield name_problem(f"file {file.name}: sha256", file.sha256)
+        if is_lacking(file):
+            what = "no certificate is held under that name" if not file.sha256 else "none is held of that sha256"
+            yield f"file {file.name}: content is empty, and {what}; PEM is allowed"
         if "\0" in file.content:
             yield f"file {file.name}: holds a zero byte; only text is allowed"
 
