@@ -51,12 +51,15 @@ OTHERS = (
 """Of extras of their own, and what only alembic imports."""
 PROCESSES = {
     "cli": ("evenkeel.cli.main", ["evenkeel.cli"]),
-    "agent": ("evenkeel.cmd.agent", ["evenkeel.agent", "evenkeel.bus", "evenkeel.devices", *SHARED]),
+    "agent": (
+        "evenkeel.cmd.agent",
+        ["evenkeel.agent", "evenkeel.bus", "evenkeel.devices", "evenkeel.sealing", *SHARED],
+    ),
     "controller": (
         "evenkeel.cmd.controller",
         [
             *("evenkeel.api", "evenkeel.bus", "evenkeel.controller", "evenkeel.key_managers", "evenkeel.network"),
-            *("evenkeel.serving", "evenkeel.store", *SHARED),
+            *("evenkeel.sealing", "evenkeel.serving", "evenkeel.store", *SHARED),
         ],
     ),
     "haproxyd": ("evenkeel.cmd.haproxyd", ["evenkeel.haproxyd", "evenkeel.serving", *SHARED]),

@@ -1,0 +1,116 @@
+"""Seal and open certificates with their keys."""
+
+from typing import Any
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+
+from evenkeel.core.certificates import CertificateContent, CertificateKind, PrivateKey
+from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.ids import AgentId, SessionId, ShardId
+from evenkeel.core.values import Value, Wire
+
+BOX_BYTES_MAX = 2 * 1024 * 1024
+"""Of a sealed box; the largest revocation list as PEM and in JSON takes less."""
+
+_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+_OVERHEAD_BYTES = 32 + 16
+"""Of a box, beside what is in it: the sender's public key of this one box, and the tag."""
+
+
+class SealingError(EvenKeelError):
+    """A key that nothing can be sealed for, or a box that is not what was asked for. The text holds nothing of what
+    is in the box."""
+
+
+class BoxPurpose(Value):
+    """What a box is for. It opens for nothing else: all of this goes into HPKE's ``info``."""
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    sha256: str
+    """The identity of the content."""
+
+    def info(self) -> bytes:
+        """The same bytes only for the same purpose."""
+        return b"evenkeel certificate 1\n" + msgspec.json.encode(self)
+
+
+class _Inside(Wire):
+    """What is encrypted. Fields may be added, as in messages."""
+
+    kind: CertificateKind
+    certificates: tuple[str, ...] = ()
+    private_key: PrivateKey | None = None
+    revocation_list: str = ""
+
+
+class KeyPair:
+    """Of one agent's process, in its memory alone."""
+
+    def __init__(self) -> None:
+        self._private_key = X25519PrivateKey.generate()
+        self.public_key = self._private_key.public_key().public_bytes_raw()
+        """32 bytes, for :func:`seal`."""
+
+    def open(self, box: bytes, purpose: BoxPurpose) -> CertificateContent:
+        """What is in the box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""
+        if len(box) > BOX_BYTES_MAX:
+            raise SealingError(f"the box of {purpose.sha256} has {len(box)} bytes; there may be {BOX_BYTES_MAX}")
+        try:
+            inside = _decoder.decode(_SUITE.decrypt(box, self._private_key, purpose.info()))
+        except (
+            InvalidTag,
+            ValueError,
+            RecursionError,
+            msgspec.MsgspecError,
+        ):  # none is told: it may name what is inside
+            raise SealingError(f"the box of {purpose.sha256} was not sealed for this process and purpose") from None
+        return CertificateContent(
+            kind=inside.kind,
+            sha256=purpose.sha256,
+            certificates=inside.certificates,
+            private_key=inside.private_key,
+            revocation_list=inside.revocation_list,
+        )
+
+
+def seal(content: CertificateContent, public_key: bytes, purpose: BoxPurpose) -> bytes:
+    """A box that only the owner of ``public_key`` opens, for this purpose only. Raises :class:`SealingError` if the key
+    is none, or the content is too large or not the one that the purpose names."""
+    if content.sha256 != purpose.sha256:
+        raise SealingError(f"content {content.sha256} is not {purpose.sha256}")
+    inside = _encoder.encode(
+        _Inside(
+            kind=content.kind,
+            certificates=content.certificates,
+            private_key=content.private_key,
+            revocation_list=content.revocation_list,
+        )
+    )
+    if len(inside) + _OVERHEAD_BYTES > BOX_BYTES_MAX:
+        raise SealingError(f"content {content.sha256} has {len(inside)} bytes; a box takes {BOX_BYTES_MAX}")
+    try:
+        return _SUITE.encrypt(inside, X25519PublicKey.from_public_bytes(public_key), purpose.info())
+    except ValueError:  # its length is wrong, or every secret made with it would be the same
+        raise SealingError(f"sealing_key: {len(public_key)} bytes that are no public key of X25519") from None
+
+
+def _revealed(secret: Any) -> str:
+    if isinstance(secret, PrivateKey):
+        return secret.reveal().decode("latin-1")  # any bytes: an error would tell of them
+    raise NotImplementedError(type(secret).__name__)
+
+
+def _hidden(kind: type, text: Any) -> PrivateKey:
+    if kind is PrivateKey and isinstance(text, str):
+        return PrivateKey(text.encode("latin-1"))
+    raise ValueError("not the text of a private key")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_revealed)
+_decoder = msgspec.json.Decoder(_Inside, dec_hook=_hidden)
