@@ -1,9 +1,9 @@
 """Which addresses a tenant may name: those a device connects to (members, monitors) and those it listens at (VIPs).
 
-A device connects from inside: what it reaches over its loopback or its own link (operators' APIs, its management, a
-cloud's metadata service) may trust it without asking. So those are refused, in whatever form they are written. One
-rule for the APIs, the drivers and HAProxy's daemon, none of which trusts another to have asked. Pure; what only a
-host knows about itself (its own addresses) its daemon adds.
+A device connects from inside the operator's network: services on its loopback or link-local addresses (operators' APIs,
+its management, a cloud's metadata service) may trust it without authentication. So those addresses are refused, in
+every notation. The APIs, the drivers and HAProxy's daemon all apply this rule, and none relies on another to have
+applied it. Pure; HAProxy's daemon adds the addresses of its own host.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,17 +22,18 @@ _NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 """RFC 6052 and RFC 8215; the IPv4 address is in the last 32 bits."""
 _COMPATIBLE = IPv6Network("::/96")
 _UNICAST6 = (IPv6Network("2000::/3"), IPv6Network("fc00::/7"))
-"""Global and unique local: all that is routed of IPv6 (RFC 4291, RFC 4193)."""
+"""Global and unique local: all routed IPv6 unicast addresses (RFC 4291, RFC 4193)."""
 _THIS_NETWORK4 = IPv4Network("0.0.0.0/8")
 """Linux connects to its own host for these."""
 _RESERVED4 = IPv4Network("240.0.0.0/4")
-"""With the broadcast address (RFC 1112, RFC 919)."""
+"""Includes the limited broadcast address (RFC 1112, RFC 919)."""
 
 
 class AddressRules(Value):
     """``allow_loopback``: for demonstrations and tests, whose servers are on the device's own host.
-    ``denied_networks``: where members and monitors may not be besides. ``own_addresses``: the device's, as far as they
-    are known; no VIPs either."""
+    ``denied_networks``: networks in which members and monitors are refused, too. ``own_addresses``: the known addresses
+    of the device; refused as VIPs, too.
+    """
 
     allow_loopback: bool = False
     denied_networks: tuple[Network, ...] = ()
@@ -48,11 +49,11 @@ class AddressRules(Value):
 
 
 STRICT = AddressRules()
-"""Where nobody says otherwise."""
+"""The default."""
 
 
 def parsed_address(text: str) -> Address:
-    """The address. Raises :class:`ValueError`, also for a zone: it means nothing on another host."""
+    """The address. Raises :class:`ValueError`, also for an IPv6 zone, which has no meaning on another host."""
     if "%" in text:
         raise ValueError(f"{text[:64]!r} has a zone")
     return ip_address(text)
@@ -65,7 +66,7 @@ class AddressRange(NamedTuple):
     last: Address
 
     def holds(self, address: Address) -> bool:
-        """Is it one of them?"""
+        """Whether the range contains the address."""
         return address.version == self.first.version and int(self.first) <= int(address) <= int(self.last)
 
     def __str__(self) -> str:
@@ -84,7 +85,7 @@ def parsed_range(text: str) -> AddressRange:
 
 
 def parsed_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """An operator's list. Raises :class:`ValueError` naming the one that is no network."""
+    """Networks from an operator's list. Raises :class:`ValueError` naming an entry that is not a network."""
     return tuple(_network(text.strip()) for text in texts)
 
 
@@ -126,7 +127,7 @@ def _vip_problem(rules: AddressRules, text: str) -> str:
 
 
 def _kind(address: Address) -> str:
-    """What the address is, if it is none that is routed to one host; else empty."""
+    """The kind of an address that is not routed to one host; empty for all others."""
     for name, is_it in (
         ("unspecified", address.is_unspecified),
         ("loopback", address.is_loopback),
@@ -151,7 +152,7 @@ def _reserved6(address: IPv6Address) -> str:
 
 
 def _embedded(address: Address) -> Iterator[IPv4Address]:
-    """IPv4 addresses that a gateway or tunnel would make of it."""
+    """IPv4 addresses that a translator (NAT64) or tunnel would derive from it."""
     if isinstance(address, IPv4Address):
         return
     if address.sixtofour is not None:

@@ -1,6 +1,6 @@
-"""An agent's state in one word, and why shards of it are not where they should be, for every view alike.
+"""An agent's state, and why shards of it are not where they should be: the same for all APIs.
 
-The reasons are the rule's own obstacles (:class:`evenkeel.core.placement.Outlook`); here they only become texts.
+The reasons are obstacles of placement (:class:`evenkeel.core.placement.Outlook`); this module formats them.
 """
 
 from enum import StrEnum
@@ -21,7 +21,7 @@ class AgentState(StrEnum):
 
 
 def agent_state(agent: Agent) -> AgentState:
-    """The one word. What an operator said comes before what is seen, a lost session before a drain."""
+    """The agent's state. What an operator set takes precedence over what is observed, a lost session over a drain."""
     if agent.forced_down:
         return AgentState.FORCED_DOWN
     if not agent.alive:
@@ -39,7 +39,7 @@ def waiting_shards(agent: Agent) -> int:
 
 
 def why_waiting(agent: Agent) -> str:
-    """Why they cannot move, for people; empty if nothing waits, or they will move."""
+    """Why they cannot move (human-readable); empty if none waits, or they will move."""
     if not waiting_shards(agent):
         return ""
     match agent.waiting_obstacle:
@@ -62,7 +62,9 @@ def why_waiting(agent: Agent) -> str:
 
 
 def why_away(agent: Agent) -> str:
-    """Why shards that it is home to, and that others serve, do not come home; empty if none is away, or they will."""
+    """Why shards whose home it is, and which other agents serve, do not come home; empty if there are none, or they
+    will.
+    """
     if not agent.away_shards:
         return ""
     match agent.away_obstacle:

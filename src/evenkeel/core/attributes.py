@@ -1,5 +1,6 @@
-"""What is true of single attributes of :mod:`evenkeel.core.model`: which of them an update may set, and which ones
-tenants do not see. All else (columns, list filters, views, change requests) follows from their types and defaults."""
+"""Properties of the attributes in :mod:`evenkeel.core.model`: which of them an update may set, and which are hidden
+from tenants. Everything else (columns, list filters, views, change requests) follows from their types and defaults.
+"""
 
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ _SYSTEM = frozenset(
         "updated_at",
     }
 )
-"""Of every object below a load balancer: what no update sets."""
+"""Attributes that no update sets, of every object below a load balancer."""
 LINKS: dict[type[Any], tuple[str, ...]] = {
     LoadBalancer: ("listener_ids", "pool_ids"),
     Listener: ("l7policy_ids",),
@@ -31,7 +32,7 @@ LINKS: dict[type[Any], tuple[str, ...]] = {
     L7Policy: ("rule_ids",),
     L7Rule: (),
 }
-"""Ids of other objects, which are kept with those objects: the last attributes of their class."""
+"""Ids of other objects, stored with those objects: the last attributes of their class."""
 _FIXED: dict[type[Any], frozenset[str]] = {
     Listener: frozenset({"protocol", "protocol_port"}),
     Pool: frozenset({"protocol", "subnet_id"}),
@@ -47,7 +48,7 @@ class Shape(NamedTuple):
     """The type of an attribute."""
 
     node: inspect.Type
-    """What it is if it is not None."""
+    """The type without None."""
     optional: bool
     """It may be None."""
 

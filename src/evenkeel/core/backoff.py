@@ -1,6 +1,6 @@
-"""How long to wait: exponential back-off before the next try, and intervals with jitter. Pure.
+"""Exponential back-off and intervals with jitter. Pure.
 
-Randomness is given by the caller.
+The caller passes the source of randomness.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Uniform = Callable[[float, float], float]
 
 
 INTERVAL_SPREAD = (0.8, 1.2)
-"""Shares of an interval that many processes keep, so that they do not keep it in step."""
+"""Jitter, as (lowest, highest) factor, of intervals that many processes use, so that they do not act in step."""
 
 
 def spread(interval_seconds: float, uniform: Uniform) -> float:
@@ -23,8 +23,8 @@ def spread(interval_seconds: float, uniform: Uniform) -> float:
 class Backoff(Value):
     """Delays that grow with each failure in a row, from ``initial_seconds`` to ``max_seconds``.
 
-    ``jitter``: the share of the delay that is really waited, as (lowest, highest) factor; it is applied last, so a
-    highest factor above 1 may exceed ``max_seconds``. ``min_seconds``: no wait is shorter, whatever the jitter.
+    ``jitter``: a random (lowest, highest) factor of the delay; it is applied last, so a
+    highest factor above 1 may exceed ``max_seconds``. ``min_seconds``: the lower bound after jitter.
     Raises :class:`ValueError` for delays that would shrink.
     """
 

@@ -1,4 +1,4 @@
-"""Blocking calls from asyncio: a bounded number of threads, a bounded number waiting for one, and a time-out."""
+"""Blocking calls from asyncio: a bounded number of threads, a bounded queue, and a time-out."""
 
 import asyncio
 import threading
@@ -15,9 +15,10 @@ WAITING_MAX = 56
 
 
 class BlockingCalls:
-    """A pool of threads. What has timed out goes on in its thread until its own time-outs end it.
+    """A pool of threads. A call that timed out continues in its thread until its own time-outs end it.
 
-    ``name``: of who is called, for people. ``unavailable``: what is raised when there is no room or no answer in time.
+    ``name``: of the service that is called, for error texts. ``unavailable``: the error raised when the queue is
+    full or no answer came in time.
     """
 
     def __init__(
@@ -36,8 +37,9 @@ class BlockingCalls:
         self._room = threading.Semaphore(threads + waiting_max)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What ``work`` returns or raises. Raises ``unavailable`` if there is no room, or no answer in time; then it
-        may still be carried out."""
+        """Run ``work`` and return its result. Raises what it raises, and ``unavailable`` if the queue is full or no
+        answer came in time; then it may still be carried out.
+        """
         if not self._room.acquire(blocking=False):
             raise self._unavailable(f"too many requests are waiting for {self._name}")
         future: Future[T] = self._pool.submit(work)
@@ -49,5 +51,5 @@ class BlockingCalls:
             raise self._unavailable(f"{self._name} did not answer within {self._timeout_seconds:g} s") from error
 
     def close(self) -> None:
-        """Start nothing more; does not wait for what is under way."""
+        """Start no more calls; does not wait for running ones."""
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,12 +1,11 @@
-"""What a device type can do, and which part of a request it cannot. Pure.
+"""What a device type supports, and which part of a request it does not. Pure.
 
-Each device driver declares a :class:`Capabilities` table (entry point group ``evenkeel.capabilities``). The API holds
-every request against the table of the environment's device type and refuses the rest by name, so that nothing is
-accepted that a device would have to drop. The table is also what tenants are shown and what the documentation's
-feature matrix is made from.
+Each device driver declares a :class:`Capabilities` table (entry point group ``evenkeel.capabilities``). The API checks
+every request against the table of the environment's device type and names what it refuses, so that nothing is accepted
+that a device would have to drop. Tenants see the table, and the documentation's feature matrix is generated from it.
 
 Attributes come as mappings, so that new objects (all attributes) and changes (those to be changed) pass the same
-checks: an attribute that is not there is not checked.
+checks: an absent attribute is not checked.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -47,9 +46,9 @@ TLS_INSERT_HEADERS = (
     "X-SSL-Client-Not-Before",
     "X-SSL-Client-Not-After",
 )
-"""About the client's certificate: only where TLS ends at the listener."""
+"""Headers about the client's certificate: only where TLS ends at the listener."""
 REQUEST_SRIOV = "member.request_sriov"
-"""A member's ``vnic_type`` direct, by the name that requests have for it."""
+"""A member's ``vnic_type`` direct, by its name in requests."""
 ADDITIONAL_VIPS = "loadbalancer.additional_vips"
 _NO_OPTIONS: dict[type[Any], frozenset[str]] = {
     ListenerSpec: frozenset({"name", "description", "admin_state_up", "default_pool_id", "insert_headers"}),
@@ -57,7 +56,7 @@ _NO_OPTIONS: dict[type[Any], frozenset[str]] = {
     SessionPersistence: frozenset({"cookie_name"}),
     MemberSpec: frozenset({"name", "admin_state_up", "weight", "vnic_type"}),
 }
-"""Attributes with a default that every device type knows, or that have a check of their own below."""
+"""Attributes with a default that every device type supports, or that have a check of their own below."""
 
 
 def _defaults(kind: type[Any]) -> dict[str, Any]:
@@ -78,8 +77,9 @@ OPTIONS = (
     *(f"member.{name}" for name in MEMBER_DEFAULTS),
     REQUEST_SRIOV,
 )
-"""Attributes that a device type may know with their default value only. A new attribute is one of them: it is refused
-until a device type's table has it."""
+"""Attributes that a device type may support with their default value only. A new attribute is one of them: other values
+are refused until a device type's table lists it.
+"""
 
 
 def _all_pairs() -> dict[str, tuple[str, ...]]:
@@ -91,13 +91,13 @@ def _all_persistences() -> dict[str, tuple[str, ...]]:
 
 
 class Capabilities(Value):
-    """What one device type can do. The defaults are everything the API knows."""
+    """What one device type supports. The defaults are everything the API knows."""
 
     protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_pairs)
     """Listener protocol -> protocols of the pools it may send to."""
     lb_algorithms: tuple[str, ...] = get_args(LbAlgorithm)
     session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
-    """Type of session persistence -> protocols of the listeners it works behind."""
+    """Type of session persistence -> protocols of the listeners it works with."""
     health_monitor_types: tuple[str, ...] = get_args(HealthMonitorType)
     insert_headers: tuple[str, ...] = INSERT_HEADERS + TLS_INSERT_HEADERS
     exclusive_headers: tuple[tuple[str, ...], ...] = ()
@@ -105,15 +105,15 @@ class Capabilities(Value):
     options: tuple[str, ...] = OPTIONS
     """Those of :data:`OPTIONS` that may have another value than their default."""
     refused_values: dict[str, tuple[int, ...]] = {}
-    """Values that an option cannot have all the same."""
+    """Values of an option that are refused nevertheless."""
     health_monitor_ranges: dict[str, tuple[int, int]] = {}
-    """Attribute of a health monitor -> least and greatest value, where that is less than the API takes."""
+    """Attribute of a health monitor -> least and greatest value, where the range is narrower than the API's."""
     l7policy_actions: tuple[str, ...] = get_args(L7PolicyAction)
-    """None: L7 policies are not possible at all."""
+    """Empty: L7 policies are not supported."""
     l7rule_types: tuple[str, ...] = get_args(L7RuleType)
 
     flavor_metadata: dict[str, str] | None = None
-    """What the data of flavor profiles may hold: name -> meaning, for people. None: anything."""
+    """What the data of flavor profiles may hold: name -> description. None: anything."""
     availability_zone_metadata: dict[str, str] | None = None
     """The same for profiles of availability zones, beside :data:`~evenkeel.core.catalogue.ZONE_GROUP`."""
 
@@ -124,7 +124,7 @@ class Capabilities(Value):
 
 
 EVERYTHING = Capabilities()
-"""What a driver without a table is taken to be able to do: its renderer refuses the rest later."""
+"""Of a driver without a table: its renderer refuses what it does not support later."""
 
 
 def refuse(provider: str, problems: Iterable[str]) -> None:
@@ -134,26 +134,26 @@ def refuse(provider: str, problems: Iterable[str]) -> None:
 
 
 def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attributes) -> Iterator[str]:
-    """What of a profile's data is not known; ``field`` is the attribute that holds it."""
+    """Unknown names in a profile's data; ``field`` is the attribute that holds it."""
     for name in data if known is not None else ():
         yield from _not_among(field, name, known or ())
 
 
 def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterator[str]:
-    """What of a load balancer is not possible, what is below it aside. ``more``: its additional VIPs."""
+    """What of a load balancer, without its children, is not supported. ``more``: its additional VIPs."""
     if more and ADDITIONAL_VIPS not in table.options:
         yield f"additional_vips {_shown(tuple(vip.address or vip.subnet_id for vip in more))}. Allowed: none."
 
 
 def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of a listener is not possible."""
+    """What of a listener is not supported."""
     yield from _not_among("protocol", attributes.get("protocol"), table.protocol_pairs)
     yield from _header_problems(table, attributes.get("insert_headers") or {})
     yield from _option_problems(table, "listener", LISTENER_DEFAULTS, attributes)
 
 
 def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of a pool is not possible, its members and monitor aside."""
+    """What of a pool, without its members and monitor, is not supported."""
     yield from _not_among("protocol", attributes.get("protocol"), table.pool_protocols)
     yield from _not_among("lb_algorithm", attributes.get("lb_algorithm"), table.lb_algorithms)
     persistence: SessionPersistence | None = attributes.get("session_persistence")
@@ -164,14 +164,14 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
 
 
 def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of a member is not possible."""
+    """What of a member is not supported."""
     yield from _option_problems(table, "member", MEMBER_DEFAULTS, attributes)
     if attributes.get("vnic_type") == "direct" and REQUEST_SRIOV not in table.options:
         yield "request_sriov True. Allowed: False."
 
 
 def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of a health monitor is not possible."""
+    """What of a health monitor is not supported."""
     yield from _not_among("type", attributes.get("type"), table.health_monitor_types)
     for name, (least, greatest) in table.health_monitor_ranges.items():
         value = attributes.get(name)
@@ -180,12 +180,12 @@ def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[st
 
 
 def l7policy_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of an L7 policy is not possible, its rules aside."""
+    """What of an L7 policy, without its rules, is not supported."""
     yield from _not_among("l7policy action", attributes.get("action"), table.l7policy_actions)
 
 
 def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of an L7 rule is not possible."""
+    """What of an L7 rule is not supported."""
     yield from _not_among("l7rule type", attributes.get("type"), table.l7rule_types)
 
 
@@ -206,7 +206,7 @@ def pair_problems(
 
 
 def tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
-    """What of a whole new load balancer is not possible."""
+    """What of a whole new load balancer is not supported."""
     yield from load_balancer_problems(table, tree.load_balancer.additional_vips)
     pools = {pool.id: pool for pool in tree.pools}
     for pool in tree.pools:
@@ -234,7 +234,7 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
 
 
 def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iterator[str]:
-    """What of a service definition is not possible: for renderers, that take definitions from any controller."""
+    """What of a service definition is not supported: for renderers, which accept definitions from any controller."""
     yield from load_balancer_problems(table, service.additional_vips)
     for pool in service.pools:
         found = [*pool_problems(table, asdict(pool))]
@@ -253,7 +253,7 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
 
 
 def needs_check(attributes: Attributes) -> bool:
-    """May any table refuse these changes? Most changes (names, weights, switches) need no look at one."""
+    """Whether a table may refuse these changes. Most changes (names, weights, ``admin_state_up``) need no check."""
     for name, value in attributes.items():
         if name in RANGED or (name in _ALWAYS_CHECKED and value):
             return True
@@ -265,7 +265,7 @@ def needs_check(attributes: Attributes) -> bool:
 
 _ALWAYS_CHECKED = frozenset({"lb_algorithm", "session_persistence", "insert_headers", "default_pool_id"})
 RANGED = frozenset({"delay", "timeout", "max_retries", "max_retries_down"})
-"""Attributes of health monitors that a device type may have narrower bounds for."""
+"""Attributes of health monitors whose bounds a device type may narrow."""
 
 
 def _not_among(name: str, value: str | None, allowed: Collection[str]) -> Iterator[str]:
@@ -304,7 +304,7 @@ SHOWN_CHARACTERS = 200
 
 
 def _shown(value: object) -> str:
-    """For people, and short enough for an answer."""
+    """Human-readable, and short enough for a response."""
     parts = value if isinstance(value, tuple) else ("null" if value is None else value,)
     text = ", ".join(map(str, parts)) or "none"
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

@@ -1,6 +1,6 @@
-"""How full a device group is by its operator's ``capacity_policy``, and what a new load balancer will add to it.
+"""The utilization of a device group by its operator's ``capacity_policy``, and what a new load balancer adds to it.
 
-Metric names and syntax are those of F5's OpenStack agents. A group whose score is below 1 takes more. Pure.
+Metric names and syntax are those of F5's OpenStack agents. A group with a score below 1 accepts more. Pure.
 """
 
 import math
@@ -13,7 +13,7 @@ OPTION = "capacity_policy"
 
 
 class Metric(StrEnum):
-    """What may be limited. Of a group of several devices, the fullest one counts."""
+    """What a policy may limit. In a group of several devices, the one with the highest value counts."""
 
     THROUGHPUT = "throughput"  # bits per second, in and out
     INBOUND_THROUGHPUT = "inbound_throughput"  # bits per second inwards, as the devices count
@@ -57,21 +57,23 @@ def _limit(name: str, text: str) -> float:
 
 
 def figures(policy: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, CapacityFigure]:
-    """What was measured beside its limit; a metric that nobody can tell is left out."""
+    """The measured value and the limit of each metric; metrics without a measurement are left out."""
     return {
         name: CapacityFigure(value=measured[name], limit=limit) for name, limit in policy.items() if name in measured
     }
 
 
 def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> float:
-    """The fullest metric's share of its limit, with what is placed and not measured yet; 0 without a policy."""
+    """The fullest metric's share of its limit, including load balancers that are placed and not measured yet; 0 without
+    a policy.
+    """
     more = reserved or {}
     shares = ((each.value + more.get(name, 0.0)) / each.limit for name, each in figures.items())
     return max(shares, default=0.0)
 
 
 def at_limit(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> tuple[str, ...]:
-    """The metrics that let a group take no more, for people: ``tenant_count 10 of 10``."""
+    """The metrics that are at their limit (human-readable): ``tenant_count 10 of 10``."""
     more = reserved or {}
     used = {name: each.value + more.get(name, 0.0) for name, each in figures.items()}
     return tuple(
@@ -86,15 +88,15 @@ def _plain(number: float) -> str:
 
 
 def amounts_of(addresses: int, *, new_tenant: bool) -> dict[str, float]:
-    """What a load balancer with members at so many different addresses will add to the metrics that count objects;
-    ``new_tenant``: the first one of its tenant on the group. What is not in it, it adds nothing to.
+    """What a load balancer with that many distinct member addresses adds to the metrics that count objects;
+    ``new_tenant``: the first one of its tenant on the group. It adds nothing to metrics that are absent.
 
-    An address that the tenant has already on the group is counted all the same: too much is reserved for a moment,
-    never too little. Its TLS profiles are not counted: nobody can ask for one yet.
+    An address that the tenant already has on the group is counted again: the reservation may be too large for a moment,
+    never too small. TLS profiles are not counted.
     """
     counted = {Metric.TENANT_COUNT.value: float(new_tenant), Metric.NODE_COUNT.value: float(addresses)}
     return {name: amount for name, amount in counted.items() if amount}
 
 
 COUNTABLE = frozenset({Metric.TENANT_COUNT.value, Metric.NODE_COUNT.value, Metric.CLIENTSSL_PROFILE_COUNT.value})
-"""Metrics that a load balancer adds to by being placed; load is not among them."""
+"""Metrics that grow when a load balancer is placed: counts of objects, not load."""

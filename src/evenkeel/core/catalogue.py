@@ -1,5 +1,6 @@
-"""What tenants may choose from, as operators offer it: flavors and availability zones, each by a profile that says for
-which provider it is and what it means there. Attribute names and texts are Octavia's."""
+"""Flavors and availability zones, which operators offer to tenants. The profile of each says for which provider it is
+and what it means there. Attribute names and texts are Octavia's.
+"""
 
 from typing import Any
 
@@ -13,7 +14,7 @@ ZONE_GROUP = "environment_group_number"
 
 
 class FlavorProfile(Value):
-    """What a flavor means to a provider."""
+    """The settings of a flavor for one provider."""
 
     id: str
     name: str

@@ -8,7 +8,7 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 
 CERTIFICATE_BYTES_MAX = 64 * 1024
-"""Of a certificate with key and intermediates, in whatever form it is given."""
+"""Of a certificate with key and intermediates, in any format."""
 INTERMEDIATES_MAX = 10
 AUTHORITY_BYTES_MAX = 512 * 1024
 AUTHORITY_CERTIFICATES_MAX = 200
@@ -55,7 +55,7 @@ class PrivateKey(Secret):
 
 
 class CertificateFacts(Value):
-    """What a certificate says of itself."""
+    """Facts read from a certificate."""
 
     subject: str
     """RFC 4514."""
@@ -72,7 +72,7 @@ class CertificateFacts(Value):
 
 
 class CertificateBundle(Value):
-    """A certificate, what stands between it and its root, and its key. All of it has been checked to fit together."""
+    """A certificate, its intermediates and its key; they have been checked to belong together."""
 
     certificate: str
     """PEM, as are the others."""
@@ -81,12 +81,13 @@ class CertificateBundle(Value):
     private_key: PrivateKey
     facts: CertificateFacts
     sha256: str
-    """The identity of the content: of certificate and intermediates in DER. The key has no part in it, so that it tells
-    nothing of the key; there is only one that belongs to the certificate."""
+    """The identity of the content: of certificate and intermediates in DER. The key is not part of it, so that it
+    discloses nothing of the key; only one key belongs to the certificate.
+    """
 
 
 class AuthorityBundle(Value):
-    """Certificates of authorities, and the list of what the first one has revoked."""
+    """CA certificates, and the revocation list (CRL) of the first one."""
 
     certificates: tuple[str, ...]
     """PEM, each."""
@@ -108,7 +109,7 @@ class RevocationList(Value):
 
 
 class CertificateContent(Value):
-    """What a device is given of a certificate, of authorities or of a revocation list."""
+    """The content of a certificate, of CA certificates or of a revocation list, as a device gets it."""
 
     kind: CertificateKind
     sha256: str
@@ -152,7 +153,7 @@ class CertificateReader(Value):
 
 
 class NewCertificate(Value):
-    """What an operator puts into a key manager, as it is given."""
+    """A certificate, or CA certificates, that an operator adds to a key manager, as given."""
 
     project_id: ProjectId
     name: str
@@ -167,10 +168,10 @@ class NewCertificate(Value):
 
 
 class KeptCertificate(Value):
-    """What operators are shown of what a key manager has."""
+    """What operators see of a certificate in a key manager."""
 
     reference: str
-    """What listeners and pools name it by."""
+    """The reference that listeners and pools use."""
     project_id: ProjectId
     name: str
     kind: CertificateKind

@@ -1,6 +1,6 @@
-"""The circuit breaker of an environment: when many agents fall silent at once, the fault is more likely in what all
-of them share (the network, the bus, the database's clock) than in each of them, and moving their shards onto the few
-that are left would make it worse. So nothing moves until agents come back or an operator decides.
+"""The circuit breaker of an environment: when many agents fall silent at once, the fault is more likely in what they
+share (the network, the bus, the database's clock) than in each of them, and moving their shards to the few remaining
+agents would make it worse. So no shard moves until agents come back or an operator closes the breaker.
 """
 
 import math
@@ -11,7 +11,7 @@ from evenkeel.core.values import Value
 
 
 class AgentHeartbeat(Value):
-    """How an agent is heard of. ``silent_since``: by the database's clock; None: it is heard of."""
+    """Whether an agent sends keepalives. ``silent_since``: by the database's clock; None: it does."""
 
     id: AgentId
     silent_since: float | None = None
@@ -29,11 +29,11 @@ class BreakerState(Value):
 def breaker_change(
     breaker: BreakerState, heartbeats: Iterable[AgentHeartbeat], *, now: float, window_seconds: float
 ) -> str | None:
-    """What is to change: a text opens the breaker (the reason), an empty one closes it, None leaves it as it is.
+    """The change to make: a reason opens the breaker, an empty text closes it, None leaves it as it is.
 
-    Only silence of the last ``window_seconds`` counts, and none from before an operator closed the breaker: agents
-    that died one by one over the weeks are not "at once". While it is open, silence that began with it counts on.
-    What was noted of the future, before the database's clock was set back, opens nothing and prevents nothing.
+    Only silence that began in the last ``window_seconds`` counts, and none from before an operator closed the breaker:
+    agents that died one by one over weeks did not fail at once. While it is open, the silence that opened it keeps
+    counting. Times in the future, recorded before the database's clock was set back, are ignored.
     """
     since = now - window_seconds if breaker.halted_at is None else breaker.halted_at - window_seconds
     until = now + window_seconds if breaker.halted_at is None else math.inf

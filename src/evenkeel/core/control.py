@@ -1,4 +1,4 @@
-"""Values of the control plane itself: environments, agents, shards, events, and what a write left behind."""
+"""Values of the control plane: environments, agents, shards, events, and the result of a write."""
 
 from typing import Any
 
@@ -43,13 +43,13 @@ class Agent(Value):
     admin_state_up: bool = True
     """False: drained or being drained. It gets no shards, and those it serves are handed over."""
     forced_down: bool = False
-    """An operator declared its host dead: whatever it served may be rebuilt elsewhere."""
+    """An operator declared its host dead: what it served may be rebuilt elsewhere."""
     failback_asked: bool = False
     """An operator asked that its shards come home (``failback`` manual)."""
     silent_since: float | None = None
     """Its session ran out without being ended."""
     reachable_devices: int | None = None
-    """By its last state report; None: it has not said yet."""
+    """By its last state report; None: not reported yet."""
     session_id: SessionId | None = None
     alive: bool = False
     """Its session had not expired when this was read."""
@@ -61,7 +61,7 @@ class Agent(Value):
     queue_depth: int = 0
     capacity_score: float = 0.0
     capacity: dict[str, CapacityFigure] = {}
-    """By metric of its ``capacity_policy``, as it measured last."""
+    """By metric of its ``capacity_policy``, as last measured."""
     serving: tuple[ShardEpoch, ...] = ()
     """The shards the agent said it served in its last state report."""
     assignments_revision: int = 0
@@ -73,17 +73,17 @@ class Agent(Value):
     handing_over: int = 0
     """Shards it acts for and was asked to release to another agent."""
     away_shards: int = 0
-    """Shards it is home to and another agent acts for."""
+    """Shards whose home it is and for which another agent acts."""
     unserved_shards: int = 0
-    """Shards it is home to and nobody acts for."""
+    """Shards whose home it is and for which no agent acts."""
     fit: bool = False
-    """It may be given shards now."""
+    """Shards may be assigned to it now."""
     successors: int = 0
-    """How many other agents of its group may be given shards now."""
+    """Number of other agents of its group to which shards may be assigned now."""
     waiting_obstacle: Obstacle | None = None
-    """Why shards that it is not to serve do not go to others: see :class:`evenkeel.core.placement.Outlook`."""
+    """Why shards that it should not serve do not go to other agents: see :class:`evenkeel.core.placement.Outlook`."""
     away_obstacle: Obstacle | None = None
-    """Why shards that it is home to and others act for do not come home."""
+    """Why shards whose home it is and for which others act do not come home."""
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     """How shards of its device group may move."""
     failback: FailbackMode = FailbackMode.AUTO
@@ -107,15 +107,15 @@ class Shard(Value):
 
 
 class History(Value):
-    """What the database is as long as it has lost no commit."""
+    """An uninterrupted history of the database: another one begins when it lost commits."""
 
     id: str
-    """Random; empty: it says none."""
+    """Random; empty: unknown."""
     begun_at: float
 
 
 class ShardOwner(Value):
-    """Who is to be told of work in a shard."""
+    """The agent that gets hints about a shard."""
 
     shard_id: ShardId
     environment: str
@@ -124,7 +124,7 @@ class ShardOwner(Value):
 
 
 class GroupReach(Value):
-    """A device group that is not wholly in reach."""
+    """A device group of which not all devices are reachable."""
 
     environment: str
     number: int
@@ -134,17 +134,19 @@ class GroupReach(Value):
 
 
 class Recheck(Value):
-    """Devices may hold, or show, something else than the owner of a shard knows: it is to look."""
+    """A request to the owner of a shard to read its devices again: they may hold, or report, something else than it
+    knows.
+    """
 
     owner: ShardOwner
     """An empty ``shard_id``: all shards that this agent serves."""
     load_balancer_ids: tuple[LoadBalancerId, ...] = ()
     complete: bool = False
-    """At all of the shard, whatever is believed of it."""
+    """The whole shard, including load balancers believed to be applied."""
 
 
 class SessionRef(Value):
-    """A session that stands now."""
+    """A live session."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -161,7 +163,7 @@ class DueWork(Value):
     silence: bool = False
     """An agent fell silent, or a circuit breaker is to open or close: ``note_silence`` has something to do."""
     reach: tuple[tuple[str, int], ...] = ()
-    """(environment, group number) of groups of which other devices can be reached than was noted: ``note_reach``."""
+    """(environment, group number) of groups whose reachable devices differ from what is recorded: ``note_reach``."""
 
 
 class Change(Value):
@@ -171,19 +173,19 @@ class Change(Value):
     revision: int
     environment: str
     owner: ShardOwner | None
-    """None: no agent acts for it now; it is found by whoever gets the shard."""
+    """None: no agent acts for it now; the next acting agent finds the change."""
     placed: bool
     """False: the load balancer has no shard yet; the scheduler must place it."""
     resources: tuple[Resource, ...] = ()
     """The objects the write was about, as they are now."""
     tell_network: bool = False
-    """The VIP's port is to follow: see :class:`evenkeel.core.ports.PortStore`."""
+    """The VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
     """Only for the create of a load balancer."""
 
 
 class Event(Value):
-    """Something worth telling an operator. ``kind`` is stable, ``text`` is for people."""
+    """An event for operators. ``kind`` is stable, ``text`` is human-readable."""
 
     kind: str
     text: str
@@ -196,7 +198,7 @@ class Event(Value):
 
 
 class TagFilter(Value):
-    """Which tags objects are to have, and which not; what is empty asks for nothing. No tag holds a comma here."""
+    """Which tags objects must have, and which not; an empty set filters nothing. No tag contains a comma here."""
 
     every: tuple[str, ...] = ()
     """All of these."""
@@ -233,22 +235,23 @@ class Page(Value):
 
 
 class ServedBy(Value):
-    """What serves a load balancer, and what else of it never changes: so it may be remembered."""
+    """The environment of a load balancer, and other facts that never change: so they may be cached."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     provider: str
-    """Name of its environment, which cannot be removed as long as the load balancer is there."""
+    """Name of its environment, which cannot be deleted while the load balancer exists."""
     device_driver: str
     vip_address: str | None
-    """Of the one family that its clients have. None: of both; or it has no VIP, or one that comes and goes with the
-    listener of an LBaaS v1 pool."""
+    """Set if all its VIPs are of one address family. None: of both; or it has no VIP, or one that exists only while an
+    LBaaS v1 pool has a listener.
+    """
 
 
 class VipPlan(Value):
-    """How the VIP of a new load balancer is to be taken.
+    """How the VIP of a new load balancer is to be allocated.
 
-    ``address`` set: exactly that one; else the store takes a free one between ``allocation_start`` and
+    ``address`` set: exactly that one; else the store allocates a free one between ``allocation_start`` and
     ``allocation_end`` of the subnet, in the transaction that stores the load balancer.
     """
 
@@ -259,10 +262,10 @@ class VipPlan(Value):
     allocation_start: str = ""
     allocation_end: str = ""
     reserved: tuple[str, ...] = ()
-    """Addresses and ranges between them that are not to be taken; see :attr:`evenkeel.core.model.Subnet.reserved`."""
+    """Addresses and ranges between them that must not be allocated; see :attr:`evenkeel.core.model.Subnet.reserved`."""
     claim: VipClaim | None = None
-    """Its port was taken outside the database, under this claim, which storing the load balancer is to hold."""
+    """The claim under which its port was created outside the database; storing the load balancer confirms it."""
     tell_network: bool = False
-    """The port is there and is still to be made as the load balancer wants it."""
+    """The port exists and still has to be updated to the load balancer's options."""
     additional: tuple["VipPlan", ...] = ()
     """More addresses, on the same network and port."""

@@ -1,4 +1,4 @@
-"""What a device driver is told and what it answers. See :class:`evenkeel.core.ports.Device`."""
+"""Parameters and results of device drivers. See :class:`evenkeel.core.ports.Device`."""
 
 from collections.abc import Sequence
 
@@ -11,23 +11,23 @@ from evenkeel.core.values import Value
 
 
 class DeviceFacts(Value):
-    """What a device driver says of itself and its group."""
+    """Properties of a device driver and its device group."""
 
     driver: str
     ha_type: HaType
     reschedule: RescheduleMode
     endpoints: tuple[str, ...]
     carries_traffic: bool = True
-    """False: what it was given is not ONLINE for that."""
+    """False: confirmed objects are not reported ONLINE."""
     exclusive: bool = True
-    """False: the endpoints are no places, so device groups may have the same."""
+    """False: the endpoints are not addresses, so several device groups may have the same."""
 
 
 class PartitionBatch(Value):
-    """Make one tenant's partition look like this.
+    """The wanted state of one tenant's partition.
 
-    ``complete``: ``services`` is everything of the tenant, so whatever else carries our mark in the partition is
-    an orphan and goes. Otherwise only objects of the named load balancers are touched.
+    ``complete``: ``services`` is everything of the tenant, so every other object in the partition that this driver
+    created is an orphan and is removed. Otherwise only objects of the named load balancers are touched.
     """
 
     project_id: ProjectId
@@ -37,21 +37,21 @@ class PartitionBatch(Value):
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
     certificates: dict[str, CertificateContent] = {}
-    """By sha256: what devices said that they lack. Of what is not in it, devices use what they hold."""
+    """By sha256: contents that devices reported as lacking. For all others, devices use what they hold."""
 
 
 REPAIRS_MAX = 100
-"""Load balancers, counted per device, of which one outcome tells what was repaired."""
+"""Most load balancers, counted per device, whose repairs one outcome reports."""
 FINDINGS_MAX = 10
-"""What one :class:`Repair` tells of; the rest is counted."""
+"""Most findings that one :class:`Repair` lists; the rest is counted."""
 FINDING_CHARACTERS_MAX = 200
 
 
 class Repair(Value):
-    """What a pass found otherwise than it was left on a device, though nobody had asked for a change, and put right.
+    """A difference on a device that a pass found and corrected, although no change had been requested.
 
-    ``found`` is for people, such as ``member 10.0.0.5:80 of pool p was missing; put back``; it holds no values that
-    somebody wrote there. Made by :func:`repair`, which bounds it.
+    ``found`` is human-readable, such as ``member 10.0.0.5:80 of pool p was missing; put back``; it contains no values
+    read from the device. Made by :func:`repair`, which bounds it.
     """
 
     load_balancer_id: LoadBalancerId
@@ -68,7 +68,7 @@ def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) 
 
 
 def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
-    """What became of a service definition; without an error it is as it was asked."""
+    """The outcome of a service definition; without an error it is applied."""
     return Applied(
         load_balancer_id=service.load_balancer_id,
         revision=service.revision,
@@ -82,15 +82,16 @@ class PartitionOutcome(Value):
 
     outcomes: tuple[Applied, ...]
     lagging: tuple[str, ...] = ()
-    """Devices of the group that were out of reach: they get everything when they are back."""
+    """Devices of the group that were unreachable: they get everything when they are back."""
     writes: int = 0
-    """Committed batches, summed over devices; 0 when the device looked right already."""
+    """Committed batches, summed over devices; 0 when the devices were already up to date."""
     repaired: tuple[Repair, ...] = ()
     """At most :data:`REPAIRS_MAX`: of load balancers that the driver had applied at the same change before."""
     lacking: tuple[str, ...] = ()
     """Identities (sha256) of certificates, authorities and revocation lists that a device does not hold and the batch
-    did not bring. What refers to them is left as it is, with an error among the outcomes, and is to be applied again
-    with them."""
+    did not bring. Load balancers that refer to them are left as they are, with an error among the outcomes, and must be
+    applied again with them.
+    """
 
 
 class Observation(Value):
@@ -100,10 +101,11 @@ class Observation(Value):
     statistics: tuple[ObservedStatistics, ...] = ()
     devices: tuple[DeviceState, ...] = ()
     configurations: dict[str, str] | None = None
-    """By load balancer that the devices hold: a digest of what they hold of it, all devices together. It changes only
-    when somebody changes that: its owner, or somebody else. None: the devices cannot tell what they hold."""
+    """By load balancer that the devices hold: a digest of its configuration on all devices. It changes only when that
+    configuration changes, by the owner or otherwise. None: the devices cannot report it.
+    """
     lacking: dict[LoadBalancerId, str] = {}
-    """By load balancer that not all reachable devices hold: the devices that lack it, for people."""
+    """By load balancer that not all reachable devices hold: the devices that lack it (human-readable)."""
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Every error that crosses a room's border. An error has a text for the user; causes are chained for the operator.
+"""Every error that crosses a package's boundary. An error has a text for the user; causes are chained for the operator.
 
 Texts never hold secrets or request bodies.
 """
@@ -8,15 +8,16 @@ from typing import Self
 
 
 class EvenKeelError(Exception):
-    """Something Even Keel itself reports."""
+    """Base of all errors."""
 
 
 # -- what a tenant or operator asked for cannot be done ----------
 
 
 class RequestError(EvenKeelError):
-    """The request is refused and nothing has changed. ``code`` is stable and for programs: the kind of the refusal, or
-    which one of that kind it is, by which APIs that name their errors find the name."""
+    """The request is refused and nothing has changed. ``code`` is stable and machine-readable: the kind of the refusal,
+    or a more specific one, from which APIs with named errors derive the name.
+    """
 
     code = "request_refused"
 
@@ -72,13 +73,13 @@ class CertificateError(Invalid):
     """The certificate cannot be used."""
 
     def __init__(self, reference: str, detail: str = "", *, field: str = "") -> None:
-        """``field``: of the request that names ``reference``. ``detail`` holds nothing of the content."""
+        """``field``: of the request that names ``reference``. ``detail`` contains nothing of the content."""
         super().__init__(self._text(reference, detail, field), code="certificate_refused")
         self.reference = reference
         self.detail = detail
 
     def of_field(self, field: str) -> Self:
-        """The same, naming the field of the request that has the reference."""
+        """The same error, naming the field of the request that holds the reference."""
         return type(self)(self.reference, self.detail, field=field)
 
     def _text(self, reference: str, detail: str, field: str) -> str:
@@ -88,7 +89,7 @@ class CertificateError(Invalid):
 
 
 class CertificateNotFound(CertificateError):
-    """There is none, or none that the project may read; which of the two is not told."""
+    """There is none, or the project may not read it; the text does not say which."""
 
     def _text(self, reference: str, detail: str, field: str) -> str:
         return f"Could not retrieve certificate: ['{reference}']{f' ({field})' if field else ''}"
@@ -139,11 +140,11 @@ class CertificateTooLarge(CertificateError):
     """It is too large."""
 
 
-# -- a neighbour does not answer ----------
+# -- a service is unavailable ----------
 
 
 class Unavailable(EvenKeelError):
-    """A neighbour (database, bus, device) is out of reach for now; trying again later is right."""
+    """A service (database, bus, device) is temporarily unavailable; the call may be retried later."""
 
 
 class StoreUnavailable(Unavailable):
@@ -163,7 +164,7 @@ class KeyManagerUnavailable(Unavailable):
 
 
 class CallTimeout(BusUnavailable):
-    """Nobody answered a call in time. It may still be executed."""
+    """A call got no answer in time. It may still be executed."""
 
 
 class DeviceUnavailable(Unavailable):
@@ -183,7 +184,7 @@ class MessageTooLarge(EvenKeelError):
 
 
 class MessageRejected(EvenKeelError):
-    """A message that this version cannot understand; it is set aside, not retried."""
+    """A message that this version cannot decode; it is dead-lettered, not retried."""
 
 
 class CallRefused(EvenKeelError):

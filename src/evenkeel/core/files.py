@@ -1,4 +1,4 @@
-"""Files that hold what tenants sent: for their owner alone."""
+"""Permissions of files with tenants' data: only the owner may access them."""
 
 import contextlib
 import os
@@ -9,14 +9,14 @@ SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 def make_private(path: str) -> tuple[str, ...]:
-    """Make the SQLite file ``path``, and its directory, unless they are there; nobody but their owner may use what is
-    made. A file that is there, and what SQLite keeps beside it, is made so too.
+    """Create the SQLite file ``path`` and its directory, accessible to their owner only. An existing file, and those
+    that SQLite keeps beside it, get the same mode.
 
-    Answers the names of files that others could read or write until now. Raises :class:`OSError`.
+    Returns the names of files that others could read or write before. Raises :class:`OSError`.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
     with contextlib.suppress(FileExistsError):
-        # SQLite gives the files beside it the mode of this one
+        # SQLite gives its journal files the mode of this one
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, FILE_MODE))
     return tuple(name for suffix in SQLITE_SUFFIXES if _tighten(name := f"{path}{suffix}"))
 

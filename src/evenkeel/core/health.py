@@ -1,12 +1,12 @@
-"""How operating statuses of parts become the status of the whole. Pure, and the same for every device type.
+"""Operating statuses of members, pools, listeners and load balancers. Pure, and the same for every device type.
 
 The rules are those by which Octavia's health manager merges what its amphorae report:
 
-- a member is OFFLINE when forced down, DRAINING at weight 0, NO_MONITOR when nothing checks it, else as checked;
+- a member is OFFLINE when forced down, DRAINING at weight 0, NO_MONITOR without a health monitor, else as checked;
 - a pool that no listener uses, or that is admin down, is OFFLINE; an empty one is ONLINE; one without any member
   that takes new connections is ERROR; one with a failed member is DEGRADED;
 - a listener is ONLINE while it accepts connections, whatever its pool does, and DEGRADED at its connection limit;
-- a load balancer is OFFLINE when admin down, else as bad as the worst of its pools and listeners in use.
+- a load balancer is OFFLINE when admin down, else it has the worst status of its pools and listeners in use.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _TAKES_TRAFFIC = frozenset({S.ONLINE, S.NO_MONITOR})
 
 
 def member_status(*, enabled: bool, draining: bool, monitored: bool, up: bool) -> OperatingStatus:
-    """The status of a member. ``up``: its last checks succeeded; of no meaning unless ``monitored``."""
+    """The status of a member. ``up``: its last checks succeeded; ignored unless ``monitored``."""
     if not enabled:
         return S.OFFLINE
     if draining:

@@ -1,6 +1,6 @@
-"""Types of ids, so that a swapped argument is a type error. At run time and in messages each is a plain string.
+"""Types of ids, so that swapped arguments are a type error. At run time and in messages each is a plain string.
 
-They are made where ids enter: from request paths, by what makes new ids, from rows, and by the decoder of messages.
+They are made where ids enter: from request paths, by generators of ids, from rows, and by the decoder of messages.
 """
 
 from typing import NewType

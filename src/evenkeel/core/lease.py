@@ -1,7 +1,7 @@
 """The agent's own view of its session: how long it may still write.
 
-The lease is measured on the agent's monotonic clock from *before* the keepalive was sent, so it always ends
-earlier here than in the database. It is one lock of three; the guard on the device is the one that cannot be wrong.
+The lease is measured on the agent's monotonic clock from *before* the keepalive was sent, so it always ends earlier
+here than in the database. It is one of three locks; only the guard on the device is always right.
 """
 
 from evenkeel.core.values import Value
@@ -14,11 +14,11 @@ class Lease(Value):
     ttl_seconds: float
 
     def remaining_seconds(self, now_seconds: float) -> float:
-        """How long the lease still stands; never negative."""
+        """Seconds until the lease ends; never negative."""
         return max(0.0, self.asked_at_seconds + self.ttl_seconds - now_seconds)
 
     def allows(self, now_seconds: float, needed_seconds: float) -> bool:
-        """May something that takes up to ``needed_seconds`` be started now?"""
+        """Whether work that takes up to ``needed_seconds`` may be started now."""
         return self.remaining_seconds(now_seconds) >= needed_seconds
 
 

@@ -1,8 +1,8 @@
-"""How much one load balancer may hold, whoever owns it. Pure.
+"""How many objects one load balancer may have, in every project. Pure.
 
-Unlike quotas, which share out what there is among projects, these bounds are so that every load balancer that was
-accepted can be sent to its agent, rendered and put on a device as one change. The largest one of the defaults, every
-text in it as long as the API lets it be, fits an answer (:data:`~evenkeel.core.messages.LARGEST_ANSWER_BYTES`).
+Quotas limit projects. These limits ensure that every accepted load balancer can be sent to its agent, rendered and
+applied to a device as one change. With the defaults the largest load balancer, with every text as long as the API
+allows, fits an answer (:data:`~evenkeel.core.messages.LARGEST_ANSWER_BYTES`).
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ CALLED: dict[str, str] = {
     "l7policy": "L7 policies",
     "l7rule": "L7 rules",
 }
-"""Each kind that is bounded; a pool has one health monitor at most, and what listeners list is bounded by itself."""
+"""The limited kinds. A pool has at most one health monitor, and lists in listeners have limits of their own."""
 
 
 class LoadBalancerLimits(Value):
-    """The most of each kind below one load balancer."""
+    """The maximum number of objects of each kind below one load balancer."""
 
     listener: int = 200
     pool: int = 500
@@ -38,15 +38,16 @@ class LimitMet(Conflict):
 
 
 def growing(wanted: Mapping[str, int]) -> tuple[str, ...]:
-    """The bounded kinds of which there are to be more, in their order."""
+    """The limited kinds that ``wanted`` adds objects of, in their order."""
     return tuple(kind for kind in CALLED if wanted.get(kind, 0) > 0)
 
 
 def check_limits(
     load_balancer_id: LoadBalancerId, limits: LoadBalancerLimits, used: Mapping[str, int], wanted: Mapping[str, int]
 ) -> None:
-    """Raises :class:`LimitMet` unless there is room for as many more of each kind as are wanted. What takes nothing is
-    never refused, also where a limit was lowered below what is there."""
+    """Raises :class:`LimitMet` if ``used`` and ``wanted`` together exceed a limit. A change that adds nothing is never
+    refused, even where a limit was lowered below what exists.
+    """
     for kind in growing(wanted):
         there, more, limit = used.get(kind, 0), wanted[kind], getattr(limits, kind)
         if there + more > limit:

@@ -1,4 +1,4 @@
-"""How much goes into one message: bounded by encoded bytes, which are what the bus bounds. Pure."""
+"""Splits values into messages by their encoded size, which the bus limits. Pure."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -8,18 +8,20 @@ import msgspec
 T = TypeVar("T")
 
 MESSAGE_OVERHEAD_BYTES = 16 * 1024
-"""Of a message, for all but what was weighed here."""
+"""Of a message, for everything but the values split here."""
 
 _encoder = msgspec.json.Encoder()
 
 
 def encoded_bytes(value: object) -> int:
-    """What it takes up in a message, with the comma after it."""
+    """The size of ``value`` in a message, with the comma after it."""
     return len(_encoder.encode(value)) + 1
 
 
 def portions(values: Iterable[T], *, max_bytes: int, max_values: int) -> Iterator[tuple[T, ...]]:
-    """The values in portions of at most so many bytes and values, in order; one that is larger has one of its own."""
+    """The values in order, in portions of at most ``max_bytes`` and ``max_values``; a larger value gets its own
+    portion.
+    """
     portion: list[T] = []
     filled = 0
     for value in values:

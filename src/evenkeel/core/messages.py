@@ -1,9 +1,8 @@
-"""What controllers and agents say to each other. Version 1.
+"""The messages between controllers and agents. Version 1.
 
-The database is the truth and the queue is a hint: every message may be lost, delayed, repeated or reordered, and
-nothing here may assume otherwise. Structs are tagged by ``type``; unknown fields are ignored, and new fields have
-defaults, so that neighbouring versions understand each other. No message holds a secret; private keys are in boxes
-that only the process that asked for them can open.
+The database is the truth and the queue is a hint: every message may be lost, delayed, repeated or reordered. Structs
+are tagged by ``type``; unknown fields are ignored, and new fields have defaults, so that neighbouring versions
+understand each other. No message holds a secret; private keys are in boxes that only the requesting process can open.
 
 Agents call on the environment's shared callback queue and get a :class:`Reply`; controllers send hints to an
 agent's own queue.
@@ -17,26 +16,28 @@ from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
 from evenkeel.core.values import Wire
 
 MESSAGE_VERSION = 1
-"""Stays as it is when messages or fields with defaults are added. See ``docs/reference/messages.md`` before raising
-it: a process of the version before must understand what this one sends."""
+"""Not raised when messages or fields with defaults are added. See ``docs/reference/messages.md`` before raising it: a
+process of the previous version must understand the messages of this one.
+"""
 
 SESSION_LOST = "session_lost"
 """The ``Refused`` code that ends a session: the agent owns nothing any more."""
 
 IMPLAUSIBLE_EPOCH = "implausible_epoch"
-"""The ``Refused`` code of a call with an epoch that can be nobody's: see :mod:`evenkeel.core.epochs`."""
+"""The ``Refused`` code of a call with an epoch outside the accepted range: see :mod:`evenkeel.core.epochs`."""
 EPOCHS_USED_UP = "epochs_used_up"
-"""The ``Refused`` code where there is no higher epoch any more."""
+"""The ``Refused`` code when the range of epochs is used up."""
 
 
 OVERTAKEN = "overtaken"
-"""The ``Refused`` code of a report that came after a newer one of its session was taken. Nothing of it counts: whoever
-waits for the answer says it anew, and whoever got none has done so."""
+"""The ``Refused`` code of a report that arrived after a newer one of its session was processed. Nothing of it counts:
+an agent that still waits for the answer sends its findings again, and one that got none has already done so.
+"""
 
 CERTIFICATES_PER_CALL = 20
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
-"""Of an answer that travels in parts, all together: what a caller is ready to hold."""
+"""The total size of an answer sent in parts: the most that a caller holds."""
 
 
 class Message(Wire):
@@ -47,7 +48,7 @@ class Message(Wire):
 
 
 class Register(Message, tag="register"):
-    """Open a session: "this process now is the agent of (environment, group, host)"."""
+    """Open a session: this process is now the agent of (environment, group, host)."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -58,24 +59,25 @@ class Register(Message, tag="register"):
     ha_type: HaType
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     endpoints: tuple[str, ...] = ()
-    """The group's devices, so that agents of one group that point at different devices are found out."""
+    """The group's devices, so that agents of one group with different devices are detected."""
     identities: dict[str, str] = {}
-    """:attr:`DeviceState.identity` by endpoint, so that no two groups drive one device."""
+    """:attr:`DeviceState.identity` by endpoint, so that no device is in two groups."""
     exclusive: bool = True
     """No other device group of the environment may have one of these devices."""
     capacity: dict[str, "CapacityFigure"] = {}
-    """As in :class:`ReportState`, so that a new group is never without its limits."""
+    """As in :class:`ReportState`, so that a new group has its limits from the start."""
     seen: "Seen | None" = None
-    """As in :class:`Keepalive`, of the process's sessions before."""
+    """As in :class:`Keepalive`, of the process's earlier sessions."""
     names_session: bool = False
-    """The process names its session in every call and report: what comes in its name without is not from it."""
+    """The process names its session in every call and report: one without is not from it."""
     sealing_key: bytes = b""
-    """The public key, made with the process, that private keys are sealed for: see :class:`GetCertificates`. Empty: the
-    process asks for none."""
+    """The public key of the process, for which private keys are sealed: see :class:`GetCertificates`. Empty: the
+    process requests none.
+    """
 
 
 class Keepalive(Message, tag="keepalive"):
-    """Renew the session. Costs one row, whatever the agent owns."""
+    """Renew the session. Updates one row, however many shards the agent owns."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -83,19 +85,22 @@ class Keepalive(Message, tag="keepalive"):
 
 
 class Seen(Wire):
-    """The newest of what the database has confirmed to a process: a database that does not know it lost commits."""
+    """The newest data that the database has confirmed to a process: a database that does not know it has lost
+    commits.
+    """
 
     history: str
     """:attr:`SessionState.history` in which it was confirmed."""
     keepalives: int = 0
     """:attr:`SessionState.keepalives`, the highest."""
     confirmed: "Applied | None" = None
-    """An outcome whose report was taken lately."""
+    """An outcome of a recently accepted report."""
     confirmed_in: "ShardEpoch | None" = None
-    """The shard of ``confirmed``, at the epoch at which the agent served it then, if it did not remove the load
-    balancer since. None: it may be gone."""
+    """The shard of ``confirmed``, at the epoch at which the agent served it then, unless the agent has removed the load
+    balancer since. None: it may be gone.
+    """
     left: ShardId | None = None
-    """The shard that the agent was told of no more lately. Shards are never removed: one that is not there was lost."""
+    """A shard recently missing from the agent's assignments. Shards are never deleted: a missing row was lost."""
 
 
 class ReportState(Message, tag="report_state"):
@@ -104,7 +109,7 @@ class ReportState(Message, tag="report_state"):
     agent_id: AgentId
     session_id: SessionId
     configurations: dict[str, str] = {}
-    """Plain settings for people to read; never secrets."""
+    """Settings in readable form; never secrets."""
     devices: tuple["DeviceState", ...] = ()
     queue_depth: int = 0
     """Load balancers waiting in this agent to be reconciled."""
@@ -114,50 +119,50 @@ class ReportState(Message, tag="report_state"):
     capacity_measured_seconds_ago: float = 0.0
     """Age of ``capacity`` when the report was made."""
     capacity_unknown: bool = False
-    """There is a policy, and nothing could be measured yet: what is known of the group stays."""
+    """There is a policy, but no measurement yet: the stored values of the group stay."""
     serving: tuple["ShardEpoch", ...] = ()
-    """What the agent believes to own, at most some hundreds: for people who compare views."""
+    """The shards that the agent believes to own, at most some hundreds, so that operators can compare."""
 
 
 class CapacityFigure(Wire):
-    """How much of something is used, and how much of it there is by the operator's ``capacity_policy``."""
+    """The measured value of a metric, and its limit by the operator's ``capacity_policy``."""
 
     value: float
     limit: float
 
 
 class DeviceState(Wire):
-    """What an agent sees of one device."""
+    """The state of one device as an agent sees it."""
 
     name: str
     reachable: bool
     version: str = ""
     failover_state: str = ""
     problem: str = ""
-    """What is missing or wrong, for people; empty when all is well."""
+    """What is missing or wrong (human-readable); empty when the device is usable."""
     identity: str = ""
-    """What tells this device from every other one, whatever its address: a serial number, the id of an installation.
-    Empty: it cannot tell."""
+    """A unique id that does not depend on the address: a serial number, the id of an installation. Empty: not known."""
     incarnation: str = ""
-    """Changes whenever the device may hold something else than it was told last: it restarted, was restored or lost
-    its state. Empty: it cannot tell."""
+    """Changes whenever the device may hold another configuration than it got last: it restarted, was restored or lost
+    its state. Empty: not known.
+    """
 
 
 class GetAssignments(Message, tag="get_assignments"):
-    """Ask for the shards this session owns and what is to be done in them."""
+    """Request the shards of this session and the pending work in them."""
 
     agent_id: AgentId
     session_id: SessionId
     served: tuple["FormerShard", ...] = ()
-    """In a new history: what this process served before and is not told of any more. Those that the database does not
-    know are made again, so that what they left on the devices is removed."""
+    """In a new history: shards that this process served before and that are no longer assigned to it. Those that the
+    database does not know are created again, so that their configuration on the devices is removed.
+    """
     takes_parts: bool = False
-    """The caller puts an answer together that comes as :class:`ReplyPart` messages."""
+    """The caller accepts an answer in :class:`ReplyPart` messages."""
 
 
 class GetServices(Message, tag="get_services"):
-    """Ask for service definitions of a shard: those named, or all after ``after_id`` in id order, at most
-    ``limit``."""
+    """Request service definitions of a shard: those named, or all after ``after_id`` in id order, at most ``limit``."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -167,8 +172,9 @@ class GetServices(Message, tag="get_services"):
     after_id: str = ""
     limit: int = 100
     takes_parts: bool = False
-    """As in :class:`GetAssignments`. Without it, a definition that does not fit a message is not sent: one that no
-    device takes and that says so stands in for it."""
+    """As in :class:`GetAssignments`. Without it, a definition that does not fit a message is replaced by one that every
+    driver refuses with that reason.
+    """
 
 
 class WantedCertificate(Wire):
@@ -181,8 +187,9 @@ class WantedCertificate(Wire):
 
 
 class GetCertificates(Message, tag="get_certificates"):
-    """Ask for what devices of a shard lack, at most :data:`CERTIFICATES_PER_CALL`. Only what the shard's load balancers
-    refer to is given, and only sealed for the key that the session was registered with."""
+    """Request the certificates that devices of a shard lack, at most :data:`CERTIFICATES_PER_CALL`. Controllers give
+    only those that the shard's load balancers refer to, sealed for the key that the session was registered with.
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -194,7 +201,7 @@ class GetCertificates(Message, tag="get_certificates"):
 
 
 class ReleaseShards(Message, tag="release_shards"):
-    """Give shards back: nothing of this agent is under way in them any more."""
+    """Release shards: this agent has no operation in progress in them any more."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -209,7 +216,7 @@ class ShardEpoch(Wire):
 
 
 class FormerShard(Wire):
-    """A shard as it was served in the history before."""
+    """A shard as it was served in the previous history."""
 
     project_id: ProjectId
     epoch: int
@@ -217,7 +224,7 @@ class FormerShard(Wire):
 
 class RaiseEpoch(Message, tag="raise_epoch"):
     """The device's guard is newer than our epoch although the database says we own the shard (it was restored
-    from a backup): ask for an epoch above ``seen_epoch``."""
+    from a backup): request an epoch above ``seen_epoch``."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -227,7 +234,7 @@ class RaiseEpoch(Message, tag="raise_epoch"):
 
 
 class EndSession(Message, tag="end_session"):
-    """The agent stops; all its shards are free."""
+    """The agent stops and frees all its shards."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -242,14 +249,16 @@ class Applied(Wire):
     load_balancer_id: LoadBalancerId
     revision: int
     change_id: str = ""
-    """Of the definition that this is the outcome of."""
+    """Of the definition that was applied."""
     error: str = ""
     waiting: bool = False
-    """Not tried yet because of ``error`` (say, no device answers): what is PENDING stays so, with the reason on it."""
+    """Not tried yet because of ``error`` (no device answers, for example): the load balancer stays PENDING, with the
+    reason.
+    """
 
 
 class Repaired(Wire):
-    """What a pass found on a device otherwise than it was left, and put right: see :class:`core.device.Repair`."""
+    """A difference that a pass found on a device and corrected: see :class:`core.device.Repair`."""
 
     load_balancer_id: LoadBalancerId
     device: str
@@ -267,7 +276,7 @@ class ReportApplied(Message, tag="report_applied"):
     history: str = ""
     """:attr:`SessionState.history`, as known when the definitions were asked for."""
     carries_traffic: bool = True
-    """False: what the device confirms is not ONLINE for that."""
+    """False: objects that the device confirms are not ONLINE yet."""
     repaired: tuple[Repaired, ...] = ()
 
 
@@ -279,7 +288,7 @@ class ObservedStatus(Wire):
     id: str
     status: OperatingStatus
     reason: str = ""
-    """Of a load balancer: why it is not ONLINE, for people; names the device that is missing."""
+    """Of a load balancer: why it is not ONLINE (human-readable); names the missing device."""
 
 
 class ObservedStatistics(Wire):
@@ -290,7 +299,7 @@ class ObservedStatistics(Wire):
 
 
 class ReportStatus(Message, tag="report_status"):
-    """What the owner of a group's common shard saw on the devices; only what changed since its last report."""
+    """Statuses that the owner of a group's common shard observed on the devices; only changes since its last report."""
 
     agent_id: AgentId
     shard_id: ShardId
@@ -299,42 +308,46 @@ class ReportStatus(Message, tag="report_status"):
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
     absent: tuple[LoadBalancerId, ...] = ()
-    """Load balancers that were expected on the devices, and that none held at two looks."""
+    """Load balancers that were expected on the devices and missing from all of them in two observations."""
     present: tuple[LoadBalancerId, ...] = ()
-    """Load balancers that were absent, and are there again."""
+    """Load balancers that were absent and are present again."""
     changed: tuple[LoadBalancerId, ...] = ()
-    """Load balancers that are held otherwise than at the look before, whoever changed that."""
+    """Load balancers whose configuration on the devices differs from the previous observation."""
     lacking: dict[LoadBalancerId, str] = {}
-    """By load balancer: devices in reach that did not hold all of it at two looks, while others did."""
+    """By load balancer: reachable devices that did not hold all of it in two observations, while others did."""
     renewed: tuple[str, ...] = ()
-    """Devices that may hold anything: their incarnation or identity is another one, or they were out of reach and
-    cannot tell."""
+    """Devices whose configuration is unknown: their incarnation or identity changed, or they were unreachable and
+    report neither.
+    """
     renewed_before: tuple[str, ...] = ()
-    """Devices that were told of as ``renewed`` a moment ago: no news, but whoever missed that is to look now."""
+    """Devices recently reported as ``renewed``: owners of shards that missed that hint have to read them now."""
     expected_after: str | None = None
-    """Answer with the load balancers that are expected on the devices, those after this id."""
+    """Request the load balancers that are expected on the devices, those after this id."""
     number: int = 0
-    """Grows by one with each report of the session: none counts after a newer one. 0: it has no order."""
+    """Grows by one with each report of the session: a report that arrives after a newer one is ignored. 0: not
+    numbered.
+    """
 
 
 # -- controllers -> agent ----------
 
 
 class WorkHint(Message, tag="work_hint"):
-    """Something below these load balancers changed. Lost hints are found by the agent's next sync."""
+    """Something below these load balancers changed. The agent's next sync makes up for lost hints."""
 
     shard_id: ShardId
     """Empty: of all shards that the agent serves, together with ``complete``."""
     load_balancer_ids: tuple[LoadBalancerId, ...]
     look_again: bool = False
-    """Nothing was changed by a tenant: the devices may hold these otherwise than the agent left them. Of a group's
-    common shard: statuses are to be seen and reported anew."""
+    """No tenant changed anything: the devices may hold these otherwise than the agent left them. For a group's common
+    shard: observe all statuses and report them again.
+    """
     complete: bool = False
     """With ``look_again``: everything in the shard."""
 
 
 class AssignmentsHint(Message, tag="assignments_hint"):
-    """The set of shards you own has changed: ask for it."""
+    """The shards of the agent's session have changed: it has to request them."""
 
 
 # -- replies
@@ -358,31 +371,34 @@ class Refused(Reply, tag="refused"):
 
 
 class ReplyPart(Reply, tag="part"):
-    """A slice of an answer that does not fit one message. Sent to callers that said that they take parts; those above
-    the bus never see it."""
+    """A part of an answer that does not fit one message. Sent to callers that accept parts; code above the bus never
+    sees it.
+    """
 
     number: int
     """The first is 0."""
     count: int
     digest: str
-    """SHA-256 of the whole, in hexadecimal digits: parts with another one are of another answer."""
+    """SHA-256 of the whole, in hexadecimal digits: parts with another digest belong to another answer."""
     data: bytes
 
 
 class SessionState(Reply, tag="session_state"):
-    """The session stands for another ``ttl_seconds``, counted from before the call was sent."""
+    """The session lasts for another ``ttl_seconds``, counted from before the call was sent."""
 
     ttl_seconds: float
     assignments_revision: int
     """Grows whenever the set of shards this agent owns changes."""
     history: str = ""
-    """Which history of the database this is. Another one than before: it lost commits, and nothing is certain that was
-    told or confirmed before. Empty: the controller does not know of histories."""
+    """The history of the database. If it changed, the database lost commits, and earlier answers and confirmations may
+    not hold any more. Empty: the controller does not know histories.
+    """
     keepalives: int = 0
     """Grows with every keepalive of this agent."""
     unknown_in: "ShardEpoch | None" = None
     """The shard of an outcome that was confirmed to the agent, and whose load balancer the database does not know. It
-    was removed a moment ago, or its making was lost: then only a complete pass takes it from the devices."""
+    was just deleted, or its creation was lost: then only a complete pass removes it from the devices.
+    """
     takes_keepalives: bool = False
     """Keepalives may be sent to :func:`keepalive_queue`."""
 
@@ -395,7 +411,7 @@ class Assignment(Wire):
     """Empty for the device group's common shard."""
     epoch: int
     handover: bool = False
-    """Finish what is under way and release it."""
+    """The agent has to finish operations in progress and release it."""
     work: tuple[LoadBalancerId, ...] = ()
     """Load balancers whose newest revision is not confirmed, at most some hundreds; more follow."""
 
@@ -413,7 +429,7 @@ class Assignments(Reply, tag="assignments"):
 
 
 class ServiceDefinitions(Reply, tag="services"):
-    """Service definitions in id order. ``missing``: asked for by id, and not in this shard any more."""
+    """Service definitions in id order. ``missing``: requested by id, and no longer in this shard."""
 
     services: tuple[ServiceDefinition, ...]
     missing: tuple[LoadBalancerId, ...] = ()
@@ -422,27 +438,30 @@ class ServiceDefinitions(Reply, tag="services"):
 
 
 class Certificates(Reply, tag="certificates"):
-    """What was asked for, each in a sealed box that only the asking process can open."""
+    """The requested certificates, each in a sealed box that only the requesting process can open."""
 
     sealed: dict[str, bytes] = {}
     """By :attr:`WantedCertificate.sha256`."""
     problems: dict[str, str] = {}
-    """By :attr:`WantedCertificate.sha256`: why there is none, for people, naming the reference."""
+    """By :attr:`WantedCertificate.sha256`: why there is none (human-readable), naming the reference."""
 
 
 class ReportReceipt(Reply, tag="report_receipt"):
-    """The report was taken. ``stale``: its epoch was old, so it was ignored."""
+    """The report was received. ``stale``: its epoch was old, so it was ignored."""
 
     stale: bool = False
     expected: tuple[LoadBalancerId, ...] | None = None
-    """Asked for by ``expected_after``: what is to be on the devices of the group, in id order. None: not said."""
+    """The answer to ``expected_after``: load balancers that must be on the devices of the group, in id order. None:
+    unknown.
+    """
     absent: tuple[LoadBalancerId, ...] = ()
-    """Those of ``expected`` that are shown as absent now."""
+    """Those of ``expected`` that are recorded as absent."""
     more: bool = False
     """There are more after the last one of ``expected``."""
     reached_count: int | None = None
-    """How often the devices of the group came back into reach. Another one than before: what was shown of them
-    meanwhile is to be said anew. None: not said."""
+    """How often the devices of the group became reachable again. If it changed, all statuses have to be reported again.
+    None: unknown.
+    """
 
 
 Call = (
@@ -473,17 +492,19 @@ def callback_queue(environment: str) -> str:
 
 
 def keepalive_queue(environment: str) -> str:
-    """As :func:`callback_queue`, for keepalives alone: they are not to wait for reports."""
+    """As :func:`callback_queue`, for keepalives only, so that they do not wait behind reports."""
     return f"{_KEEPALIVE}{environment}"
 
 
 def is_callback_queue(queue: str) -> bool:
-    """Does it take calls?"""
+    """Whether ``queue`` is a callback queue."""
     return queue.startswith((_CALLBACK, _KEEPALIVE))
 
 
 def presence_name(session_id: SessionId) -> str:
-    """What an agent's process announces on the bus while it lives: see :meth:`evenkeel.core.ports.Bus.announce`."""
+    """The name that an agent's process announces on the bus while it runs: see
+    :meth:`evenkeel.core.ports.Bus.announce`.
+    """
     return f"evenkeel-presence_{session_id}"
 
 

@@ -1,11 +1,11 @@
-"""Load balancers and their parts, as the API accepts them and the store keeps them.
+"""Load balancers and their children, as the API accepts them and the store keeps them.
 
 Attribute names, defaults and meanings are those of the Octavia API v2 reference. Times are seconds since the
 epoch by the database's clock. ``revision`` is the load balancer revision at which the object last changed.
 
-A class such as :class:`ListenerSpec` holds what the device is told, too: :mod:`evenkeel.core.service` sends the very
-attributes. Columns, views, list filters and change requests follow from these classes; what an update may set and
-what tenants do not see is in :mod:`evenkeel.core.attributes`.
+A class such as :class:`ListenerSpec` has the attributes that :mod:`evenkeel.core.service` sends to the device, too.
+Columns, views, list filters and change requests follow from these classes; what an update may set and what is hidden
+from tenants is in :mod:`evenkeel.core.attributes`.
 """
 
 from collections.abc import Iterable
@@ -43,16 +43,15 @@ POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
 """Which pool protocols a listener protocol may send to (Octavia API reference, "Protocol Combinations")."""
 
 HTTP_CHECK_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
-"""What monitors of types HTTP and HTTPS ask, and expect, where nothing is said."""
+"""Defaults of monitors of types HTTP and HTTPS."""
 TLS_PROTOCOL = "TERMINATED_HTTPS"
-"""Of listeners where TLS ends: the only ones with certificates and what belongs to them."""
+"""Of listeners that terminate TLS: the only ones with certificates and TLS options."""
 DATAGRAM_PROTOCOLS = frozenset({"UDP", "SCTP"})
-"""Those that are no TCP; each has port numbers of its own."""
+"""Those that do not use TCP; each has a port space of its own."""
 CHILDLESS_PROTOCOL = "PROMETHEUS"
-"""Of listeners that answer by themselves, with figures about the load balancer; they have neither pools nor
-policies."""
+"""Of listeners that serve metrics of the load balancer themselves; they have neither pools nor policies."""
 L7_PROTOCOLS = frozenset({"HTTP", TLS_PROTOCOL})
-"""Protocols of listeners that see requests, so that L7 policies can judge them."""
+"""Protocols of listeners that parse requests, so that L7 policies apply."""
 L7_POSITION_MAX = 2_147_483_647
 """As a position it means "the last one"."""
 L7_RULES_MAX = 50
@@ -60,7 +59,7 @@ L7_RULES_MAX = 50
 
 
 def port_space(protocol: str) -> str:
-    """Whose port numbers a listener of the protocol takes: two listeners may have one number in different spaces."""
+    """The port space of a protocol: two listeners may have the same port number in different spaces."""
     return protocol if protocol in DATAGRAM_PROTOCOLS else "TCP"
 
 
@@ -74,7 +73,7 @@ class Vip(Wire):
 
 
 def one_family(address: str | None, more: Iterable[str]) -> str | None:
-    """The address, unless others are of another family."""
+    """The address, unless additional ones are of another family."""
     six = ":" in (address or "")
     return None if any((":" in other) != six for other in more) else address
 
@@ -103,18 +102,18 @@ class LoadBalancer(Value):
     additional_vips: tuple[Vip, ...] = ()
     """More addresses of the same network, on the port of the VIP; at most one of each subnet."""
     vip_qos_policy_id: str | None = None
-    """Policy of the network service for the VIP's port."""
+    """QoS policy of the network service for the VIP's port."""
     vip_sg_ids: tuple[str, ...] = ()
-    """Security groups of the network service for the VIP's port; none: the network service's own rules."""
+    """Security groups of the network service for the VIP's port; none: the network service's default."""
     vip_vnic_type: VnicType = "normal"
     flavor_id: str | None = None
     availability_zone: str | None = None
     zone_group_number: int | None = None
     """The only device group it may be on, by its availability zone; None: any."""
     root_pool_id: str | None = None
-    """The LBaaS v1 pool it was made for: it has a VIP only while it has a listener, and goes with that pool."""
+    """The LBaaS v1 pool it was made for: it has a VIP only while it has a listener, and is deleted with that pool."""
     vip_leaving_revision: int | None = None
-    """The revision that gives its VIP up; the address stays taken until the device has confirmed it."""
+    """The revision that releases its VIP; the address stays allocated until the device has confirmed it."""
     name: str = ""
     description: str = ""
     admin_state_up: bool = True
@@ -122,9 +121,9 @@ class LoadBalancer(Value):
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
     status_reason: str = ""
-    """Why it is PENDING or ERROR, for people; empty when all is well."""
+    """Why it is PENDING or ERROR (human-readable); empty when it is ACTIVE."""
     operating_reason: str = ""
-    """Why it is DEGRADED on account of its devices, for people; names the device."""
+    """Why it is DEGRADED because of its devices (human-readable); names the device."""
     revision: int = 1
     change_id: str = ""
     """Identity of the change that made the revision."""
@@ -140,7 +139,7 @@ class LoadBalancer(Value):
 
 
 class ListenerSpec(Spec):
-    """A port of the VIP, as its device is told."""
+    """A port of the VIP: the attributes sent to the device."""
 
     id: str
     protocol: ListenerProtocol
@@ -160,12 +159,12 @@ class ListenerSpec(Spec):
     timeout_member_data: int = 50_000
     timeout_tcp_inspect: int = 0
     default_tls_container_ref: str | None = None
-    """Where certificate and key are; of TERMINATED_HTTPS only, as all that follows about TLS and HSTS."""
+    """Reference to certificate and key; of TERMINATED_HTTPS only, as all the following TLS and HSTS attributes."""
     sni_container_refs: tuple[str, ...] = ()
-    """More certificates, for clients that ask for the names in them."""
+    """References to more certificates, for clients that send one of their names by SNI."""
     client_ca_tls_container_ref: str | None = None
     client_authentication: ClientAuthentication = "NONE"
-    """Whether clients show a certificate of that CA."""
+    """Whether clients present a certificate of that CA."""
     client_crl_container_ref: str | None = None
     tls_ciphers: str | None = None
     """Names of OpenSSL, separated by colons."""
@@ -196,7 +195,7 @@ class Listener(Value, ListenerSpec, kw_only=True):
 
 
 class PoolSpec(Spec):
-    """Members that serve the same thing, as their device is told."""
+    """A group of members: the attributes sent to the device."""
 
     id: str
     protocol: PoolProtocol
@@ -205,9 +204,9 @@ class PoolSpec(Spec):
     admin_state_up: bool = True
     session_persistence: SessionPersistence | None = None
     tls_enabled: bool = False
-    """Members are spoken to over TLS."""
+    """Connections to members use TLS."""
     tls_container_ref: str | None = None
-    """Where the certificate and key are that members are shown."""
+    """Reference to the client certificate and key for connections to members."""
     ca_tls_container_ref: str | None = None
     crl_container_ref: str | None = None
     tls_ciphers: str | None = None
@@ -217,13 +216,13 @@ class PoolSpec(Spec):
 
 @flat
 class Pool(Value, PoolSpec, kw_only=True):
-    """Members that serve the same thing."""
+    """A group of members."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     description: str = ""
     subnet_id: str | None = None
-    """Where its members are, as LBaaS v1 has it."""
+    """The subnet of its members, an attribute of LBaaS v1."""
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -237,7 +236,7 @@ class Pool(Value, PoolSpec, kw_only=True):
 
 
 class MemberSpec(Spec):
-    """One server of a pool, as its device is told."""
+    """One server of a pool: the attributes sent to the device."""
 
     id: str
     address: str
@@ -249,7 +248,7 @@ class MemberSpec(Spec):
     monitor_address: str | None = None
     monitor_port: int | None = None
     vnic_type: VnicType = "normal"
-    """``direct`` where ``request_sriov`` was asked for."""
+    """``direct`` if ``request_sriov`` was set."""
 
 
 @flat
@@ -270,7 +269,7 @@ class Member(Value, MemberSpec, kw_only=True):
 
 
 class HealthMonitorSpec(Spec):
-    """How the members of one pool are checked, as their device is told. Times in seconds."""
+    """How the members of one pool are checked: the attributes sent to the device. Times in seconds."""
 
     id: str
     type: HealthMonitorType
@@ -295,7 +294,7 @@ class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     shared_monitor_id: str | None = None
-    """The shared monitor (of LBaaS v1) whose place in this pool it takes."""
+    """The shared monitor (of LBaaS v1) that it represents in this pool."""
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -306,7 +305,7 @@ class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
 
 
 class L7PolicySpec(Spec):
-    """What a listener does with requests that fulfil all of the policy's rules, as its device is told.
+    """What a listener does with requests that match all of the policy's rules: the attributes sent to the device.
 
     Only the attribute that the action needs is set.
     """
@@ -316,7 +315,7 @@ class L7PolicySpec(Spec):
     redirect_pool_id: str | None = None
     redirect_url: str | None = None
     redirect_prefix: str | None = None
-    """What is put before path and query of the request to make the URL to go to."""
+    """Prefix of the redirect URL; path and query of the request follow."""
     redirect_http_code: int | None = None
     """Of redirects to a URL or prefix."""
     admin_state_up: bool = True
@@ -324,9 +323,9 @@ class L7PolicySpec(Spec):
 
 @flat
 class L7Policy(Value, L7PolicySpec, kw_only=True):
-    """What a listener does with requests that fulfil all of the policy's rules. The first one that matches decides.
+    """What a listener does with requests that match all of the policy's rules. The first policy that matches applies.
 
-    One without rules that are up matches nothing.
+    A policy without enabled rules matches nothing.
     """
 
     listener_id: str
@@ -347,16 +346,16 @@ class L7Policy(Value, L7PolicySpec, kw_only=True):
 
 
 class L7RuleSpec(Spec):
-    """One condition on a request, as its device is told."""
+    """One condition on a request: the attributes sent to the device."""
 
     id: str
     type: L7RuleType
     compare_type: L7RuleCompareType
     value: str
     key: str | None = None
-    """Name of the header, cookie or field that is looked at; None for types that need none."""
+    """Name of the header, cookie or field to compare; None for types that need none."""
     invert: bool = False
-    """Fulfilled by requests that do not match."""
+    """Requests that do not match fulfil the rule."""
     admin_state_up: bool = True
 
 
@@ -377,7 +376,7 @@ class L7Rule(Value, L7RuleSpec, kw_only=True):
 
 
 class NewPool(Value):
-    """A pool that comes with what sends to it."""
+    """A pool created together with the listener or L7 policy that refers to it."""
 
     pool: Pool
     members: tuple[Member, ...] = ()
@@ -385,7 +384,7 @@ class NewPool(Value):
 
     @property
     def parts(self) -> tuple[Pool | Member | HealthMonitor, ...]:
-        """The pool and what is in it."""
+        """The pool, its members and its monitor."""
         return (self.pool, *self.members, *(() if self.monitor is None else (self.monitor,)))
 
 
@@ -407,7 +406,7 @@ class LoadBalancerTree(Value):
 
 
 class ListenerStatistics(Wire):
-    """Absolute totals since the listener was made; bytes and connections."""
+    """Totals since the listener was created; bytes and connections."""
 
     bytes_in: int = 0
     bytes_out: int = 0
@@ -423,7 +422,7 @@ class ListenerStatistics(Wire):
 
 
 class Subnet(Value):
-    """An address pool that VIPs are taken from."""
+    """An address pool from which VIPs are allocated."""
 
     id: str
     network_id: str
@@ -435,4 +434,4 @@ class Subnet(Value):
     project_id: ProjectId | None = None
     """None: every project may use it."""
     reserved: tuple[str, ...] = ()
-    """Addresses, and ranges as ``first-last``, that are never VIPs: those of the operator's own hosts."""
+    """Addresses, and ranges as ``first-last``, that are never VIPs: those of the operator's hosts."""

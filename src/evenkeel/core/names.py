@@ -1,5 +1,6 @@
-"""The rule for names of environments: they become names of queues and of devices' partitions, and parts of paths. And
-what an agent is called that was given no name."""
+"""The rule for names of environments, which become parts of names of queues and partitions and of paths; and the
+default id of an agent.
+"""
 
 import re
 import uuid
@@ -13,10 +14,10 @@ _ENVIRONMENT_NAME = re.compile(ENVIRONMENT_NAME_PATTERN)
 
 
 def is_environment_name(name: str) -> bool:
-    """May an environment be called so?"""
+    """Whether an environment may have this name."""
     return len(name) <= MAX_ENVIRONMENT_NAME_CHARACTERS and _ENVIRONMENT_NAME.fullmatch(name) is not None
 
 
 def derived_agent_id(environment: str, group_number: int, host: str) -> str:
-    """The id of the agent at that place: the same after every restart, and no other place's."""
+    """The default id of the agent there: the same after every restart, and unique to environment, group and host."""
     return str(uuid.uuid5(_AGENT_IDS, f"{environment}/{group_number}/{host}"))

@@ -1,7 +1,7 @@
-"""What a network service holds for load balancers: ports for VIPs, and the segments that devices are attached to.
+"""Resources of a network service: ports of VIPs, and the segments to which devices are attached.
 
-What is taken outside the database is written down first, as a :class:`VipClaim`: so it is found again and given back
-whatever dies in between.
+A :class:`VipClaim` is stored before a resource is created outside the database, so that it is found and released
+whichever process fails in between.
 """
 
 from evenkeel.core.backoff import Backoff
@@ -9,11 +9,11 @@ from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 
 RETRY = Backoff(initial_seconds=5.0, max_seconds=300.0)
-"""Between two tries at what the network service could not be told."""
+"""Delays between retries of calls to the network service."""
 
 
 class VipPort(Value):
-    """How the port of a VIP is marked, so that people and programs see whose it is."""
+    """The attributes that mark a port as that of a VIP."""
 
     name: str
     device_owner: str
@@ -21,19 +21,19 @@ class VipPort(Value):
 
 
 def octavia_port(load_balancer_id: LoadBalancerId) -> VipPort:
-    """As Octavia marks it."""
+    """Octavia's marks."""
     return VipPort(name=f"octavia-lb-{load_balancer_id}", device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
 
 
 def lbaas_v2_port(load_balancer_id: LoadBalancerId) -> VipPort:
-    """As LBaaS v2 marked it."""
+    """LBaaS v2's marks."""
     return VipPort(
         name=f"loadbalancer-{load_balancer_id}", device_owner="neutron:LOADBALANCERV2", device_id=load_balancer_id
     )
 
 
 def lbaas_v1_port(vip_id: str) -> VipPort:
-    """As LBaaS v1 marked it."""
+    """LBaaS v1's marks."""
     return VipPort(name=f"vip-{vip_id}", device_owner="neutron:LOADBALANCER", device_id=vip_id)
 
 
@@ -46,11 +46,11 @@ class WantedVip(Value):
 
 
 class PortOptions(Value):
-    """What the port of a VIP is to have besides its addresses."""
+    """Options of the port of a VIP, other than its addresses."""
 
     qos_policy_id: str | None = None
     security_group_ids: tuple[str, ...] | None = ()
-    """Empty: what the network service gives to every port. None: those that the port has."""
+    """Empty: the network service's default. None: unchanged."""
     vnic_type: str = "normal"
     """Fixed when the port is made."""
 
@@ -59,38 +59,38 @@ NO_OPTIONS = PortOptions()
 
 
 class DuePort(Value):
-    """A port that the network service is to be told about."""
+    """A port that has to be updated at the network service."""
 
     load_balancer_id: LoadBalancerId
     revision: int
-    """Of the load balancer, by which its port was changed last."""
+    """The load balancer's revision that changed the port last."""
     port_id: str
     options: PortOptions
 
 
 class VipClaim(Value):
-    """What may have been taken outside the database for one load balancer."""
+    """A record of the port that may exist outside the database for one load balancer."""
 
     load_balancer_id: LoadBalancerId
     device_owner: str
     device_id: str
-    """With the owner it finds the port again when its id never became known."""
+    """With the owner it finds the port if its id never became known."""
     port_id: str | None = None
     """Known once the load balancer was stored."""
 
 
 class DueClaim(Value):
-    """A claim whose load balancer is gone, or was never stored: to be given back."""
+    """A claim to release: its load balancer is gone, or was never stored."""
 
     claim: VipClaim
     age_seconds: float
-    """Since it was written down."""
+    """Since it was stored."""
     attempts: int
     """Including this one."""
 
 
 class Segment(Value):
-    """What a device needs to know to be attached to a network."""
+    """The parameters that attach a device to a network."""
 
     network_id: str
     subnet_id: str

@@ -1,7 +1,7 @@
-"""Operating status without a look at the device; :mod:`evenkeel.core.health` says what a look makes of it.
+"""Operating statuses that do not come from observing the device; for those see :mod:`evenkeel.core.health`.
 
-A device confirmed a revision: what was never seen gets a first guess, and observation corrects it. Devices are out of
-reach: what they show is not known, and nobody is told that it works.
+When a device confirms a revision, objects that were never observed get an initial status, which observation corrects.
+While devices are out of reach their status is unknown, and nothing is reported as working.
 """
 
 from collections.abc import Mapping
@@ -12,23 +12,23 @@ S = OperatingStatus
 _UNSEEN = frozenset({S.OFFLINE, S.NO_MONITOR})
 
 KEPT_BELOW = frozenset({S.OFFLINE, S.NO_MONITOR})
-"""What a child keeps when the status of its whole load balancer is set: it does not say that the child works."""
+"""Statuses that a child keeps when the status of its whole load balancer is set: they do not say that it works."""
 UNWATCHED: Mapping[OperatingStatus, OperatingStatus] = {S.ONLINE: S.DEGRADED}
-"""A load balancer of whose devices nobody knows anything: it may well serve. What is not named stays."""
+"""New status of a load balancer whose devices are not observed: it may still serve. Others stay."""
 WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE}
-"""The same when somebody looks again, for those that were changed by :data:`UNWATCHED`."""
+"""The reverse of :data:`UNWATCHED`, when the devices are observed again."""
 
 
 def first_status(was: OperatingStatus, *, new: bool, enabled: bool, carries_traffic: bool) -> OperatingStatus:
-    """Of a load balancer, listener or pool that its device confirms. ``new``: it never did before.
+    """Of a load balancer, listener or pool that its device confirms. ``new``: for the first time.
 
-    ``carries_traffic``: the device does; else nothing on it is ONLINE until something has looked.
+    ``carries_traffic``: of the device; else nothing on it is ONLINE until it is observed.
     """
     return S.ONLINE if carries_traffic and new and enabled and was is S.OFFLINE else was
 
 
 def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monitored: bool) -> OperatingStatus:
-    """Of a member that its device confirms. ``monitored``: its pool has a health monitor, which will say."""
+    """Of a member that its device confirms. ``monitored``: its pool has a health monitor, which decides."""
     if not new or was not in _UNSEEN:
         return was
     if not enabled:
@@ -37,7 +37,7 @@ def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monit
 
 
 def unobserved_status(*, enabled: bool) -> OperatingStatus:
-    """Of a health monitor, L7 policy or L7 rule: it works as soon as its device has it."""
+    """Of a health monitor, L7 policy or L7 rule: ONLINE as soon as its device has it."""
     return S.ONLINE if enabled else S.OFFLINE
 
 

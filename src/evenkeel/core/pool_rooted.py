@@ -3,10 +3,10 @@
 * a pool is a pool in a load balancer made for it, which has no VIP at first;
 * a vip is a listener of that load balancer, with the same id, and brings the VIP;
 * a member is a member;
-* a health monitor stands alone, and is a health monitor in each pool that it is associated with. One made in a pool
-  through another API is one that only this pool can have.
+* a health monitor exists by itself, and as a health monitor in each pool that it is associated with. One made in a pool
+  through another API can be associated with that pool only.
 
-So each listener with a default pool is a vip, and each pool a pool, whichever API they were made through.
+So LBaaS v1 shows each listener with a default pool as a vip, and each pool as a pool, whichever API made them.
 """
 
 from typing import Literal
@@ -27,9 +27,9 @@ MONITOR_ATTRIBUTES = (
     *("type", "delay", "timeout", "max_retries"),
     *("http_method", "url_path", "expected_codes", "admin_state_up"),
 )
-"""What the health monitor in a pool has of the shared one."""
+"""The attributes that the health monitor in a pool copies from the shared one."""
 POOLS_OF_MONITOR_MAX = 200
-"""Pools that share one monitor: a change of it changes all of them in one transaction."""
+"""The most pools that share one monitor: a change of it changes all of them in one transaction."""
 
 
 class MonitorUse(Value):
@@ -40,7 +40,7 @@ class MonitorUse(Value):
 
 
 class SharedMonitor(Value):
-    """A health monitor of its own. Times in seconds."""
+    """A health monitor of LBaaS v1. Times in seconds."""
 
     id: str
     project_id: ProjectId
@@ -55,7 +55,7 @@ class SharedMonitor(Value):
     created_at: float = 0.0
     updated_at: float | None = None
     in_pool: bool = False
-    """It was made in its pool through another API, and no other pool can have it."""
+    """It was made in its pool through another API, and cannot be associated with others."""
     uses: tuple[MonitorUse, ...] = ()
 
 
@@ -73,7 +73,7 @@ class PoolVip(Value):
 
 
 class RootedPool(Value):
-    """A pool with what LBaaS v1 shows of its surroundings."""
+    """A pool with its load balancer and monitor, as LBaaS v1 shows them."""
 
     pool: Pool
     load_balancer: LoadBalancer

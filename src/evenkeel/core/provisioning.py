@@ -1,9 +1,8 @@
-"""Provisioning status: what a report of an applied revision, or none in time, makes of a load balancer. Pure, so that
-every order of reports can be tested.
+"""Provisioning status: the transitions of a load balancer after a report of an applied revision, or after its deadline.
+Pure, so that every order of reports can be tested.
 
 ``applied_revision`` only grows. An outcome of a change that this database does not know comes from another history (it
-lost commits, or was restored from a backup) and proves nothing about this one: see
-:mod:`evenkeel.core.changes`.
+lost commits, or was restored from a backup) and is ignored: see :mod:`evenkeel.core.changes`.
 """
 
 from msgspec.structs import replace
@@ -36,28 +35,29 @@ class LoadBalancerState(Value):
 
 
 class StatusChange(Value):
-    """What is to be written. ``was`` and ``now`` differ in provisioning status if an event is due."""
+    """The state to write. An event is recorded if the provisioning statuses of ``was`` and ``now`` differ."""
 
     was: LoadBalancerState
     now: LoadBalancerState
     removed: bool = False
-    """The device let go of a deleted one: the row and everything below it goes."""
+    """The device removed a deleted load balancer: the row and its children are deleted."""
     confirmed_revision: int | None = None
     """Children up to this revision are on the device."""
     failed: bool = False
     """Pending children failed with it."""
     vip_left: bool = False
-    """The device let go of the VIP that was given up: its address is free."""
+    """The device released the VIP: its address is free."""
 
     @property
     def first(self) -> bool:
-        """The device holds it from now on, and did not before."""
+        """Whether the device confirmed it for the first time."""
         return self.was.applied_revision == 0 and self.confirmed_revision is not None
 
 
 def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: bool = True) -> StatusChange | None:
-    """The consequence of one outcome; None if it is old news or says nothing about this history. ``carries_traffic``:
-    the device does, so what it holds is ONLINE until it is seen otherwise."""
+    """The change by one outcome; None if it is outdated or of another history. ``carries_traffic``: of the device:
+    objects that it confirms are ONLINE until observed otherwise.
+    """
     if not _is_of_this_history(was, outcome):
         return None
     if outcome.error:
@@ -70,7 +70,7 @@ def _is_of_this_history(was: LoadBalancerState, outcome: Applied) -> bool:
 
 
 def _waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
-    """Nothing was tried: what is PENDING says why, and stays so until its deadline."""
+    """Nothing was tried: a PENDING load balancer gets the reason and stays PENDING until its deadline."""
     if outcome.revision < was.revision or was.provisioning_status not in PENDING:
         return None
     now = replace(was, status_reason=outcome.error[:MAX_REASON_CHARACTERS])
@@ -79,7 +79,7 @@ def _waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
 
 def _failed(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
     if outcome.revision < was.revision:
-        return None  # a newer one is on its way and may well succeed
+        return None  # a newer revision is pending and may succeed
     now = _in_error(was, outcome.error)
     return None if now == was else StatusChange(was=was, now=now, failed=True)
 
@@ -111,12 +111,12 @@ def _confirmed(was: LoadBalancerState, revision: int, carries_traffic: bool) -> 
 
 
 def _behind(status: ProvisioningStatus) -> ProvisioningStatus:
-    """The status of one that is on the device, with a newer revision to come."""
+    """The status of a load balancer that is on the device and has a newer revision pending."""
     return ProvisioningStatus.PENDING_UPDATE if status is ProvisioningStatus.PENDING_CREATE else status
 
 
 def overdue(was: LoadBalancerState, reason: str) -> StatusChange:
-    """No device confirmed the newest revision in time. It is still tried, so what was known of the cause stays."""
+    """No device confirmed the newest revision in time. The agent goes on retrying, so the known cause stays."""
     why = f"{reason}: {was.status_reason}" if was.status_reason else reason
     return StatusChange(was=was, now=_in_error(was, why), failed=True)
 

@@ -17,14 +17,14 @@ TITLES: dict[str, str] = {
     "l7policy": "L7 Policy",
     "l7rule": "L7 Rule",
 }
-"""Each kind that has a quota, and what it is called in refusals."""
+"""Each kind that has a quota, with its name in error texts."""
 
 Limits = Mapping[str, int | None]
 """By kind; None: the default."""
 
 
 class Quotas(Value):
-    """The most objects of each kind; -1: no limit."""
+    """The maximum number of objects of each kind; -1: no limit."""
 
     loadbalancer: int = UNLIMITED
     listener: int = UNLIMITED
@@ -39,7 +39,7 @@ class Quotas(Value):
         return frozenset(name for name in TITLES if getattr(self, name) != UNLIMITED)
 
     def with_own(self, limits: Limits) -> "Quotas":
-        """The same, with those of ``limits`` that are given in their place."""
+        """A copy with the given ``limits`` replaced."""
         values = {name: limits.get(name) for name in TITLES}
         return Quotas(**{name: getattr(self, name) if value is None else value for name, value in values.items()})
 
@@ -57,9 +57,9 @@ class ProjectQuotas(Value):
 
 
 def exceeded(quotas: Quotas, used: Mapping[str, int], wanted: Mapping[str, int]) -> tuple[str, ...]:
-    """Titles of the kinds of which there may not be as many more as wanted. Pure.
+    """Titles of the kinds whose quota ``used`` and ``wanted`` together exceed. Pure.
 
-    What takes nothing is never refused, also where a quota was lowered below what is used.
+    A change that adds nothing is never refused, even where a quota was lowered below the number in use.
     """
     return tuple(
         title

@@ -1,8 +1,8 @@
-"""Which devices of a group are out of reach of everybody, and what that says of the group. Pure.
+"""Which devices of a group no agent reaches, and the resulting state of the group. Pure.
 
-One agent that is cut off says nothing of a device that another one reaches. An agent that has not said yet what it
-reaches, or that went without having lost its devices, is no reason to call them dead: while it is restarted, what
-is known stays, whatever one that is cut off says meanwhile.
+The report of an agent that is cut off does not count for a device that another one reaches. An agent that has not
+reported yet, or that stopped while it reached its devices, does not make them unreachable: while it restarts, the known
+state stays, whatever a cut-off agent reports meanwhile.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from evenkeel.core.placement import AgentSnapshot
 from evenkeel.core.values import Value
 
 GRACE_SECONDS = 1.0
-"""An agent may fail to reach its devices for a moment; all of them for so long is a fact."""
+"""An agent may briefly fail to reach its devices; all devices unreachable for this long are reported."""
 UNWATCHED_SECONDS = 30.0
-"""Agents are restarted together now and then; what they left goes on without them."""
+"""All agents may restart at the same time; the devices go on without them."""
 
 
 class ReachKind(StrEnum):
@@ -26,14 +26,16 @@ class ReachKind(StrEnum):
 
 
 class Reach(Value):
-    """How the devices of a group can be reached."""
+    """The reachability of a group's devices."""
 
     kind: ReachKind = ReachKind.REACHED
     away: tuple[str, ...] = ()
-    """Devices that no agent reaches, as far as agents can say; sorted."""
+    """Devices that no agent reaches, as far as agents report; sorted."""
 
     def reason(self, place: str) -> str:
-        """What load balancers of the device group say of it; empty if nothing. Always the same for the same kind."""
+        """The status reason for load balancers of the device group; empty if there is none. The same text for the same
+        kind.
+        """
         match self.kind:
             case ReachKind.NONE:
                 return f"no device of device group {place} can be reached"
@@ -44,7 +46,7 @@ class Reach(Value):
 
 
 def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
-    """What is known of a group, by its agents' rows at ``now``, the database's time."""
+    """The reachability of a group by its agents' rows at ``now``, the database's time."""
     acting = [agent for agent in agents if agent.acts]
     if not acting:
         return _unwatched(known, agents, now)
@@ -53,7 +55,7 @@ def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
         return known
     away = set.intersection(*(set(agent.unreachable_devices) for agent in said))
     doubt = any(_may_reach(agent, now) for agent in agents)
-    if doubt:  # which devices are gone, the one that is silent would have to say too
+    if doubt:  # which devices are unreachable depends on the silent agent's report, too
         away &= set(known.away)
     found = tuple(sorted(away))
     if any(agent.reachable_devices for agent in said):
@@ -64,14 +66,16 @@ def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
 
 
 def _may_reach(agent: AgentSnapshot, now: float) -> bool:
-    """It lives and has not said what it sees; or it went a moment ago, perhaps to be restarted, and saw devices."""
+    """Whether it may reach devices: it is live and has not reported yet; or it stopped recently, perhaps to restart,
+    and reached devices.
+    """
     if agent.acts:
         return agent.reachable_devices is None
     return not agent.forced_down and agent.reachable_devices != 0 and now - agent.live_until <= UNWATCHED_SECONDS
 
 
 def _unwatched(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
-    """Whoever went last may have told that the devices are out of reach: that stands."""
+    """The last agent may have reported the devices unreachable before it stopped: then that state stays."""
     if known.kind is ReachKind.NONE:
         return known
     heard_of = max((agent.live_until for agent in agents), default=0.0)

@@ -1,6 +1,6 @@
-"""The service definition: all of one load balancer at one revision, as an agent receives it.
+"""The service definition: a whole load balancer at one revision, as an agent receives it.
 
-It holds what a device needs and nothing else: no statuses, no times, no tombstones. Two equal definitions
+It contains only what a device needs: no statuses, no times, no deleted rows. Two equal definitions
 render to the same device objects.
 """
 
@@ -48,7 +48,7 @@ class ServiceL7Rule(Wire, L7RuleSpec):
 
 
 class ServiceL7Policy(Wire, L7PolicySpec):
-    """What is done with requests that fulfil all rules that are up; its pool is named by id."""
+    """What is done with requests that match all enabled rules; its pool is named by id."""
 
     rules: tuple[ServiceL7Rule, ...] = ()
 
@@ -61,8 +61,9 @@ class ServiceListener(Wire, ListenerSpec):
 
 
 class ServiceCertificate(Wire):
-    """What a reference of a listener or pool names now. Its content is asked for by :class:`.messages.GetCertificates`
-    if a device does not hold it."""
+    """The current content of a reference of a listener or pool. :class:`.messages.GetCertificates` requests the content
+    if a device does not hold it.
+    """
 
     reference: str
     kind: CertificateKind
@@ -71,15 +72,16 @@ class ServiceCertificate(Wire):
 
 
 class ServiceDefinition(Wire):
-    """What the device must look like for one load balancer. ``deleted``: it must hold nothing of it."""
+    """The wanted state of one load balancer on the device. ``deleted``: the device must hold nothing of it."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     revision: int
     vip: Vip
     change_id: str = ""
-    """Identity of the change that made this revision: a database that lost commits gives revision numbers again, but
-    no change id."""
+    """Identity of the change that made this revision: a database that lost commits assigns revision numbers again, but
+    never a change id.
+    """
     name: str = ""
     admin_state_up: bool = True
     deleted: bool = False
@@ -90,17 +92,18 @@ class ServiceDefinition(Wire):
     certificates: tuple[ServiceCertificate, ...] = ()
     """By reference and kind: of all that listeners and pools refer to and the controllers have read."""
     problem: str = ""
-    """Why this is not the definition: nothing of the load balancer is to change on a device. See :func:`stand_in`."""
+    """Why this is not the real definition: the load balancer must not change on a device. See :func:`stand_in`."""
 
 
 NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
-"""In definitions of what the device must hold nothing of."""
+"""In definitions of load balancers that the device must not hold."""
 
 
 def stand_in(service: ServiceDefinition, problem: str) -> ServiceDefinition:
-    """What is sent instead of a definition that cannot be: every device driver refuses it with the problem, and keeps
-    what it holds of the load balancer. Agents that do not know ``problem`` refuse an address that is none, and name
-    it."""
+    """A replacement for a definition that cannot be sent: every device driver refuses it with the problem and keeps
+    what it holds of the load balancer. Agents that do not know ``problem`` refuse its invalid address and show it in
+    the error.
+    """
     return ServiceDefinition(
         load_balancer_id=service.load_balancer_id,
         project_id=service.project_id,
@@ -114,7 +117,7 @@ def stand_in(service: ServiceDefinition, problem: str) -> ServiceDefinition:
 def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
     """The service definition of a stored tree; rows marked deleted are left out.
 
-    One without a VIP is for its device as one that was deleted: there is nothing it could listen on.
+    A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
     """
     root = tree.load_balancer
     if root.deleted or root.vip is None or root.vip_leaving_revision is not None:
@@ -145,8 +148,9 @@ def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
 
 
 def _told(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
-    """A function that makes ``cls`` of a stored object: the attributes of ``spec`` as they are, then ``more``, the
-    other fields of ``cls`` in their order."""
+    """A function that makes ``cls`` from a stored object: the attributes of ``spec``, then ``more``, the other fields
+    of ``cls`` in their order.
+    """
     values = attrgetter(*spec.__struct_fields__)
 
     def make(row: Any, *more: Any) -> T:

@@ -1,24 +1,24 @@
-"""The words for the state of things. Octavia's words wherever Octavia has one."""
+"""Statuses and modes. Octavia's values wherever Octavia has them."""
 
 from enum import StrEnum
 
 
 class ProvisioningStatus(StrEnum):
-    """Has what the tenant asked for been done? (Octavia API reference, "Provisioning Status Codes".)"""
+    """Whether the device holds what the tenant requested (Octavia API reference, "Provisioning Status Codes")."""
 
     ACTIVE = "ACTIVE"  # the device confirmed the newest revision
-    PENDING_CREATE = "PENDING_CREATE"  # accepted, never yet confirmed
-    PENDING_UPDATE = "PENDING_UPDATE"  # confirmed before, a newer revision is on its way
+    PENDING_CREATE = "PENDING_CREATE"  # accepted, not confirmed yet
+    PENDING_UPDATE = "PENDING_UPDATE"  # confirmed before, a newer revision is pending
     PENDING_DELETE = "PENDING_DELETE"  # to be removed; the row goes when the device confirmed
     ERROR = "ERROR"  # refused by the device or overdue; still retried until it heals
 
 
 class OperatingStatus(StrEnum):
-    """Does it carry traffic? (Octavia API reference, "Operating Status Codes".)"""
+    """Whether it carries traffic (Octavia API reference, "Operating Status Codes")."""
 
     ONLINE = "ONLINE"  # works
     OFFLINE = "OFFLINE"  # administratively down, or not yet known
-    DEGRADED = "DEGRADED"  # part of what is below it does not work
+    DEGRADED = "DEGRADED"  # some of its children do not work
     ERROR = "ERROR"  # does not work
     DRAINING = "DRAINING"  # member takes no new connections (weight 0)
     NO_MONITOR = "NO_MONITOR"  # member whose pool has no health monitor
@@ -41,7 +41,7 @@ class RescheduleMode(StrEnum):
 
 
 class FailbackMode(StrEnum):
-    """What becomes of an agent's shards when it is back."""
+    """What happens to an agent's shards when it is back."""
 
     AUTO = "auto"  # handed back when it has been up for the settling time
     MANUAL = "manual"  # handed back when an operator asks for it

@@ -1,4 +1,4 @@
-"""The bases of every value class: frozen, keyword-only, compared by content."""
+"""Base classes of all values: frozen, keyword-only, compared by content."""
 
 from typing import TYPE_CHECKING, TypeVar, dataclass_transform
 
@@ -21,17 +21,16 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=_FrozenMeta):
-    """A value that crosses processes. Unknown fields are ignored, so that neighbouring versions understand each
-    other."""
+    """A value sent between processes. Unknown fields are ignored, so that adjacent versions understand each other."""
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, metaclass=_FrozenMeta):
-    """What a tenant wants of one object and its device is told: what a value and a wire value have in common."""
+    """Attributes of an object that the tenant sets and the device gets: common to its value and its wire value."""
 
 
 def flat(cls: type[T]) -> type[T]:
-    """The same struct with the fields of its bases as its own, those without a default first: so that a row becomes a
-    value by position, in a third of the time that keywords take. At runtime it is no subclass of bases with fields.
+    """The same struct with its bases' fields as its own, those without a default first: so a row becomes a value by
+    position, in a third of the time of keyword arguments. At runtime it is not a subclass of bases with fields.
     """
     return msgspec.defstruct(  # type: ignore[return-value]
         cls.__name__,

@@ -1,11 +1,11 @@
-"""Regular expressions of tenants that a device may hold against every request. Pure.
+"""Checks of tenants' regular expressions, which a device may match against every request. Pure.
 
-A device gives up a match that costs too much, and takes it for *no match*: HAProxy at PCRE's match limit, and with
-PCRE's compiler (JIT) when its stack of 32 KiB is full, which ``(a|b)*`` fills with 2,000 characters. A REJECT would
-then let the request pass. So only expressions are taken that no request, of whatever content, makes that dear.
+A device aborts a match that costs too much and treats it as *no match*: HAProxy at PCRE's match limit, and with PCRE's
+JIT compiler when its stack of 32 KiB is full, which ``(a|b)*`` fills with 2,000 characters. A REJECT policy would then
+let the request pass. So only expressions are accepted that stay below these limits for every request.
 
-They are read by a parser of our own. Python's reads another language than PCRE (``[[:alpha:]]`` is one class to the
-one, a class and a bracket to the other), and its tree is not public; what both might read otherwise is refused here.
+This package has its own parser. Python's parses another syntax than PCRE (``[[:alpha:]]`` is one class in PCRE, a class
+and a bracket in Python), and its tree is not public; syntax that they interpret differently is refused here.
 """
 
 from evenkeel.core.patterns.costs import check_costs

@@ -1,9 +1,9 @@
-"""How often, at most, a matcher that tries one way after the other tries again, for the worst request there is.
+"""An upper bound of the steps of a backtracking matcher for the worst request.
 
-An upper bound, told from the tree alone. A repetition of a set of characters *chooses* its length if what follows it
-may begin with one of the set: then every length has to be tried. If not, there is one length only, which PCRE too
-finds out beforehand; and of several such repetitions each scans characters that no other does. Ways of what stands in
-a row multiply, ways of alternatives add.
+The bound follows from the tree alone. A repetition of a set of characters *chooses* its length if what follows it may
+begin with one of the set: then every length has to be tried. Otherwise only one length is possible, which PCRE detects,
+too; and of several such repetitions each scans characters that no other does. The ways of a sequence multiply, the ways
+of alternatives add.
 """
 
 from collections.abc import Iterable
@@ -27,24 +27,25 @@ from evenkeel.core.patterns.tree import (
 SUBJECT_BYTES = 16_384
 """The longest line or header of a request, HAProxy's ``tune.bufsize``."""
 WAYS_MAX = 500_000
-"""PCRE gives up at 10,000,000 steps, and a way may be some steps long."""
+"""PCRE aborts at 10,000,000 steps, and a way may be several steps long."""
 SIZE_MAX = 5_000
-"""Characters with all counted repetitions written out."""
+"""Characters, with all counted repetitions expanded."""
 
 
 class After(NamedTuple):
-    """What follows."""
+    """What may follow a node."""
 
     first: int
     may_end: bool
-    """Nothing has to follow, so that nothing can fail any more."""
+    """Nothing has to follow, so the match cannot fail any more."""
     at_end: bool = False
-    """Only the end of the text has to follow, which everything up to it (``.*``) leads to: no text of a request holds a
-    newline, the one character that the dot leaves out."""
+    """Only the end of the text has to follow, which ``.*`` always reaches: no text of a request contains a newline, the
+    only character that the dot does not match.
+    """
 
 
 class Before(NamedTuple):
-    """What stands before."""
+    """What may precede a node."""
 
     last: int
     chosen: bool
@@ -60,12 +61,12 @@ def check_costs(tree: Node) -> None:
 
 
 def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
-    """The bound for requests of that length, from one place of theirs."""
+    """The bound for requests of that length, from one starting position."""
     return _Ways(subject_bytes).of(tree, Before(0, chosen=False), After(0, may_end=True))
 
 
 def size_of(node: Node) -> int:
-    """Characters with all repetitions written out."""
+    """Characters, with all repetitions expanded."""
     match node:
         case Quantifier():
             return size_of(node.body) * max(1, node.minimum, node.maximum or 0)
@@ -79,7 +80,7 @@ def size_of(node: Node) -> int:
 
 
 def nullable(node: Node) -> bool:
-    """May it match nothing, wherever?"""
+    """Whether it may match the empty text at every position."""
     match node:
         case Quantifier():
             return node.minimum == 0 or nullable(node.body)
@@ -91,7 +92,7 @@ def nullable(node: Node) -> bool:
 
 
 def first_of(node: Node) -> int:
-    """What it may begin with; of what takes no character, what may come next."""
+    """The characters it may begin with; of a node that consumes none, those that may come next."""
     match node:
         case CharacterClass() | Assertion():
             return node.mask
@@ -114,7 +115,7 @@ def _first_of_row(items: tuple[Node, ...]) -> int:
 
 
 def last_of(node: Node) -> int:
-    """What it may end with; of what takes no character, nothing is known but at a beginning or an end."""
+    """The characters it may end with; of a node that consumes none, unknown except at a beginning or an end."""
     match node:
         case CharacterClass():
             return node.mask
@@ -143,7 +144,7 @@ def _union(masks: Iterable[int]) -> int:
 
 
 class _Ways:
-    """Counts for one length of requests."""
+    """Counts the ways for one length of requests."""
 
     def __init__(self, subject_bytes: int) -> None:
         self._subject_bytes = subject_bytes

@@ -1,4 +1,4 @@
-"""From text to a tree: the part of PCRE's language that reads the same everywhere."""
+"""Parses an expression into a tree: the subset of PCRE's syntax that all engines interpret alike."""
 
 import re
 import string
@@ -49,15 +49,16 @@ def parse(text: str) -> Node:
 
 
 def folded(character: str) -> int:
-    """The character in either case: whether the device minds is not known here. Of a character that is several bytes,
-    any of them."""
+    """The character in both cases, because the device may ignore case. For a character of several bytes, any of
+    them.
+    """
     if not character.isascii():
         return _NOT_ASCII
     return _mask(character.lower() + character.upper())
 
 
 class _Parser:
-    """Reads from left to right."""
+    """A recursive descent parser."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -65,7 +66,7 @@ class _Parser:
 
     @property
     def ended(self) -> bool:
-        """Is there nothing left?"""
+        """Whether the text is consumed."""
         return self._at >= len(self._text)
 
     def _peek(self, ahead: int = 1) -> str:
@@ -135,7 +136,7 @@ class _Parser:
         counts = self._counts()
         if counts is None:
             return body
-        self._take("?")  # as few as possible: other matches first, but not other ones
+        self._take("?")  # a lazy quantifier changes the order of matches, not their set
         if isinstance(body, (Assertion, Lookahead)):
             raise PatternRefused("what takes no character is repeated")
         minimum, maximum = counts

@@ -1,9 +1,9 @@
-"""What an expression is made of. A set of characters is a number with a bit for each byte; the end has a bit too."""
+"""The nodes of a parsed expression. A set of characters is an integer with a bit for each byte and one for the end."""
 
 from evenkeel.core.values import Value
 
 END = 1 << 256
-"""As if it were a character after the last one."""
+"""The end of the text, as a character after the last byte."""
 ANY = (1 << 256) - 1
 CHARACTERS_MAX = 255
 COUNT_MAX = 1000
@@ -28,7 +28,7 @@ class CharacterClass(Value):
 
 
 class Assertion(Value):
-    """Something about a place, without taking a character. ``mask``: what may come next where it holds."""
+    """A condition on a position that consumes no character. ``mask``: what may come next where it holds."""
 
     mask: int = ANY | END
 
@@ -42,19 +42,19 @@ class Quantifier(Value):
 
 
 class Sequence(Value):
-    """One after the other."""
+    """Nodes that match one after the other."""
 
     items: tuple["Node", ...]
 
 
 class Alternation(Value):
-    """One of them."""
+    """Nodes of which one matches."""
 
     branches: tuple["Node", ...]
 
 
 class Lookahead(Value):
-    """What comes is so, or is not."""
+    """A positive or negative look-ahead."""
 
     body: "Node"
 

@@ -1,12 +1,12 @@
-"""The one rule of who serves what. Pure: snapshots go in, steps come out, and the store commits each step with
-compare-and-set.
+"""Placement: which agent serves which shard. Pure: plans are computed from snapshots, and the store commits each step
+with compare-and-set.
 
-Two levels: a tenant goes to a device group and stays there, because its configuration is on those devices
-(:mod:`.groups`); a shard goes to an agent of that group (:mod:`.shards`). What is stored becomes what the rule looks at
-in :mod:`.records`. Everybody else derives from the rule: :mod:`.candidates` says which shards are worth reading,
-:mod:`.guards` what must still be so when a step is committed, :mod:`.outlook` why there is no step, for operators.
+Two levels: a tenant is placed on a device group and stays there, because its configuration is on those devices
+(:mod:`.groups`); a shard is assigned to an agent of that group (:mod:`.shards`). :mod:`.records` makes snapshots from
+stored rows. The other modules derive from these rules: :mod:`.candidates` says which shards may need a step,
+:mod:`.guards` what must still hold when a step is committed, :mod:`.outlook` why there is no step, for operators.
 
-``tie`` chooses among equals and is injected, so that tests and the simulation decide what "random" means.
+``tie`` chooses among equals and is injected, so that tests and the simulation are deterministic.
 """
 
 from evenkeel.core.placement.agents import fit_agents

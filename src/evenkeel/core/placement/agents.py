@@ -1,4 +1,4 @@
-"""Which agents may be given shards, and which of them gets the next one."""
+"""Which agents are fit to get shards, and which of them gets the next one."""
 
 from collections.abc import Collection, Iterable
 
@@ -6,15 +6,15 @@ from evenkeel.core.ids import AgentId
 from evenkeel.core.placement.views import AgentSnapshot, Tie
 
 REPORT_AGE_SECONDS = 6.0
-"""How much later: what an agent reports of its devices it may have seen a status interval ago."""
+"""An agent's report of its devices may be a status interval old."""
 
 
 def fit_agents(agents: Iterable[AgentSnapshot]) -> list[AgentSnapshot]:
     """Eligible agents, without those that reach fewer devices than another one does.
 
-    What one said before another lost a device, or found it again, proves nothing: it may see the same when it looks. So
-    a difference counts when both have said so again some time later, and a device that goes away and comes back moves
-    nothing, in whatever order they notice.
+    A report from before another agent lost a device, or reached it again, proves nothing: the reporting agent may see
+    the same at its next observation. So a difference counts when both agents have reported it again some time later,
+    and a device that is briefly unreachable moves no shard, in whatever order the agents notice.
     """
     eligible = [agent for agent in agents if agent.eligible]
     return [agent for agent in eligible if not any(_reaches_more(other, agent) for other in eligible)]
@@ -30,12 +30,12 @@ def _reaches_more(other: AgentSnapshot, agent: AgentSnapshot) -> bool:
 
 
 def back_first(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
-    """It came back only after the other one fell silent, and that may be about to come back too."""
+    """Whether it came back only after ``silent`` fell silent, which then may be about to come back, too."""
     return agent.fresh and agent.live_since >= silent.live_until
 
 
 class Loads:
-    """Fit agents by id with the shards they serve; each that is given one counts it."""
+    """Fit agents by id with the number of shards they serve, updated with each decision."""
 
     def __init__(self, agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> None:
         self.fit = {agent.id: agent for agent in fit_agents(agents)}
@@ -45,17 +45,17 @@ class Loads:
     def choose(
         self, *preferred: AgentId | None, other_than: AgentId | None = None, silent: AgentSnapshot | None = None
     ) -> AgentId | None:
-        """The first preferred one that is fit, else the one with the fewest shards; None if there is none.
+        """The fit agent with the fewest shards; None if there is none.
 
-        Not from a ``silent`` agent by one that may have been cut off together with it: after an outage of the bus or
-        the database the first one back must not get everybody's shards.
+        An agent that may have been cut off together with the ``silent`` one gets none of its shards: after an outage of
+        the bus or the database the first agent back must not get all shards.
         """
         barred = {id_ for id_, agent in self.fit.items() if silent and back_first(agent, silent)} | {other_than}
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)
         return chosen or self._least(barred)
 
     def give(self, agent_id: AgentId) -> None:
-        """It has one shard more."""
+        """Count one more shard for the agent."""
         if agent_id in self._load:
             self._load[agent_id] += 1
 

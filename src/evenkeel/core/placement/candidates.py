@@ -1,7 +1,7 @@
-"""Whose shards may need a step: what a database can look for by index, without a word about single shards.
+"""Agents whose shards may need a step: conditions that a database evaluates by index, without reading single shards.
 
-Agents are few and shards many. A shard for which :mod:`.shards` has a step names an agent in one of these lists, in the
-way the list says; a shard that does so need not have one, so whoever looks for them asks the rule again.
+Agents are few and shards many. Every shard for which :mod:`.shards` has a step refers to an agent in one of these
+lists, in the way the list says. The reverse is not true, so the caller evaluates the rule for each shard found.
 """
 
 from evenkeel.core.placement.shards import Rule, min_id
@@ -10,24 +10,24 @@ from evenkeel.core.values import Value
 
 
 class Candidates(Value):
-    """Ids of agents by what is to be looked for."""
+    """Ids of agents by condition."""
 
     not_acting: tuple[str, ...] = ()
-    """Nobody serves the shards whose acting agent it is."""
+    """No agent serves the shards whose acting agent it is."""
     takeable: tuple[str, ...] = ()
-    """Somebody can take the unserved shards whose home it is."""
+    """Some agent can take the unserved shards whose home it is."""
     leaving: tuple[str, ...] = ()
-    """Shards are to leave it as their acting agent."""
+    """Shards must move away from it as their acting agent."""
     returning: tuple[str, ...] = ()
-    """Shards that are served elsewhere are to return to it as their home."""
+    """Shards served elsewhere must return to it as their home."""
     movable: tuple[str, ...] = ()
-    """Shards that it should have released long ago may be taken from it."""
+    """Shards whose handover from it is overdue may be taken from it."""
     not_receiving: tuple[str, ...] = ()
-    """Handovers to it come to nothing."""
+    """Handovers to it must be cancelled."""
 
 
 def candidates(group: GroupSnapshot) -> Candidates:
-    """Of a device group's agents and settings; its shards are not looked at."""
+    """The candidates by a device group's agents and settings; its shards are not read."""
     rule = Rule(group, min_id)
     fit, movable = rule.loads.fit, rule.fixed() is None and bool(rule.loads.fit)
     agents = rule.agents.values()

@@ -7,10 +7,12 @@ from evenkeel.core.placement.views import AgentSnapshot, GroupView, Tie
 
 
 def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView | None:
-    """The group for a tenant's new load balancer: where the tenant is already, else the emptiest; None: none can.
+    """The group for a tenant's new load balancer: where the tenant already is, else the one with the lowest capacity
+    score; None: no group has room.
 
-    A tenant may be on several groups (the first filled up); it then goes to the emptiest of those. It stays where it
-    is also while no agent is up there: agents are restarted now and then, and its configuration is on those devices.
+    A tenant may be on several groups (the first one filled up); then the one of those with the lowest score is chosen.
+    The tenant stays there even while no agent of the group is up: agents may be restarting, and its configuration is on
+    those devices.
     """
     groups = list(groups)
     preferred = [group for group in groups if group.keeps_tenant] or [group for group in groups if group.eligible]
@@ -21,7 +23,9 @@ def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView 
 
 
 def choose_home(agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> AgentSnapshot | None:
-    """The home of a new shard: the fit agent that is home to the fewest; ties by what it serves now, then ``tie``."""
+    """The home of a new shard: the fit agent that is home to the fewest; ties by the shards it serves now, then
+    ``tie``.
+    """
     fit = fit_agents(agents)
     if not fit:
         return None

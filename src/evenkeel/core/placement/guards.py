@@ -1,22 +1,22 @@
-"""What must still be so when a step is committed: the store asks for this in the transaction that takes it.
+"""What must still hold when a step is committed: the store checks it in the transaction of the step.
 
-Weaker than the rule on purpose: an agent that was the best choice a moment ago may take a shard although another one
-would be chosen now. Every step of the rule passes, and the store's statements say the same.
+Deliberately weaker than the rule: an agent that was the best choice a moment ago may take a shard although another one
+would be chosen now. Every step of the rule passes. The store's SQL statements check the same.
 """
 
 from evenkeel.core.placement.views import AgentSnapshot, Assign, Handover, ShardSnapshot
 
 
 def may_receive(agent: AgentSnapshot | None) -> bool:
-    """A shard may be handed over to it. None: there is no such agent in the device group."""
+    """Whether a shard may be handed over to the agent. None: there is no such agent in the device group."""
     return agent is not None and agent.eligible
 
 
 def may_assign(
     step: Assign, shard: ShardSnapshot, *, taker: AgentSnapshot | None, acting: AgentSnapshot | None, halted: bool
 ) -> bool:
-    """The shard is as it was seen and nobody serves it, or its owner should have released it long ago; and the taker
-    may have it: only its home while the circuit breaker is open, and a drained agent only as its home.
+    """Whether the shard is unchanged since the plan, and unserved or its handover overdue; and ``taker`` may take it:
+    while the circuit breaker is open only the home may, and a drained agent only as the home.
 
     ``taker``, ``acting``: None if there is no such agent in the device group.
     """
@@ -30,7 +30,8 @@ def may_assign(
 def may_start_handover(
     step: Handover, shard: ShardSnapshot, *, receiver: AgentSnapshot | None, acting: AgentSnapshot | None
 ) -> bool:
-    """The shard is as it was seen, another agent has it and was not asked for it yet; and the receiver may have it.
+    """Whether the shard is unchanged since the plan, another agent serves it and no handover is in progress; and
+    ``receiver`` may get it.
 
     ``receiver``, ``acting``: as in :func:`may_assign`.
     """

@@ -1,7 +1,7 @@
-"""Why the rule leaves shards where they should not be, for operators.
+"""Why shards stay where they should not be, for operators.
 
-What passes by itself is not told: an agent that has just come back will be trusted in a moment. So the rule is asked
-what it would do if everything stayed as it is for long enough.
+Conditions that pass by themselves are not reported: an agent that has just come back becomes eligible soon. So the rule
+is evaluated as if the present state had lasted for long enough.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _ORDER = {obstacle: position for position, obstacle in enumerate(Obstacle)}
 
 
 class Outlook:
-    """One device group. Of shards that are alike in home, acting agent and handover, one is enough."""
+    """The obstacles of one device group. One shard stands for all with the same home, acting agent and handover."""
 
     def __init__(self, group: GroupSnapshot) -> None:
         self._rule = Rule(in_time(group), min_id)
@@ -27,17 +27,17 @@ class Outlook:
             self._homed.setdefault(shard.home, []).append(shard)
 
     def is_fit(self, agent_id: AgentId) -> bool:
-        """It may be given shards."""
+        """Whether shards may be assigned to the agent."""
         return agent_id in self._rule.loads.fit
 
     def successors(self, agent_id: AgentId) -> int:
-        """How many other agents may be given shards."""
+        """The number of other agents to which shards may be assigned."""
         return len(self._rule.loads.fit.keys() - {agent_id})
 
     def waiting(self, agent_id: AgentId) -> Obstacle | None:
-        """Why shards that an agent is not to serve do not go to others; None: nothing waits, or the rule has a step.
+        """Why shards that an agent should not serve do not go to others; None: none waits, or the rule has a step.
 
-        Those are the shards it acts for, and those it is home to and nobody acts for, unless it is eligible.
+        Those are the shards it acts for, and the unserved ones whose home it is, unless it is eligible.
         """
         agent = self._rule.agents.get(agent_id)
         if agent is None or agent.eligible:
@@ -47,20 +47,22 @@ class Outlook:
     def _waiting(self, agent: AgentSnapshot) -> Iterator[Obstacle]:
         unserved = [shard for shard in self._homed.get(agent.id, ()) if shard.acting is None]
         for shard in (*self._acted.get(agent.id, ()), *unserved):
-            # one that is being handed over has no obstacle: neither decision is about it
+            # a shard that is being handed over has no obstacle: neither decision applies to it
             decided = self._rule.taker(shard) or self._rule.successor(shard)
             if isinstance(decided, Obstacle):
                 yield decided
 
     def away(self, agent_id: AgentId) -> Obstacle | None:
-        """Why shards that an agent is home to and others act for do not come home; None: there are none, or they do."""
+        """Why shards whose home is the agent and for which others act do not come home; None: there are none, or they
+        do.
+        """
         away = (shard for shard in self._homed.get(agent_id, ()) if shard.acting not in (None, agent_id))
         if all(self._comes_home(shard) for shard in away):
             return None
         return self._rule.keeps_from_home(agent_id)
 
     def _comes_home(self, shard: ShardSnapshot) -> bool:
-        """A step of the rule brings it home, as soon as a handover to somebody else has ended."""
+        """Whether a step of the rule brings it home, now or after a handover to another agent has ended."""
         acting = None if shard.acting is None else self._rule.agents.get(shard.acting)
         if acting is not None and acting.acts and shard.handover_to == shard.home:
             return True
@@ -70,8 +72,9 @@ class Outlook:
 
 
 def in_time(group: GroupSnapshot) -> GroupSnapshot:
-    """The group when everybody has been up, or silent, for long enough, and handovers that come to nothing have
-    ended."""
+    """The group after all agents have been up, or silent, for long enough, and failing handovers have been
+    cancelled.
+    """
     agents = tuple(replace(agent, fresh=False, settled=agent.eligible) for agent in group.agents)
     receivers = {agent.id for agent in agents if agent.eligible}
     shards = tuple(

@@ -1,6 +1,6 @@
-"""From what is stored to what the rule looks at: who is live, fresh and settled, by the database's clock alone.
+"""Makes snapshots from stored rows: which agents are live, fresh and settled, by the database's clock alone.
 
-Times of the future were written before that clock was set back: they prolong nothing and prevent nothing.
+Times in the future were written before that clock was set back; they are ignored.
 """
 
 import math
@@ -10,11 +10,11 @@ from evenkeel.core.placement.views import AgentSnapshot
 from evenkeel.core.values import Value
 
 FRESH_SESSIONS = 1.5
-"""Lives of a session for which an agent is fresh."""
+"""Number of session TTLs for which an agent is fresh."""
 SESSIONS_AHEAD_MAX = 2
-"""A session that lasts for longer than so many lives was kept alive before the clock was set back."""
+"""Number of session TTLs: a session with more time left was renewed before the clock was set back."""
 HANDOVER_PATIENCE_SECONDS = 20.0
-"""How long an agent may take to release a shard; longer than its own patience with a pass under way."""
+"""Time for an agent to release a shard; longer than the agent waits for a running pass."""
 
 
 class AgentRecord(Value):
@@ -22,7 +22,7 @@ class AgentRecord(Value):
 
     id: AgentId
     registered: bool
-    """It has a session that was not ended."""
+    """It has a session that it did not end."""
     session_ttl_seconds: float
     session_started_at: float | None = None
     session_expires_at: float | None = None
@@ -38,7 +38,7 @@ class AgentRecord(Value):
 
 
 def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentSnapshot:
-    """The agent at ``now``. ``settle_seconds``: how long it must have been up to get its shards back."""
+    """The agent at ``now``. ``settle_seconds``: minimum time up before it gets its shards back."""
     live = is_live(record, now)
     reachable_since = _past(record.reachable_since, now)
     eligible = live and record.admin_state_up and not record.forced_down
@@ -63,8 +63,9 @@ def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> Age
 
 
 def is_live(record: AgentRecord, now: float) -> bool:
-    """Its session has not expired. A session that seems to last for far longer than sessions do has: the next keepalive
-    puts it right, and a dead agent sends none."""
+    """Whether its session has not expired. A session with far more than a TTL left counts as expired: the next
+    keepalive corrects it, and a dead agent sends none.
+    """
     expires_at = record.session_expires_at
     if not record.registered or expires_at is None:
         return False
@@ -72,12 +73,12 @@ def is_live(record: AgentRecord, now: float) -> bool:
 
 
 def _past(at: float | None, now: float) -> float:
-    """0, which is long ago, for what never was and for the future."""
+    """``at``; 0, which is long ago, for None and for times in the future."""
     return at if at is not None and at <= now else 0.0
 
 
 def _up_since(record: AgentRecord, reachable_since: float) -> float:
-    """Since when it has been live and has reached the devices that it reaches."""
+    """Since when it has been live and has reached its present devices."""
     return math.inf if record.session_started_at is None else max(record.session_started_at, reachable_since)
 
 
@@ -87,7 +88,9 @@ def _is_fresh(record: AgentRecord, now: float) -> bool:
 
 
 def handover_overdue(handover_to: AgentId | None, asked_at: float | None, *, now: float) -> bool:
-    """The acting agent has had its time to release the shard: it is taken from it, and its device refuses the rest."""
+    """Whether the acting agent's time to release the shard is over: then another agent takes it, and the device refuses
+    further writes of the old one.
+    """
     if handover_to is None or asked_at is None:
         return False
     return abs(now - asked_at) > HANDOVER_PATIENCE_SECONDS

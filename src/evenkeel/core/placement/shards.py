@@ -1,8 +1,8 @@
 """The second level: from a shard to an agent of its device group.
 
-Each decision on one shard is a function that answers an agent's id (it is to have the shard), an :class:`Obstacle` (it
-ought to go somewhere and cannot), or None (nothing is to be done). The plans make steps of the first kind; operators
-are told the second (:mod:`evenkeel.core.placement.outlook`).
+Each decision on one shard is a function that returns the id of the agent to get the shard, an :class:`Obstacle` (the
+shard should move and cannot), or None (nothing to do). The plans make steps of the first kind; operators see the second
+(:mod:`evenkeel.core.placement.outlook`).
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from evenkeel.core.statuses import FailbackMode, RescheduleMode
 
 
 class Obstacle(Enum):
-    """Why a shard stays where it should not be. Of several, operators are told the first one in this order."""
+    """Why a shard stays where it should not be. Of several, operators see the first one in this order."""
 
     HOME_NOT_UP = "home_not_up"  # its home is down or drained
     HALTED = "halted"  # the circuit breaker is open
@@ -25,12 +25,14 @@ class Obstacle(Enum):
     FAILBACK_NOT_ASKED = "failback_not_asked"  # failback is manual
     HOME_REACHES_FEWER = "home_reaches_fewer"  # its home reaches fewer devices than another agent
     NO_SUCCESSOR = "no_successor"  # no other agent can take it
-    MAY_COME_BACK = "may_come_back"  # passes by itself: those that could take it were perhaps cut off with its owner
+    MAY_COME_BACK = "may_come_back"  # passes by itself: possible takers may have been cut off with its owner
     SETTLING = "settling"  # passes by itself: its home has not been up for long enough
 
 
 class Rule:
-    """The decisions on the shards of one device group; ``give`` what they decide, so that the next ones know."""
+    """The decisions on the shards of one device group. After each decision, call ``give``, so that the next ones count
+    it.
+    """
 
     def __init__(self, group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> None:
         self.group = group
@@ -38,7 +40,7 @@ class Rule:
         self.loads = Loads(group.agents, tie)
 
     def taker(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
-        """Who is to take a shard that nobody serves, or that its owner does not release."""
+        """The agent to take a shard that no agent serves, or that its owner does not release."""
         acting = self._acting(shard)
         home = self.agents.get(shard.home)
         if acting is not None and acting.acts:
@@ -53,15 +55,16 @@ class Rule:
         return self.loads.choose(shard.home, silent=silent) or Obstacle.MAY_COME_BACK
 
     def successor(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
-        """Whom an agent that lives and should not serve is to release the shard to: a drained one, or one that reaches
-        fewer devices than another does."""
+        """The agent to which a live agent that should not serve (drained, or reaching fewer devices than another) has
+        to release the shard.
+        """
         acting = self._acting(shard)
         if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
             return None
         return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or Obstacle.NO_SUCCESSOR
 
     def returns_to(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
-        """Its home, if it is served well elsewhere and is to go back."""
+        """Its home, if another agent serves it and it has to go back."""
         if shard.handover_to is not None or shard.acting not in self.loads.fit or shard.acting == shard.home:
             return None
         return self.keeps_from_home(shard.home) or shard.home
@@ -72,7 +75,7 @@ class Rule:
         return None if shard.acting is None else self.agents.get(shard.acting)
 
     def fixed(self) -> Obstacle | None:
-        """Why no served shard of the group may move; None: they may."""
+        """Why served shards of the group may not move; None: they may."""
         if self.group.halted:
             return Obstacle.HALTED
         match self.group.reschedule:
@@ -84,7 +87,7 @@ class Rule:
                 return Obstacle.BOUND
 
     def tied_to_home(self, home: AgentSnapshot | None) -> Obstacle | None:
-        """Why nobody but its home may take a shard that nobody serves; None: others may."""
+        """Why only its home may take an unserved shard; None: others may, too."""
         if self.group.halted:
             return Obstacle.HALTED
         bound = self.fixed()
@@ -93,7 +96,7 @@ class Rule:
         return None if bound is Obstacle.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
 
     def keeps_from_home(self, home_id: AgentId) -> Obstacle | None:
-        """Why shards that are served elsewhere are not to go back to their home; None: they are."""
+        """Why shards served elsewhere do not go back to their home; None: they do."""
         home = self.agents.get(home_id)
         if home is None or not home.eligible:
             return Obstacle.HOME_NOT_UP
@@ -118,7 +121,7 @@ def _home_only(home: AgentSnapshot | None, silent: AgentSnapshot | None, tied: O
 
 
 def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assign]:
-    """Every shard that nobody serves gets an agent: its home if that is fit, else they spread over the fit ones.
+    """Assign every unserved shard to an agent: its home if that is fit, else spread over the fit ones.
 
     While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
     declared dead is replaced in mode ``relocate``, and one whose agent was deleted in every mode.
@@ -138,7 +141,7 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assig
 
 
 def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int) -> list[Handover]:
-    """Planned handovers away from agents that live and should not serve. At most ``at_once`` under way in the group."""
+    """Planned handovers away from live agents that should not serve. At most ``at_once`` in progress in the group."""
     rule = Rule(group, tie)
     room = _room(group, at_once)
     plan: list[Handover] = []
@@ -153,9 +156,9 @@ def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int)
 
 
 def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
-    """Ask for shards to go back to their home once it has settled; at most ``at_once`` under way in the group.
+    """Planned handovers of shards to their home once it has settled; at most ``at_once`` in progress in the group.
 
-    What is bound to its host is at home already, or was rebuilt elsewhere for good.
+    Shards bound to their host are at home already, or were rebuilt elsewhere for good.
     """
     rule = Rule(group, min_id)
     going = [_handover(shard, shard.home) for shard in group.shards if isinstance(rule.returns_to(shard), str)]
@@ -163,8 +166,9 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
 
 
 def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnapshot]) -> Handover | None:
-    """Where a served shard is to go because an operator says so: home if it is away, else to the fit agent with the
-    fewest shards. None: there is no other, it is moving already, or it may not move."""
+    """The handover that an operator requests: home if the shard is away, else to the fit agent with the fewest shards.
+    None: there is no other agent, a handover is in progress, or it may not move.
+    """
     rule = Rule(group, tie)
     acting = None if shard.acting is None else rule.agents.get(shard.acting)
     if rule.fixed() is not None or shard.handover_to is not None or acting is None or not acting.acts:
@@ -174,13 +178,13 @@ def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnap
 
 
 def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
-    """Ids of shards that were to be released to an agent that cannot take them any more: their owners keep them."""
+    """Ids of shards in handover to an agent that can no longer take them: their owners keep them."""
     eligible = {agent.id for agent in group.agents if agent.eligible}
     return [shard.id for shard in group.shards if shard.handover_to is not None and shard.handover_to not in eligible]
 
 
 def min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
-    """A tie for where nothing is drawn."""
+    """A deterministic ``tie``."""
     return min(equals, key=lambda agent: agent.id)
 
 

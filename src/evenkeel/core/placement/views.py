@@ -1,4 +1,4 @@
-"""What the rule looks at, and the steps that it decides on."""
+"""The snapshots that placement reads, and the steps that it plans."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -15,7 +15,7 @@ FULL_SCORE = 1.0
 
 
 class AgentSnapshot(Value):
-    """What placement needs to know of an agent; made by :func:`evenkeel.core.placement.agent_view`."""
+    """An agent as placement sees it; made by :func:`evenkeel.core.placement.agent_view`."""
 
     id: AgentId
     live: bool
@@ -25,25 +25,25 @@ class AgentSnapshot(Value):
     forced_down: bool = False
     """Its host was declared dead."""
     registered: bool = True
-    """It has a session, which was not ended; one that is not live is silent."""
+    """It has a session that it did not end; if it is not live, it is silent."""
     fresh: bool = False
-    """Its session is so young that others that were cut off together with it may not be back yet."""
+    """Its session is so new that agents cut off together with it may not be back yet."""
     live_since: float = 0.0
     """When its session was opened or revived, by the database's clock."""
     live_until: float = 0.0
-    """When its session ends or ended, unless it is kept alive."""
+    """When its session expires or expired."""
     settled: bool = True
     """Eligible, and reaching the devices it reaches, for long enough to get its shards back."""
     failback_asked: bool = False
     """An operator wants its shards to come home."""
     reachable_devices: int | None = None
-    """How many devices of the group it reaches; None: it has not said yet."""
+    """How many devices of the group it reaches; None: not reported yet."""
     unreachable_devices: tuple[str, ...] = ()
-    """The names of those that it does not reach, as it said last."""
+    """The names of those that it does not reach, by its last report."""
     reachable_since: float = 0.0
     """When ``reachable_devices`` changed last, by the database's clock."""
     reported_at: float = 0.0
-    """When it said so last."""
+    """The time of its last report."""
     shards: int = 0
     """Shards it acts for."""
     homed: int = 0
@@ -51,22 +51,22 @@ class AgentSnapshot(Value):
 
     @property
     def eligible(self) -> bool:
-        """May be given shards."""
+        """Whether shards may be assigned to it."""
         return self.acts and self.admin_state_up
 
     @property
     def acts(self) -> bool:
-        """What it acts for is served."""
+        """Whether it serves the shards it acts for."""
         return self.live and not self.forced_down
 
     @property
     def silent(self) -> bool:
-        """It may come back at any moment and find its shards."""
+        """Whether its session expired without being ended: it may come back at any time and still own its shards."""
         return self.registered and not self.live and not self.forced_down
 
 
 class GroupView(Value):
-    """What placement needs to know of a device group."""
+    """A device group as placement sees it."""
 
     number: int
     capacity_score: float
@@ -75,26 +75,26 @@ class GroupView(Value):
     in_zone: bool = True
     """The load balancer's availability zone, if it has one, is here."""
     at_limit: tuple[str, ...] = ()
-    """The metrics of its capacity policy that are at their limit, for people."""
+    """The metrics of its capacity policy that are at their limit (human-readable)."""
 
     @property
     def has_room(self) -> bool:
-        """Its capacity policy and the load balancer's availability zone allow one more."""
+        """Whether its capacity policy and the load balancer's availability zone allow one more."""
         return self.in_zone and self.capacity_score < FULL_SCORE
 
     @property
     def keeps_tenant(self) -> bool:
-        """The tenant is here and stays, whoever of its agents is up."""
+        """Whether the tenant is here and stays, even if no agent is up."""
         return self.holds_tenant and self.has_room
 
     @property
     def eligible(self) -> bool:
-        """Can take a load balancer of a tenant that is new to it now."""
+        """Whether it can take a load balancer of a new tenant now."""
         return self.has_room and any(agent.eligible for agent in self.agents)
 
 
 class ShardSnapshot(Value):
-    """What placement needs to know of a shard."""
+    """A shard as placement sees it."""
 
     id: ShardId
     home: AgentId
@@ -102,7 +102,7 @@ class ShardSnapshot(Value):
     epoch: int
     handover_to: AgentId | None = None
     overdue: bool = False
-    """Its handover was asked for so long ago that the acting agent may be taken for unable to release it."""
+    """Its handover was requested so long ago that the acting agent is considered unable to release it."""
 
 
 class GroupSnapshot(Value):
@@ -117,15 +117,15 @@ class GroupSnapshot(Value):
 
 
 class Assign(Value):
-    """Give a shard that nobody serves to ``agent_id``, if its epoch is still ``seen_epoch``."""
+    """Assign an unserved shard to ``agent_id``, if its epoch is still ``seen_epoch``."""
 
     shard_id: ShardId
     seen_epoch: int
     agent_id: AgentId
     rebind: bool = False
-    """It becomes the shard's home too: what is bound to a host is rebuilt there."""
+    """It becomes the shard's home, too: load balancers bound to a host are rebuilt there."""
     to_home: bool = False
-    """It is the shard's home and nobody else can take it: even a drained one then serves it."""
+    """It is the shard's home and no other agent can take it: then even a drained one serves it."""
 
 
 class Handover(Value):

@@ -1,4 +1,5 @@
-"""The ports: what the rooms need from the world. Each has adapters in a room of its own, wired in ``evenkeel.cmd``.
+"""The ports: interfaces to everything outside the core. The adapters of each are in a package of their own;
+``evenkeel.cmd`` wires them.
 
 Every method may raise the port's ``Unavailable`` error; callers decide whether to wait.
 """

@@ -32,5 +32,5 @@ class CatalogueStore(Protocol):
         ...
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
-        """What choosing it means; None: there is none. One query."""
+        """The flavor or availability zone with its profile's data; None: there is none. One query."""
         ...

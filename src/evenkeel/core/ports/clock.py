@@ -4,10 +4,10 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Monotonic time. Only for waiting and for leases; what is stored takes the database's time."""
+    """Monotonic time, for waiting and leases only; stored times come from the database's clock."""
 
     def monotonic(self) -> float:
-        """Seconds since some fixed moment."""
+        """Seconds since an arbitrary fixed time."""
         ...
 
     async def sleep(self, seconds: float) -> None:

@@ -13,10 +13,11 @@ from evenkeel.core.ids import ProjectId
 
 
 class KeyManager(Protocol):
-    """Reads what references name, in the name of a project; what it gives has been checked to fit together.
+    """Reads the certificates that references name, on behalf of a project. The parts of each have been checked to
+    belong together.
 
-    Every method raises :class:`CertificateError` for what cannot be used (:class:`CertificateNotFound` for what there
-    is not, or the project may not read) and :class:`KeyManagerUnavailable`.
+    Every method raises :class:`CertificateError` for unusable content (:class:`CertificateNotFound` if there is none,
+    or the project may not read it) and :class:`KeyManagerUnavailable`.
     """
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
@@ -35,7 +36,7 @@ class KeyManager(Protocol):
 
 
 class CertificateStore(Protocol):
-    """A key manager that operators put certificates into. None of its answers holds a key.
+    """A key manager to which operators add certificates. No return value contains a key.
 
     Every method raises :class:`KeyManagerUnavailable`.
     """
@@ -46,7 +47,7 @@ class CertificateStore(Protocol):
         ...
 
     async def kept(self, project_id: ProjectId | None) -> tuple[KeptCertificate, ...]:
-        """What there is of the project, or of all, by project and name."""
+        """The certificates of the project, or of all, by project and name."""
         ...
 
     async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
@@ -54,5 +55,5 @@ class CertificateStore(Protocol):
         ...
 
     async def delete(self, project_id: ProjectId, name: str) -> None:
-        """Forget it, whoever refers to it. Raises :class:`NotFound`."""
+        """Delete it, even if it is referred to. Raises :class:`NotFound`."""
         ...

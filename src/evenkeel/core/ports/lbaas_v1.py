@@ -10,16 +10,17 @@ from evenkeel.core.pool_rooted import SharedMonitor
 
 
 class LbaasV1Store(Protocol):
-    """What the API reads and writes of LBaaS v1, besides what it shares with the others. As in
+    """What only the LBaaS v1 API reads and writes. As in
     :class:`~evenkeel.core.ports.tenants.TenantStore` every write is one transaction, and ``project_id`` None means any
     project."""
 
     async def add_vip(
         self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: ProjectId | None
     ) -> Change:
-        """A listener that sends to its default pool and brings the VIP of that pool's load balancer. The pool gets
-        the persistence. :class:`Conflict` if the load balancer has a VIP, also while its device has not let go of it
-        yet; or if the address is in use."""
+        """Add a listener with a default pool, and the VIP of that pool's load balancer. The pool gets the persistence.
+        :class:`Conflict` if the load balancer has a VIP, even one that its device has not released yet; or if the
+        address is in use.
+        """
         ...
 
     async def update_vip(
@@ -40,7 +41,7 @@ class LbaasV1Store(Protocol):
 
     async def vips(self, query: ListQuery) -> Page:
         """A page of :class:`PoolVip`; the query is one of listeners, and may filter by ``vip_address``,
-        ``vip_subnet_id`` and ``vip_port_id`` too. Constant number of queries, as of the others."""
+        ``vip_subnet_id`` and ``vip_port_id`` too. Constant number of queries."""
         ...
 
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
@@ -53,7 +54,7 @@ class LbaasV1Store(Protocol):
         ...
 
     async def providers_of_monitor(self, monitor_id: str) -> tuple[str, ...]:
-        """The environments that pools of a monitor that stands alone are in; one query."""
+        """The environments of the pools of a shared monitor; one query."""
         ...
 
     async def add_shared_monitor(self, row: SharedMonitor) -> SharedMonitor:
@@ -63,23 +64,25 @@ class LbaasV1Store(Protocol):
     async def update_shared_monitor(
         self, monitor_id: str, changes: Mapping[str, Any], *, project_id: ProjectId | None
     ) -> tuple[Change, ...]:
-        """Change attributes of a monitor that stands alone, and of that in each of its pools: a change each, accepted
-        together."""
+        """Change attributes of a shared monitor and of its copy in each pool: one change per pool, all in one
+        transaction.
+        """
         ...
 
     async def delete_shared_monitor(self, monitor_id: str, *, project_id: ProjectId | None) -> None:
-        """:class:`Conflict` while a pool has it, as every one has that was made in its pool."""
+        """:class:`Conflict` while it is associated with a pool, as every monitor that was made in its pool is."""
         ...
 
     async def shared_monitors(self, query: ListQuery) -> Page:
-        """A page of :class:`SharedMonitor`, both those that stand alone and those made in a pool."""
+        """A page of :class:`SharedMonitor`, including those made in a pool."""
         ...
 
     async def associate_monitor(
         self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
     ) -> Change:
-        """Give the pool the monitor, one of its project; ``new_id`` is that of the health monitor in the pool.
-        :class:`Conflict` if it has this or another one."""
+        """Associate a monitor of the same project with the pool; ``new_id``: of the health monitor in the pool.
+        :class:`Conflict` if the pool has a monitor.
+        """
         ...
 
     async def set_pool_monitor(
@@ -91,6 +94,5 @@ class LbaasV1Store(Protocol):
         new_id: str,
         project_id: ProjectId | None,
     ) -> Change:
-        """Give the pool the monitor in the place of the one it has; None: none. Attributes of the pool are changed with
-        it."""
+        """Replace the pool's monitor; None: remove it. Attributes of the pool are changed in the same transaction."""
         ...

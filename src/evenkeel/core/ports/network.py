@@ -8,15 +8,15 @@ from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.network import NO_OPTIONS, PortOptions, Segment, VipClaim, VipPort, WantedVip
 
 LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups"]
-"""What clients look up by name or id; ``policies`` are those of QoS."""
+"""Kinds of objects that clients look up by name or id; ``policies``: QoS policies."""
 
 
 class Network(Protocol):
-    """Where VIPs come from, and what the devices need to know of networks."""
+    """The network service: ports of VIPs, and the networks' parameters for devices."""
 
     @property
     def has_ports(self) -> bool:
-        """VIPs have ports outside the database, which follow when their load balancers change."""
+        """Whether VIPs have ports outside the database, which are updated when their load balancers change."""
         ...
 
     async def plan_vip(
@@ -33,46 +33,48 @@ class Network(Protocol):
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
     ) -> VipPlan:
-        """How the VIP is to be taken. ``marked``: what a port made for it says; None: what Octavia's say.
-        ``additional``: more addresses for the same port, of other subnets of the same network. ``any_address``: an
-        operator asks, who may have an address outside the subnet's allocation range, where that is ours to say.
+        """Plan the allocation of the VIP. ``marked``: marks of a port made for it; None: Octavia's. ``additional``:
+        more addresses for the same port, of other subnets of the same network. ``any_address``: the caller is an
+        operator, who may use an address outside the subnet's allocation range, if this network decides that.
 
         Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
-        :class:`NetworkUnavailable`. Whatever it raises, nothing stays taken.
+        :class:`NetworkUnavailable`. If it raises, nothing stays allocated.
         """
         ...
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """The load balancer was not stored: have what :meth:`plan_vip` took given back soon. Never raises; without
-        this it is given back later."""
+        """The load balancer was not stored: have what :meth:`plan_vip` allocated released soon. Never raises; without
+        this call it is released later.
+        """
         ...
 
     async def release_vip(self, claim: VipClaim) -> bool:
-        """Give back what :meth:`plan_vip` took outside the database; was there anything? Repeating it is harmless.
+        """Release what :meth:`plan_vip` allocated outside the database. Returns whether there was anything. Idempotent.
 
-        Raises :class:`NetworkUnavailable`; :class:`Conflict` if this one is refused."""
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses."""
         ...
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
-        """May a port of the project have these? Raises :class:`Invalid` or :class:`NotFound` naming what it may not,
-        :class:`NetworkUnavailable`."""
+        """Check that a port of the project may have these options. Raises :class:`Invalid` or :class:`NotFound` naming
+        a refused one, :class:`NetworkUnavailable`.
+        """
         ...
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """Give the port what ``read`` says; nothing if that is None or the port is gone. A change to the port that
-        came in between is never undone: then ``read`` is asked again.
+        """Set the options that ``read`` returns; nothing if that is None or the port is gone. A concurrent change of
+        the port is never overwritten: then ``read`` is called again.
 
-        Raises :class:`NetworkUnavailable`; :class:`Conflict` if they are refused."""
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses them."""
         ...
 
     async def segment(self, network_id: str, subnet_id: str) -> Segment:
-        """What devices need to know to be attached. Raises :class:`NotFound`, :class:`NetworkUnavailable`."""
+        """The parameters that attach devices to the subnet. Raises :class:`NotFound`, :class:`NetworkUnavailable`."""
         ...
 
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """What there is of a kind that the project may use (None: of every project), as Neutron's API shows it.
+        """The objects of a kind that the project may use (None: of every project), as Neutron's API shows them.
 
         ``filters``: values of ``id``, ``name``, ``network_id``. Raises :class:`NetworkUnavailable`."""
         ...

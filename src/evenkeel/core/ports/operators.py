@@ -1,4 +1,4 @@
-"""The store port for what operators see and set."""
+"""The store port of the operators' API."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -37,8 +37,9 @@ class OperatorStore(Protocol):
         ...
 
     async def new_history(self) -> History:
-        """Begin another one, after the database was restored or has lost commits: every agent looks at everything it
-        serves, and what was ACTIVE is PENDING_UPDATE until then."""
+        """Begin another one, after the database was restored or lost commits: every agent applies everything it serves
+        again, and ACTIVE load balancers are PENDING_UPDATE until then.
+        """
         ...
 
     async def resume_environment(self, name: str) -> Environment:
@@ -51,12 +52,12 @@ class OperatorStore(Protocol):
         ...
 
     async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
-        """Down is drained: it gets no new shards, and those it serves are handed over, release before acquire.
+        """Down means drained: it gets no new shards, and those it serves are handed over, release before acquire.
         Repeating it is harmless. Raises :class:`NotFound`."""
         ...
 
     async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
-        """Declare its host dead, or not: whatever it serves moves at once, also in mode ``relocate``. Raises
+        """Declare its host dead, or not: its shards move at once, also in mode ``relocate``. Raises
         :class:`NotFound`."""
         ...
 
@@ -66,7 +67,8 @@ class OperatorStore(Protocol):
         ...
 
     async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
-        """Another agent of its group becomes the home of all its shards; how many. What it acts for moves by and by.
+        """Make another agent of its group the home of all its shards; returns how many. Shards it acts for move
+        gradually.
 
         Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming ``to`` (no other agent of its
         group)."""
@@ -94,7 +96,7 @@ class OperatorStore(Protocol):
         ...
 
     async def out_of_reach(self) -> tuple[GroupReach, ...]:
-        """Device groups that are not wholly in reach, or that nobody looks at; one query."""
+        """Device groups with unreachable devices, or without an agent that observes them; one query."""
         ...
 
     async def summary(self) -> Mapping[str, int]:

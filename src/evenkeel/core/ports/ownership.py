@@ -19,14 +19,16 @@ from evenkeel.core.messages import (
 
 
 class OwnershipStore(Protocol):
-    """Sessions of agents and shards: where two processes meet. Everything is compare-and-set; expiry is by the
-    database's clock."""
+    """Sessions of agents, and ownership of shards. Every write is compare-and-set; sessions expire by the database's
+    clock.
+    """
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
         """Open the session. Raises :class:`CallRefused` with code ``unknown_environment``, ``contradiction`` (device
         driver, HA type or endpoints differ from the environment's or group's), ``bad_sealing_key`` (longer than keys
-        are) or ``duplicate`` (another session of that (environment, group, host) or agent id is live). Makes the
-        group's common shard if there is none."""
+        are) or ``duplicate`` (another session of that (environment, group, host) or agent id is live). Creates the
+        group's common shard if there is none.
+        """
         ...
 
     async def keepalive(
@@ -35,8 +37,8 @@ class OwnershipStore(Protocol):
         """Renew, one row. Raises :class:`SessionLost` if it was ended or replaced. A new history begins if the database
         does not know what was confirmed to the agent (``seen``).
 
-        One that has expired lives again: whatever was taken from it meanwhile has another epoch, and what was not
-        is still its own. So an outage of the bus or the database moves nothing by itself.
+        An expired session becomes live again: shards taken from it meanwhile have another epoch, and it still owns all
+        others. So an outage of the bus or the database alone moves no shard.
         """
         ...
 
@@ -45,14 +47,15 @@ class OwnershipStore(Protocol):
         ...
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
-        """End it and free its shards. Harmless if it has ended."""
+        """End it and free its shards. Idempotent."""
         ...
 
     async def assignments(
         self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[FormerShard] = ()
     ) -> Assignments:
-        """The session's shards and their unconfirmed load balancers. ``served``: see :class:`GetAssignments`; taken for
-        a while after a new history has begun. Raises :class:`SessionLost`."""
+        """The session's shards and their unconfirmed load balancers. ``served``: see :class:`GetAssignments`; accepted
+        for a while after a new history has begun. Raises :class:`SessionLost`.
+        """
         ...
 
     async def services(
@@ -85,13 +88,15 @@ class OwnershipStore(Protocol):
     async def release(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
     ) -> ShardOwner | None:
-        """Free a shard, or pass it to ``handover_to`` with the next epoch; that agent is returned. None if nothing
-        changed hands. Harmless if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's."""
+        """Free a shard, or assign it to ``handover_to`` with the next epoch. Returns that agent; None if no agent got
+        the shard. Does nothing if the epoch is old. Raises :class:`SessionLost` if the session is not the agent's.
+        """
         ...
 
     async def raise_epoch(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
     ) -> bool:
-        """Lift the shard's epoch above ``seen_epoch``, by at most one jump, still owned by the agent. False if it no
-        longer owns it at ``epoch`` in that session. Raises :class:`CallRefused` if there is no higher one."""
+        """Raise the epoch of the agent's shard above ``seen_epoch``, by at most one jump. False if the agent no longer
+        owns it at ``epoch`` in that session. Raises :class:`CallRefused` if there is no higher epoch.
+        """
         ...

@@ -8,10 +8,10 @@ from evenkeel.core.quota import Limits, ProjectQuotas, Quotas
 
 
 class QuotaStore(Protocol):
-    """How much projects may have. The limits hold in every write that makes something: it raises :class:`QuotaMet`."""
+    """Quotas of projects. Every write that creates an object checks them and raises :class:`QuotaMet`."""
 
     def default_quotas(self) -> Quotas:
-        """Of projects that have none of their own."""
+        """Quotas of projects that have none of their own."""
         ...
 
     async def quotas_of(self, project_id: ProjectId) -> ProjectQuotas:
@@ -23,5 +23,5 @@ class QuotaStore(Protocol):
         ...
 
     async def set_quotas(self, project_id: ProjectId, limits: Limits) -> ProjectQuotas:
-        """Set those given; None: back to the default. What is there already stays."""
+        """Set the given limits; None: back to the default. Existing objects stay."""
         ...

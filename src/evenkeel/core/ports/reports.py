@@ -7,8 +7,9 @@ from evenkeel.core.messages import ReportApplied, ReportReceipt, ReportStatus
 
 
 class ReportStore(Protocol):
-    """What agents report. A report counts if it comes from the session of the agent that owns the shard, at the shard's
-    epoch."""
+    """Reports of agents. A report counts if it comes from the session of the agent that owns the shard, at the shard's
+    epoch.
+    """
 
     async def record_applied(self, report: ReportApplied) -> ReportReceipt:
         """Outcomes: confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and confirmed
@@ -20,17 +21,19 @@ class ReportStore(Protocol):
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
         """Operating statuses and statistics, a constant number of statements. Old epochs, and sessions that are not the
         agent's, are ignored, ``stale``. Raises :class:`CallRefused` for a numbered report that comes after a newer one
-        of its session, and then takes nothing of it."""
+        of its session, and then ignores it."""
         ...
 
     async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
-        """What the devices do not hold as they should: absent load balancers become ERROR with all below them, those
-        that are present again lose that reason; an event for each change. Returns who is to look, and at what. A
-        constant number of statements for each thousand. Old epochs are ignored. Raises :class:`CallRefused` as
-        :meth:`record_observed` does."""
+        """Record differences on the devices: absent load balancers become ERROR with all their children, those that are
+        present again lose that reason; an event for each change. Returns which agents must read which load balancers
+        again. A constant number of statements per thousand load balancers. Old epochs are ignored. Raises
+        :class:`CallRefused` as :meth:`record_observed` does.
+        """
         ...
 
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
-        """The load balancers after ``expected_after`` that the devices of the group are to hold, in id order: confirmed
-        ones that are not deleted, and have a VIP that they are to keep. ``stale`` for old epochs."""
+        """The load balancers after ``expected_after`` that the devices of the group must hold, in id order: confirmed,
+        not deleted, and with a VIP that is not being released. ``stale`` for old epochs.
+        """
         ...

@@ -9,8 +9,9 @@ from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
 
 
 class SchedulingStore(Protocol):
-    """What the scheduler and the sweeper read and commit. Everything is compare-and-set: of two controllers that decide
-    the same, one wins."""
+    """What the scheduler and the sweeper read and commit. Every write is compare-and-set: of two controllers that
+    decide the same, one succeeds.
+    """
 
     async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
         """(load balancer id, environment, project id) of those without a shard, oldest first."""
@@ -24,8 +25,9 @@ class SchedulingStore(Protocol):
         settle_seconds: float,
         load_balancer_id: LoadBalancerId | None = None,
     ) -> tuple[GroupView, ...]:
-        """The environment's device groups as placement sees them. Constant number of queries. ``load_balancer_id``: for
-        this one, which may be bound to a group by its availability zone."""
+        """The environment's device groups as placement sees them. Constant number of queries. ``load_balancer_id``: the
+        one to place, whose availability zone may name a group.
+        """
         ...
 
     async def place(
@@ -36,20 +38,22 @@ class SchedulingStore(Protocol):
         group_number: int,
         home_agent_id: AgentId | None,
     ) -> ShardOwner | None:
-        """Bind the load balancer to the tenant's shard on that group, which is made with that home, acting agent and
-        epoch 1 if there is none; without a home none is made. Returns the acting agent. None if the load balancer was
-        placed or removed meanwhile, or the group is full by its agents' capacity policy: what the load balancer will
-        need is reserved until measured."""
+        """Assign the load balancer to the tenant's shard on that group. Without such a shard, one is created with that
+        home as its acting agent and epoch 1; not without a home. Returns the acting agent. None if the load balancer
+        was placed or removed meanwhile, or the group is full by its agents' capacity policy. What the load balancer
+        will need is reserved until measured.
+        """
         ...
 
     async def explain_unplaced(self, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
-        """Write on them why they wait; no change if it is there already."""
+        """Store the reason why they wait; no write if it is unchanged."""
         ...
 
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
-        """Which groups have a shard without a live acting agent, with one that is to leave, with a handover to end,
-        or (only if ``homes``) away from a home that wants it; and whether an agent fell silent.
-        Two small queries and one that reads indexes when there is nothing to do."""
+        """Which groups have a shard without a live acting agent, one that must move, a handover to cancel, or (only if
+        ``homes``) one to hand back to its home; and whether an agent fell silent. Two small queries and one index scan
+        when there is nothing to do.
+        """
         ...
 
     async def note_silence(self, *, breaker_window_seconds: float) -> None:
@@ -57,10 +61,10 @@ class SchedulingStore(Protocol):
         ...
 
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
-        """Judge which devices of a group its agents reach, and write down what changed: an event for each device that
-        went out of reach or came back, and on the load balancers of a group of which none is reached, or that nobody
-        looks at (see :mod:`evenkeel.core.reach`). Returns who is to look at the devices again, so that statuses say
-        what is seen."""
+        """Determine which devices of a group its agents reach, and record changes: an event for each device that became
+        unreachable or came back, and a reason on the load balancers of a group without reachable devices or without
+        agents (see :mod:`evenkeel.core.reach`). Returns the agent that must observe the devices again.
+        """
         ...
 
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
@@ -69,29 +73,33 @@ class SchedulingStore(Protocol):
         ...
 
     async def sessions(self) -> tuple[SessionRef, ...]:
-        """The sessions that stand now."""
+        """The live sessions."""
         ...
 
     async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
-        """Their processes visibly vanished: the sessions end now and not when their time is up; how many did.
-        A keepalive of one that was suspected wrongly revives it."""
+        """End the sessions of vanished processes now, before they expire; returns how many. A keepalive revives a
+        session that was ended wrongly.
+        """
         ...
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
         """Takeovers, in one transaction: acting agent = ``agent_id``, epoch + 1, each if its epoch is still the seen
-        one, its acting agent is still not live (or its handover long overdue) and the new one is eligible. Returns
-        the new owners of those that succeeded: what fails at one shard does not keep the others."""
+        one, its acting agent is still not live (or its handover long overdue) and the new one is eligible. Returns the
+        new owners of the shards that succeeded: a failure at one does not affect the others.
+        """
         ...
 
     async def start_handover(
         self, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, *, rebind: bool = False
     ) -> ShardOwner | None:
         """Ask the acting agent to release the shard to ``agent_id``, which with ``rebind`` becomes its home too.
-        Returns the acting agent, who must be told."""
+        Returns the acting agent, to which a hint must be sent."""
         ...
 
     async def mark_overdue(self, *, limit: int) -> int:
-        """PENDING_* past its deadline becomes ERROR with a reason; returns how many. Those not placed are left."""
+        """PENDING_* past its deadline becomes ERROR with a reason; returns how many. Load balancers that are not placed
+        are left.
+        """
         ...
 
     async def add_event(self, event: Event) -> None:

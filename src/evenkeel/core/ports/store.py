@@ -14,7 +14,7 @@ from evenkeel.core.ports.vips import ClaimStore, PortStore
 
 
 class Store(Protocol):
-    """The database, by what is stored."""
+    """The database: one attribute per port."""
 
     @property
     def tenants(self) -> TenantStore:
@@ -63,7 +63,7 @@ class Store(Protocol):
 
     @property
     def ports(self) -> PortStore:
-        """Changes of VIP ports that the network service is still to be told."""
+        """Pending changes of VIP ports at the network service."""
         ...
 
     async def start(self) -> None:

@@ -22,17 +22,18 @@ from evenkeel.core.model import (
 class TenantStore(Protocol):
     """Load balancers and what is below them, as the API reads and writes them.
 
-    Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks what it
-    touches PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an earlier one
-    is PENDING, and on an ERROR load balancer; on one marked deleted it is a :class:`Conflict`. ``project_id`` None
-    means "any project"; else an object of another project is :class:`NotFound`. Constant number of queries whatever
-    the size of the tree.
+    Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks the
+    changed objects PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an
+    earlier one is PENDING, and on an ERROR load balancer; on one marked deleted it is a :class:`Conflict`.
+    ``project_id`` None means "any project"; else an object of another project is :class:`NotFound`. Constant number of
+    queries whatever the size of the tree.
     """
 
     async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
         """Store a whole tree; without a VIP if it is made for a pool of LBaaS v1. A health monitor that names a shared
-        one becomes what that is. Raises :class:`Conflict` for a VIP address in use or an id that exists,
-        :class:`Invalid` for a flavor or availability zone that is gone, :class:`NotFound` for a shared monitor."""
+        one copies its attributes. Raises :class:`Conflict` for a VIP address in use or an id that exists,
+        :class:`Invalid` for a flavor or availability zone that is gone, :class:`NotFound` for a shared monitor.
+        """
         ...
 
     async def update_load_balancer(
@@ -43,14 +44,14 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         tell_network: bool = False,
     ) -> Change:
-        """Change attributes of the root object. ``tell_network``: its VIP's port is to follow, see
+        """Change attributes of the root object. ``tell_network``: its VIP's port has to be updated, see
         :class:`~evenkeel.core.ports.vips.PortStore`."""
         ...
 
     async def fail_over_load_balancer(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
     ) -> Change:
-        """Have its device brought up to date again: a revision that differs in nothing."""
+        """Apply it to its device again: a new revision without changes."""
         ...
 
     async def delete_load_balancer(
@@ -59,7 +60,7 @@ class TenantStore(Protocol):
         """Mark it deleted. :class:`Invalid` if it has listeners or pools and not ``cascade``. Repeating it is
         harmless.
 
-        One that was never placed goes at once.
+        One that was never placed is removed at once.
         """
         ...
 
@@ -72,21 +73,22 @@ class TenantStore(Protocol):
         new_pools: Sequence[NewPool] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """``row.load_balancer_id`` is given, the policies' positions are right. ``new_pools``: those that come with
-        it, which it and its policies name like any other. Same port on the load balancer: :class:`Conflict`."""
+        """``row.load_balancer_id`` and the policies' positions are set. ``new_pools``: pools created with it, which it
+        and its policies may refer to. Same port on the load balancer: :class:`Conflict`.
+        """
         ...
 
     async def add_l7policy(
         self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: ProjectId | None
     ) -> Change:
-        """``row.listener_id`` is given. It takes the place ``row.position``, or the one after the last if that is
-        less; those from there on move up. ``new_pool``: the one it sends to, if it comes with it.
-        :class:`NotFound` for a pool that is not of the load balancer, :class:`Invalid` for one of the wrong
-        protocol."""
+        """``row.listener_id`` is set. It is inserted at ``row.position``, or after the last one if that is less; later
+        ones move up. ``new_pool``: its redirect pool, if created with it. :class:`NotFound` for a pool that is not of
+        the load balancer, :class:`Invalid` for one of the wrong protocol.
+        """
         ...
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
-        """``row.l7policy_id`` is given. More rules than are allowed: :class:`Conflict`."""
+        """``row.l7policy_id`` is set. More rules than allowed: :class:`Conflict`."""
         ...
 
     async def add_pool(
@@ -98,17 +100,19 @@ class TenantStore(Protocol):
         listener_id: str | None,
         project_id: ProjectId | None,
     ) -> Change:
-        """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the listener's, whose default pool it
-        becomes; :class:`Conflict` if that has one already."""
+        """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the pool becomes the default pool of
+        that listener; :class:`Conflict` if the listener has one.
+        """
         ...
 
     async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
-        """One or more of one pool: all are added or none. ``pool_id`` of each is given, ``load_balancer_id`` is filled
-        in. Same address and port: :class:`Conflict`."""
+        """Add one or more members of one pool, all or none. ``pool_id`` of each is set, ``load_balancer_id`` is filled
+        in. Same address and port: :class:`Conflict`.
+        """
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
-        """``row.pool_id`` is given. A second monitor of the pool: :class:`Conflict`."""
+        """``row.pool_id`` is set. A second monitor of the pool: :class:`Conflict`."""
         ...
 
     async def replace_members(
@@ -127,8 +131,9 @@ class TenantStore(Protocol):
         parent_id: str | None = None,
         project_id: ProjectId | None,
     ) -> Change:
-        """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy that
-        is given a position moves there, and those in between make room."""
+        """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy with
+        a new position moves there; those in between move, too.
+        """
         ...
 
     async def delete_child(
@@ -143,7 +148,8 @@ class TenantStore(Protocol):
         """Mark a child (and what is below it) deleted. A pool that an L7 policy sends to: :class:`Conflict`.
 
         ``restrict``: a listener with L7 policies and a pool with a health monitor are a :class:`Conflict`, and L7
-        policies that send to the pool reject from then on."""
+        policies that redirect to the pool become REJECT.
+        """
         ...
 
     async def get(
@@ -153,7 +159,9 @@ class TenantStore(Protocol):
         ...
 
     async def served_by(self, kind: type[Any], object_id: str, *, project_id: ProjectId | None) -> ServedBy:
-        """What serves the load balancer that the object is or belongs to; one query. Raises :class:`NotFound`."""
+        """The environment of the load balancer that the object is or belongs to; one query. Raises
+        :class:`NotFound`.
+        """
         ...
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
@@ -164,7 +172,8 @@ class TenantStore(Protocol):
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
         """Everything of one load balancer, those marked deleted included; with ``statuses_only`` without tags and
-        descriptions, which may be most of it. Raises :class:`NotFound`."""
+        descriptions, which may be most of the data. Raises :class:`NotFound`.
+        """
         ...
 
     async def statistics(

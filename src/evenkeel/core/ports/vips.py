@@ -1,4 +1,4 @@
-"""The store ports for what was taken of a network service: claims on VIPs, and changes of their ports."""
+"""The store ports for resources of a network service: claims on VIPs, and changes of their ports."""
 
 from typing import Protocol
 
@@ -8,39 +8,46 @@ from evenkeel.core.network import DueClaim, DuePort, VipClaim
 
 
 class ClaimStore(Protocol):
-    """What was taken of a network service, and has to be given back to it."""
+    """Claims: ports that may exist at a network service and have to be deleted there."""
 
     async def claim_vip(self, claim: VipClaim, *, grace_seconds: float) -> None:
-        """Write down what may be taken. Due ``grace_seconds`` later unless a load balancer holds it by then; and
-        from the moment on that that load balancer's row is removed. Raises :class:`Conflict` if there is one."""
+        """Store a claim. It is due ``grace_seconds`` later unless a load balancer holds it by then; and as soon as the
+        row of its load balancer is removed. Raises :class:`Conflict` if there is one.
+        """
         ...
 
     async def abandon_vip(self, claim: VipClaim) -> None:
-        """It is due now, unless a load balancer holds it. Written down again if it was forgotten meanwhile."""
+        """Make the claim due now, unless a load balancer holds it. Stores it again if it was deleted meanwhile."""
         ...
 
     async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
-        """It was given back, or never taken. One that a load balancer holds stays. Repeating it is harmless."""
+        """Delete the claim: its port was deleted, or never created. A claim that a load balancer holds stays.
+        Idempotent.
+        """
         ...
 
     async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
-        """Claims that are due, longest first, each to one caller only: for all others it is due again after
-        what ``backoff`` says of the attempts so far. One query if none is."""
+        """Due claims, longest due first. Each is returned to one caller only and becomes due again after the delay that
+        ``backoff`` gives for its attempts. One query if none is due.
+        """
         ...
 
 
 class PortStore(Protocol):
-    """What the network service is still to be told of VIPs' ports. It is written down by the accepted change itself."""
+    """Pending changes of VIPs' ports at the network service. The transaction of the accepted change stores them."""
 
     async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
-        """What the port is to have, as it is now; None: the load balancer is gone, or its port is as it should be."""
+        """The wanted options of the port; None: the load balancer is gone, or no change is pending."""
         ...
 
     async def port_set(self, port: DuePort) -> bool:
-        """The network service was told. False: it was changed again meanwhile, and is still to be told."""
+        """Record that the port was updated. False: its options changed again meanwhile, and an update is still
+        pending.
+        """
         ...
 
     async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
-        """Load balancers whose ports are still to be changed, longest first, each to one caller only: for all others
-        it is due again after what ``backoff`` says of the attempts so far. One query if none is."""
+        """Load balancers with pending changes of their ports, longest due first. Each is returned to one caller only
+        and becomes due again after the delay that ``backoff`` gives for its attempts. One query if none is due.
+        """
         ...
