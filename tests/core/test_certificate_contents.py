@@ -1,19 +1,21 @@
 """Every reader of a reference comes to the same content and identity."""
 
 import hashlib
+from contextlib import nullcontext
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from evenkeel.core.certificate_contents import read_certificate
+from evenkeel.core.certificate_contents import CLOCK_SKEW, read_certificate
 from evenkeel.core.certificates import CertificateKind, NewCertificate, Secret
-from evenkeel.core.errors import CertificateNotFound
+from evenkeel.core.errors import CertificateError, CertificateNotFound
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import KeyManager
 from evenkeel.key_managers.directory import DirectoryKeyManager, Encryption
-from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
+from tests.key_managers.authority import INTERMEDIATE, LEAF, NOT_AFTER, NOT_BEFORE, ROOT, STRANGER
 
 P1 = ProjectId("p1")
 REVOKED = ROOT.signed_list(1)
@@ -58,6 +60,29 @@ async def test_a_revocation_list(manager: KeyManager) -> None:
     der = x509.load_pem_x509_crl(REVOKED).public_bytes(Encoding.DER)
     assert read.content.sha256 == hashlib.sha256(der).hexdigest()
     assert (read.content.certificates, read.facts) == ((), None)
+    assert read.next_update == NOT_AFTER
+
+
+SECOND, CENTURY = timedelta(seconds=1), timedelta(days=36500)
+
+
+@pytest.mark.parametrize(
+    ("names", "now", "told"),
+    [
+        (("www", "ca"), NOT_BEFORE - CLOCK_SKEW - SECOND, "It is not valid yet. It is valid from 2026-01-01T00:00:00"),
+        (("www", "ca"), NOT_BEFORE - CLOCK_SKEW, ""),
+        (("www", "ca", "crl"), NOT_AFTER - SECOND, ""),
+        (("www", "ca", "crl"), NOT_AFTER, "It has expired. It was valid until 2036-01-01T00:00:00"),
+        (("crl",), NOT_BEFORE - CENTURY, ""),
+    ],
+)
+async def test_what_has_expired_is_read_and_refused_by_who_asks_for_it(
+    manager: KeyManager, names: tuple[str, ...], now: datetime, told: str
+) -> None:
+    for name in names:
+        read = await read_certificate(manager, f"directory://p1/{name}", P1, CONTENTS[name][0])
+        with pytest.raises(CertificateError, match=f"ref: {told}") if told else nullcontext():
+            read.check_validity("ref", now)
 
 
 @pytest.mark.parametrize("kind", CertificateKind)

@@ -6,7 +6,7 @@ from typing import Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from tests.canary import planted_key
 
-Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
+Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
 NOT_BEFORE = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 NOT_AFTER = datetime.datetime(2036, 1, 1, tzinfo=datetime.UTC)
@@ -29,8 +29,16 @@ class Issued:
     """A certificate with its key and its issuer."""
 
     def __init__(
-        self, name: str, issuer: Self | None, key: Key, *, names: tuple[str, ...] = (), ca: bool = False
+        self,
+        name: str,
+        issuer: Self | None,
+        key: Key,
+        *,
+        names: tuple[str, ...] = (),
+        ca: bool | None = False,
+        usage: x509.KeyUsage | None = None,
     ) -> None:
+        """``ca``: None leaves its basic constraints out."""
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = (
             x509.CertificateBuilder()
@@ -40,13 +48,23 @@ class Issued:
             .serial_number(x509.random_serial_number())
             .not_valid_before(NOT_BEFORE)
             .not_valid_after(NOT_AFTER)
-            .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
         )
+        if ca is not None:
+            builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        if usage is not None:
+            builder = builder.add_extension(usage, critical=True)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(list(map(x509.DNSName, names))), critical=False)
-        self.certificate = builder.sign(issuer.key if issuer else key, hashes.SHA256())
+        signer = issuer.key if issuer else key
+        self.certificate = builder.sign(signer, digest_for(signer))
+        self.name = name
         self.key = key
         self.issuer = issuer
+
+    @property
+    def issuers(self) -> list["Issued"]:
+        """The chain, from the one that signed it to the root."""
+        return [self.issuer, *self.issuer.issuers] if self.issuer else []
 
     @property
     def pem(self) -> bytes:
@@ -75,8 +93,21 @@ def encryption(passphrase: bytes | None) -> KeySerializationEncryption:
     return BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
 
 
-def ec_key() -> ec.EllipticCurvePrivateKey:
-    return ec.generate_private_key(ec.SECP256R1())
+def digest_for(key: Key) -> hashes.SHA256 | None:
+    return None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
+
+
+def key_usage(**allowed: bool) -> x509.KeyUsage:
+    """``key_cert_sign`` and so on, as the library calls them; the others are not."""
+    names = (
+        "digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
+        "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
+    )  # fmt: skip
+    return x509.KeyUsage(**dict.fromkeys(names, False) | allowed)
+
+
+def ec_key(curve: ec.EllipticCurve | None = None) -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(curve or ec.SECP256R1())
 
 
 @cache

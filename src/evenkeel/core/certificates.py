@@ -96,7 +96,7 @@ class AuthorityBundle(Value):
     facts: CertificateFacts
     """Of the first certificate."""
     sha256: str
-    """The identity of the content: of certificates and revocation list in DER."""
+    """The identity of the content: of the certificates in DER; the list has its own."""
 
 
 class RevocationList(Value):
@@ -106,6 +106,8 @@ class RevocationList(Value):
     """PEM."""
     sha256: str
     """The identity of the content: of the list in DER."""
+    next_update: datetime | None
+    """When it is out of date, if it says so; devices refuse every client from then on."""
 
 
 class CertificateContent(Value):
@@ -113,7 +115,7 @@ class CertificateContent(Value):
 
     kind: CertificateKind
     sha256: str
-    """The identity of the content, as in :class:`CertificateBundle`; of authorities, without a revocation list."""
+    """The identity of the content, as in the values above."""
     certificates: tuple[str, ...] = ()
     """PEM, as are the others: a certificate and its intermediates in order, or authorities."""
     private_key: PrivateKey | None = None

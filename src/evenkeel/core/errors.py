@@ -124,6 +124,14 @@ class ChainOutOfOrder(CertificateError):
     """The intermediate certificates are not in order: each must have signed the one before it."""
 
 
+class CertificateNotYetValid(CertificateError):
+    """It is not valid yet."""
+
+
+class CertificateExpired(CertificateError):
+    """It has expired."""
+
+
 class AuthorityUnreadable(CertificateError):
     """The CA certificate is invalid. It must be a valid x509 PEM format certificate."""
 

@@ -10,9 +10,21 @@ from evenkeel.core.errors import (
     RevocationListMismatch,
     RevocationListUnreadable,
 )
-from evenkeel.key_managers.parsing import authority_bundle
-from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER, Issued
+from evenkeel.key_managers.parsing import authority_bundle, read_revocation_list
+from tests.key_managers.authority import (
+    INTERMEDIATE,
+    LEAF,
+    NOT_AFTER,
+    ROOT,
+    STRANGER,
+    Issued,
+    ec_key,
+    key_usage,
+    rsa_key,
+)
+from tests.key_managers.parsing import unusual
 
+NO_LISTS = Issued("signs no lists", None, ec_key(), ca=True, usage=key_usage(key_cert_sign=True))
 CA, CRL = "directory://p1/ca", "directory://p1/crl"
 
 
@@ -24,7 +36,13 @@ def test_an_authority_and_what_it_has_revoked_become_a_bundle() -> None:
     assert bundle.certificates == (ROOT.pem.decode(), INTERMEDIATE.pem.decode())
     assert bundle.revocation_list == revoked.decode()
     assert bundle.facts.common_name == "root"
-    assert bundle.sha256 != authority_bundle(CA, ROOT.pem + INTERMEDIATE.pem).sha256
+    assert bundle.sha256 == authority_bundle(CA, ROOT.pem + INTERMEDIATE.pem).sha256  # the list has its own
+    assert read_revocation_list(CRL, revoked).next_update == NOT_AFTER
+
+
+@pytest.mark.parametrize("pem", [unusual.VERSION_1_ROOT, Issued("a server of its own", None, ec_key()).pem])
+def test_old_roots_and_servers_that_sign_for_themselves_are_taken(pem: bytes) -> None:
+    assert authority_bundle(CA, pem).certificates == (pem.decode(),)
 
 
 @pytest.mark.parametrize(
@@ -33,12 +51,16 @@ def test_an_authority_and_what_it_has_revoked_become_a_bundle() -> None:
         (AuthorityUnreadable, b"rubbish", None, CA),
         (AuthorityUnreadable, ROOT.pem.replace(b"MII", b"MIA"), None, CA),
         (AuthorityUnreadable, ROOT.signed_list(), None, CA),
+        (AuthorityUnreadable, LEAF.pem, None, CA),
+        (AuthorityUnreadable, ROOT.pem + LEAF.pem, None, CA),
+        (AuthorityUnreadable, ROOT.pem + Issued("weak", None, rsa_key(1024), ca=True).pem, None, CA),
         (CertificateTooLarge, b"x" * (AUTHORITY_BYTES_MAX + 1), None, CA),
         (CertificateTooLarge, ROOT.pem * 201, None, CA),
         (RevocationListUnreadable, ROOT.pem, b"rubbish", CRL),
         (RevocationListUnreadable, ROOT.pem, ROOT.pem, CRL),
         (RevocationListUnreadable, ROOT.pem, ROOT.signed_list().replace(b"MI", b"MA"), CRL),
         (RevocationListMismatch, ROOT.pem, STRANGER.signed_list(), CRL),
+        (RevocationListMismatch, NO_LISTS.pem, NO_LISTS.signed_list(), CRL),
         (RevocationListMismatch, ROOT.pem, Issued("root", None, STRANGER.key, ca=True).signed_list(), CRL),
         (CertificateTooLarge, ROOT.pem, b"x" * (REVOCATION_LIST_BYTES_MAX + 1), CRL),
     ],

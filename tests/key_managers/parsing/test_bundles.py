@@ -127,6 +127,24 @@ def test_a_key_that_asks_for_endless_rounds_is_refused_before_they_are_done() ->
         certificate_bundle(REF, LEAF.pem, Secret(block % base64.b64encode(endless)), passphrase=Secret(b"pw"))
 
 
+@pytest.mark.parametrize("cost", ["4000 08 003c", "4000 0100 01", "100000 08 01", "02 01 0f4240"])
+def test_a_key_that_asks_for_endless_scrypt_is_refused_before_it_is_done(cost: str) -> None:
+    numbers = b"".join(_der(0x02, bytes.fromhex(number)) for number in cost.split())
+    scrypt = _der(0x30, bytes.fromhex("06092b06010401da47040b") + _der(0x30, _der(0x04, bytes(8)) + numbers))
+    cipher = _der(0x30, bytes.fromhex("060960864801650304012a") + _der(0x04, bytes(16)))
+    scheme = _der(0x30, bytes.fromhex("06092a864886f70d01050d") + _der(0x30, scrypt + cipher))
+    der = _der(0x30, scheme + _der(0x04, bytes(96)))
+    block = b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n%s\n-----END ENCRYPTED PRIVATE KEY-----\n"
+
+    with pytest.raises(PrivateKeyUnreadable, match="too much work"):
+        certificate_bundle(REF, LEAF.pem, Secret(block % base64.b64encode(der)), passphrase=Secret(b"pw"))
+
+
+def _der(tag: int, content: bytes) -> bytes:
+    length = bytes([len(content)]) if len(content) < 128 else bytes([0x81, len(content)])
+    return bytes([tag]) + length + content
+
+
 def test_a_private_key_is_in_no_text_and_leaves_by_no_back_door() -> None:
     canary = LEAF.key_pem().splitlines()[1].decode()
     bundle = certificate_bundle(REF, LEAF.pem, Secret(LEAF.key_pem()))

@@ -86,7 +86,7 @@ class DirectoryKeyManager:
     async def revocation_list(self, reference: str, project_id: str) -> RevocationList:
         """See the port."""
         content = await self._read(reference, project_id, CertificateKind.REVOCATION_LIST)
-        return RevocationList(content=content.revocation_list, sha256=content.sha256)
+        return await self._calls.run(lambda: read_revocation_list(reference, content.revocation_list.encode()))
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
         """See the port."""

@@ -17,6 +17,7 @@ from evenkeel.core.errors import (
     RevocationListUnreadable,
 )
 from evenkeel.key_managers.parsing.bundles import digest_of
+from evenkeel.key_managers.parsing.chains import is_authority, is_self_signed, may_sign_lists
 from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.pem import check_size, taken_apart
@@ -33,8 +34,8 @@ def authority_bundle(
         raise AuthorityUnreadable(reference)
     if len(blocks) > AUTHORITY_CERTIFICATES_MAX:
         raise CertificateTooLarge(reference, f"There may be {AUTHORITY_CERTIFICATES_MAX} certificates.")
+    certificates = [_authority(block, reference, number) for number, block in enumerate(blocks, start=1)]
     try:
-        certificates = [loaded(block) for block in blocks]
         facts = facts_of(certificates[0])
     except Unusable as error:
         raise AuthorityUnreadable(reference, str(error)) from None
@@ -43,15 +44,29 @@ def authority_bundle(
         certificates=tuple(map(pem_of, certificates)),
         revocation_list="".join(item.public_bytes(Encoding.PEM).decode("ascii") for item in revoked) or None,
         facts=facts,
-        sha256=digest_of([*map(der_of, certificates), *(item.public_bytes(Encoding.DER) for item in revoked)]),
+        sha256=digest_of(map(der_of, certificates)),
     )
+
+
+def _authority(block: bytes, reference: str, number: int) -> x509.Certificate:
+    """One that can verify others, or itself: a server that signs for itself is known by its own certificate."""
+    try:
+        certificate = loaded(block)
+        public_key_of(certificate)
+        if not is_authority(certificate) and not is_self_signed(certificate):
+            raise Unusable("It is not an authority's.")
+    except Unusable as error:
+        raise AuthorityUnreadable(reference, f"Number {number}: {error}" if str(error) else "") from None
+    return certificate
 
 
 def read_revocation_list(reference: str, content: bytes) -> RevocationList:
     """Of a PEM file with one list. Raises :class:`CertificateError`."""
     found = _read_list(reference, content)
     return RevocationList(
-        content=found.public_bytes(Encoding.PEM).decode("ascii"), sha256=digest_of([found.public_bytes(Encoding.DER)])
+        content=found.public_bytes(Encoding.PEM).decode("ascii"),
+        sha256=digest_of([found.public_bytes(Encoding.DER)]),
+        next_update=found.next_update_utc,
     )
 
 
@@ -74,4 +89,6 @@ def _signed_list(authority: x509.Certificate, reference: str, content: bytes) ->
         signed = False
     if not signed:
         raise RevocationListMismatch(reference)
+    if not may_sign_lists(authority):
+        raise RevocationListMismatch(reference, "The authority's key usage lacks cRLSign.")
     return revoked

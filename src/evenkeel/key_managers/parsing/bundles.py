@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from cryptography import x509
 
@@ -10,11 +9,10 @@ from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, INTERMEDIATES_MAX,
 from evenkeel.core.errors import (
     CertificateTooLarge,
     CertificateUnreadable,
-    ChainOutOfOrder,
     PrivateKeyUnreadable,
 )
+from evenkeel.key_managers.parsing.chains import check_chain, check_signature
 from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
-from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.keys import check_match, read_private_key, written_out
 from evenkeel.key_managers.parsing.pem import check_size, taken_apart
 
@@ -57,11 +55,14 @@ def _checked(
     leaf, *intermediates = chain
     try:
         facts, public = facts_of(leaf), public_key_of(leaf)
+        for certificate in chain:
+            public_key_of(certificate)
+            check_signature(certificate)
     except Unusable as error:
         raise CertificateUnreadable(reference, str(error)) from None
     key = read_private_key(key_pem, passphrase, reference)
     check_match(key, public, reference)
-    check_order(reference, chain)
+    check_chain(reference, chain)
     return CertificateBundle(
         certificate=pem_of(leaf),
         intermediates=tuple(map(pem_of, intermediates)),
@@ -69,22 +70,6 @@ def _checked(
         facts=facts,
         sha256=digest_of(map(der_of, chain)),
     )
-
-
-def check_order(reference: str, chain: Sequence[x509.Certificate]) -> None:
-    """Has each one signed the one before it? Raises :class:`ChainOutOfOrder`."""
-    for number, (signed, issuer) in enumerate(pairwise(chain), start=1):
-        if not has_signed(issuer, signed):
-            raise ChainOutOfOrder(reference, f"Number {number} has not.")
-
-
-def has_signed(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
-    """Is ``signed`` issued by ``issuer``, by name and signature?"""
-    try:
-        signed.verify_directly_issued_by(issuer)
-    except FOREIGN:
-        return False
-    return True
 
 
 def digest_of(contents: Iterable[bytes]) -> str:

@@ -3,7 +3,7 @@
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import NameOID, PublicKeyAlgorithmOID
 
 from evenkeel.core.certificates import CertificateFacts
 from evenkeel.key_managers.parsing.foreign import FOREIGN
@@ -12,6 +12,8 @@ PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
 RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
 """OpenSSL's security level 2, which distributions set, refuses less; more costs a device seconds a handshake."""
+CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
+"""What TLS 1.3 has for signatures (RFC 8446, 4.2.3), and every device type serves."""
 NAMES_MAX = 1000
 
 
@@ -54,9 +56,13 @@ def public_key_of(certificate: x509.Certificate) -> PublicKey:
     except FOREIGN as error:
         raise Unusable("Its public key is unreadable.") from error
     if isinstance(key, ec.EllipticCurvePublicKey):
+        if key.curve.name not in CURVES:
+            raise Unusable(f"The curve of its key is {key.curve.name}; {', '.join(CURVES.values())} are allowed.")
         return key
     if not isinstance(key, rsa.RSAPublicKey):
         raise Unusable("Its key must be RSA or ECDSA.")
+    if certificate.public_key_algorithm_oid == PublicKeyAlgorithmOID.RSASSA_PSS:
+        raise Unusable("Its key is for RSASSA-PSS only; RSA keys for every use are allowed.")
     if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:
         raise Unusable(f"Its RSA key has {key.key_size} bits; {RSA_BITS_MIN} to {RSA_BITS_MAX} are allowed.")
     return key

@@ -2,6 +2,7 @@
 standard output its parts. It ends with 1 if there is nothing to tell, and says nothing else."""
 
 import base64
+import resource
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -11,17 +12,22 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
-from evenkeel.key_managers.parsing.bundles import has_signed
+from evenkeel.key_managers.parsing.chains import has_signed
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.pkcs12 import Pkcs12Parts
+
+ADDRESS_SPACE_BYTES = 1 << 30
+"""The process itself takes a third of it; a file may ask for any amount of memory."""
 
 
 def main() -> int:
     """Read, tell."""
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold the key
     word, _, content = sys.stdin.buffer.read().partition(b"\n")
     try:
         parts = parts_of(content, base64.b64decode(word))
-    except FOREIGN:
+    except (*FOREIGN, MemoryError):
         return 1
     sys.stdout.buffer.write(msgspec.msgpack.encode(parts))
     return 0
