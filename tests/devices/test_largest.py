@@ -5,11 +5,13 @@ from pathlib import Path
 import msgspec
 
 from evenkeel.api.fields import MAX_ADDITIONAL_VIPS, MAX_CIDRS, MAX_SNI_CONTAINERS
+from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.limits import LoadBalancerLimits
 from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES
 from evenkeel.core.model import L7_RULES_MAX, SessionPersistence, Vip
 from evenkeel.core.service import (
+    ServiceCertificate,
     ServiceDefinition,
     ServiceL7Policy,
     ServiceL7Rule,
@@ -131,6 +133,7 @@ def worst() -> ServiceDefinition:
         tls_versions=listener.tls_versions,
         alpn_protocols=listener.alpn_protocols,
     )
+    certificate = ServiceCertificate(reference=QUOTED, kind=CertificateKind.REVOCATION_LIST, sha256="f" * 64)
     replace = msgspec.structs.replace
     full = replace(listener, l7policies=(replace(policy, rules=(rule,) * LIMITS.l7rule),) + (policy,) * LIMITS.l7policy)
     return ServiceDefinition(
@@ -143,6 +146,7 @@ def worst() -> ServiceDefinition:
         listeners=(full,) + (listener,) * LIMITS.listener,
         pools=(replace(pool, members=(member,) * LIMITS.member),) + (pool,) * LIMITS.pool,
         additional_vips=(vip,) * MAX_ADDITIONAL_VIPS,
+        certificates=(certificate,) * LIMITS.certificate,
     )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, event, insert, select, text, update
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
+from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import Applied, Register, ReportApplied, ReportReceipt, SessionState
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
@@ -18,11 +19,13 @@ from evenkeel.core.placement import Assign
 from evenkeel.core.statuses import HaType, ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, open_database
+from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
 from evenkeel.store.sql_store import SqlStore
+from evenkeel.store.writing.certificates import certificate_id
 from tests.store.conftest import empty
 
 TTL_SECONDS = 600.0
@@ -143,17 +146,12 @@ class World:
         self, load_balancer: LoadBalancer, reference: str, *, kind: str = "certificate", owner_id: str = "listener-1"
     ) -> str:
         """A reference that something of the load balancer has; the id of its row."""
-        id_, now = str(uuid.uuid4()), db_now()
-        row = {"id": id_, "project_id": load_balancer.project_id, "reference": reference, "kind": kind}
-        row |= {
-            "sha256": "a" * 64,
-            "announced_sha256": "a" * 64,
-            "problem": "",
-            "checked_at": now,
-            "next_check_at": now,
-        }
+        id_ = certificate_id(load_balancer.project_id, reference, CertificateKind(kind))
+        row: dict[str, Any] = {"id": id_, "project_id": load_balancer.project_id, "reference": reference, "kind": kind}
+        row |= {"sha256": "a" * 64, "announced_sha256": "a" * 64, "problem": ""}
+        row |= {"checked_at": db_now(), "next_check_at": db_now()}
         use = {"owner_id": owner_id, "certificate_id": id_, "load_balancer_id": load_balancer.id}
-        await self.db.write(lambda c: c.execute(insert(schema.certificate).values(**row)))
+        await self.db.write(lambda c: insert_if_absent(c, schema.certificate, row))
         await self.db.write(lambda c: c.execute(insert(schema.certificate_use).values(**use)))
         return id_
 

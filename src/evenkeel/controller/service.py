@@ -25,6 +25,7 @@ from evenkeel.core.ports import Bus, Clock, Network, Store, Subscription
 log = structlog.get_logger(__name__)
 
 OVERDUE_PER_SWEEP = 500
+CERTIFICATES_PER_SWEEP = 500
 
 
 class Controller:
@@ -115,6 +116,7 @@ class Controller:
         if overdue:
             log.warning("pending load balancers are overdue", count=overdue)
         await self._scheduling.trim_events(keep=self._settings.events_kept)
+        await self._scheduling.remove_unused_certificates(limit=CERTIFICATES_PER_SWEEP)
 
     async def _every(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str

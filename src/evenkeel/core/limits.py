@@ -17,6 +17,7 @@ CALLED: dict[str, str] = {
     "member": "members",
     "l7policy": "L7 policies",
     "l7rule": "L7 rules",
+    "certificate": "certificates",
 }
 """The limited kinds. A pool has at most one health monitor, and lists in listeners have limits of their own."""
 
@@ -29,6 +30,8 @@ class LoadBalancerLimits(Value):
     member: int = 10_000
     l7policy: int = 1_000
     l7rule: int = 2_000
+    certificate: int = 5_000
+    """What listeners and pools refer to: certificates, authorities and revocation lists."""
 
 
 class LimitMet(Conflict):

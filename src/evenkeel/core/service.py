@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from evenkeel.core.certificate_references import references_of
 from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import (
@@ -20,6 +21,7 @@ from evenkeel.core.model import (
     ListenerSpec,
     LoadBalancerTree,
     MemberSpec,
+    Pool,
     PoolSpec,
     Vip,
 )
@@ -114,8 +116,9 @@ def stand_in(service: ServiceDefinition, problem: str) -> ServiceDefinition:
     )
 
 
-def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
-    """The service definition of a stored tree; rows marked deleted are left out.
+def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = ()) -> ServiceDefinition:
+    """The service definition of a stored tree; rows marked deleted are left out. ``certificates``: what the references
+    in it name.
 
     A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
     """
@@ -144,7 +147,14 @@ def definition_of(tree: LoadBalancerTree) -> ServiceDefinition:
         ),
         pools=_pools_of(tree),
         additional_vips=root.additional_vips,
+        certificates=tuple(sorted(certificates, key=lambda each: (each.reference, each.kind))),
     )
+
+
+def refers_to_certificates(tree: LoadBalancerTree) -> bool:
+    """Does any listener or pool that is not marked deleted have a reference to a key manager?"""
+    rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
+    return any(references_of(row) for row in rows if not row.deleted)
 
 
 def _told(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:

@@ -16,3 +16,5 @@ class StoreOptions(Value):
     """Of projects that have none of their own."""
     load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
     """Of every load balancer."""
+    certificate_refresh_seconds: float = 3600.0
+    """After which it is looked again at what a reference names."""

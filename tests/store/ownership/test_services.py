@@ -1,8 +1,12 @@
 """Definitions for the owner of a shard, and for nobody else."""
 
 import pytest
+from msgspec.structs import replace
 
+from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.errors import SessionLost
+from evenkeel.core.model import Listener
+from evenkeel.core.service import ServiceCertificate
 from tests.store.ownership_world import World, statements, world_fixture
 
 __all__ = ["world_fixture"]
@@ -112,3 +116,33 @@ async def test_number_of_statements_does_not_depend_on_size(world: World) -> Non
             )
         counts.append(len(seen.sent))
     assert counts == [8, 9]  # of more than one, whether they are too large for a page
+
+
+async def test_a_page_tells_what_references_name_by_one_more_statement(world: World) -> None:
+    """And by none more if nothing on the page has any."""
+    shard_id, (plain_id,) = await scene(world, 1)
+    counts = {}
+    for number in (1, 2, 3):
+        root = await world.placed(id=f"tls-{number}")
+        below = {"load_balancer_id": root.id, "project_id": "p1", "protocol_port": 443}
+        row = Listener(
+            id=f"l-{number}", protocol="TERMINATED_HTTPS", default_tls_container_ref=f"ref-{number}", **below
+        )
+        await world.add(row, replace(row, id=f"m-{number}", protocol_port=444, default_tls_container_ref="unread"))
+        for owner_id in (row.id, f"n-{number}"):
+            await world.certificate(root, f"ref-{number}", owner_id=owner_id)
+        await world.certificate(root, "a-ca", kind="authority", owner_id=f"n-{number}")
+    for name, ids in {"none": [plain_id], "one": ["tls-1"], "all": None}.items():
+        with statements() as seen:
+            answer = await world.store.ownership.services(
+                "a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id="", limit=9
+            )
+        counts[name] = len([each for each in seen.sent if "FROM listener" in each or "certificate_use" in each])
+    assert counts == {"none": 1, "one": 2, "all": 2}
+    named = {each.load_balancer_id: each.certificates for each in answer.services}
+    assert named[plain_id] == ()
+    for number in (1, 2, 3):
+        assert named[f"tls-{number}"] == (
+            ServiceCertificate(reference="a-ca", kind=CertificateKind.AUTHORITY, sha256="a" * 64),
+            ServiceCertificate(reference=f"ref-{number}", kind=CertificateKind.CERTIFICATE, sha256="a" * 64),
+        )

@@ -106,6 +106,10 @@ class SchedulingStore(Protocol):
         """Record an event."""
         ...
 
+    async def remove_unused_certificates(self, *, limit: int) -> int:
+        """Remove what was read of references that no listener or pool has had for a while; returns how many."""
+        ...
+
     async def trim_events(self, *, keep: int) -> int:
         """Remove the oldest events beyond ``keep``."""
         ...

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import Change, ListQuery, Page, ServedBy, VipPlan
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import (
@@ -25,11 +26,15 @@ class TenantStore(Protocol):
     Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks the
     changed objects PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an
     earlier one is PENDING, and on an ERROR load balancer; on one marked deleted it is a :class:`Conflict`.
-    ``project_id`` None means "any project"; else an object of another project is :class:`NotFound`. Constant number of
-    queries whatever the size of the tree.
+    ``project_id`` None means "any project"; else an object of another project is :class:`NotFound`. ``certificates``:
+    what was read of those references of the listeners and pools that are new to them; it is kept, and used by them from
+    then on. More than a load balancer may have: :class:`LimitMet`. Constant number of queries whatever the size of the
+    tree.
     """
 
-    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
+    async def create_load_balancer(
+        self, tree: LoadBalancerTree, vip: VipPlan | None, certificates: Sequence[CheckedCertificate] = ()
+    ) -> Change:
         """Store a whole tree; without a VIP if it is made for a pool of LBaaS v1. A health monitor that names a shared
         one copies its attributes. Raises :class:`Conflict` for a VIP address in use or an id that exists,
         :class:`Invalid` for a flavor or availability zone that is gone, :class:`NotFound` for a shared monitor.
@@ -71,6 +76,7 @@ class TenantStore(Protocol):
         l7rules: Sequence[L7Rule] = (),
         *,
         new_pools: Sequence[NewPool] = (),
+        certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
         """``row.load_balancer_id`` and the policies' positions are set. ``new_pools``: pools created with it, which it
@@ -79,7 +85,13 @@ class TenantStore(Protocol):
         ...
 
     async def add_l7policy(
-        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: ProjectId | None
+        self,
+        row: L7Policy,
+        rules: Sequence[L7Rule],
+        *,
+        new_pool: NewPool | None = None,
+        certificates: Sequence[CheckedCertificate] = (),
+        project_id: ProjectId | None,
     ) -> Change:
         """``row.listener_id`` is set. It is inserted at ``row.position``, or after the last one if that is less; later
         ones move up. ``new_pool``: its redirect pool, if created with it. :class:`NotFound` for a pool that is not of
@@ -98,6 +110,7 @@ class TenantStore(Protocol):
         monitor: HealthMonitor | None,
         *,
         listener_id: str | None,
+        certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
         """``row.load_balancer_id`` may be empty if ``listener_id`` is given: then the pool becomes the default pool of
@@ -129,6 +142,7 @@ class TenantStore(Protocol):
         changes: Mapping[str, Any],
         *,
         parent_id: str | None = None,
+        certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
         """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy with

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, literal, select
 
+from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import ServiceDefinitions
-from evenkeel.core.service import definition_of
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.core.service import ServiceCertificate, definition_of, refers_to_certificates
+from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
@@ -21,6 +22,8 @@ MEMBERS_PER_PAGE = 5_000
 _shard = schema.shard
 _root = schema.load_balancer
 _member = schema.member
+_certificate = schema.certificate
+_use = schema.certificate_use
 
 
 def read_services(
@@ -83,11 +86,30 @@ def _page(
     while len(shown) > 1 and _crowded(connection, shown):
         shown = shown[: len(shown) // 2]
     trees = load_trees(connection, shown)
+    certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
     return ServiceDefinitions(
-        services=tuple(definition_of(tree) for tree in trees.values()),
+        services=tuple(definition_of(tree, certificates.get(id_, ())) for id_, tree in trees.items()),
         missing=missing,
         more=len(ids) > len(shown),
     )
+
+
+def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, list[ServiceCertificate]]:
+    """By load balancer; no query where none has references, which is usual."""
+    found: dict[str, list[ServiceCertificate]] = {}
+    if load_balancer_ids:
+        for row in connection.execute(_REFERRED, {"wanted": list(load_balancer_ids)}):
+            each = ServiceCertificate(reference=row.reference, kind=CertificateKind(row.kind), sha256=row.sha256)
+            found.setdefault(row.load_balancer_id, []).append(each)
+    return found
+
+
+_REFERRED = (
+    select(_use.c.load_balancer_id, _certificate.c.reference, _certificate.c.kind, _certificate.c.sha256)
+    .join(_certificate, _certificate.c.id == _use.c.certificate_id)
+    .where(in_bound_list(_use.c.load_balancer_id, "wanted"))
+    .distinct()
+)
 
 
 def _crowded(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:

@@ -1,7 +1,7 @@
 """What the ownership statements share: who is live, in which order rows are locked, and inserts that may come second.
 
 Locks are always taken in this order, so that two operations wait for each other at worst: environment, shards,
-load balancers, what is below them, agents, device groups; within a table by id.
+load balancers, what is below them, certificates, agents, device groups; within a table by id.
 """
 
 from collections.abc import Iterable, Mapping

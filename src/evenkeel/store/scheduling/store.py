@@ -135,5 +135,15 @@ class SqlScheduling:
             )
         )
 
+    async def remove_unused_certificates(self, *, limit: int) -> int:
+        size = min(limit, MAX_IDS_PER_STATEMENT)
+        ids = await self._db.read(lambda connection: sweeping.unused_certificates(connection, size))
+        if not ids:
+            return 0
+        try:
+            return await self._db.write(lambda connection: sweeping.remove_certificates(connection, ids))
+        except IntegrityError:  # somebody uses one again; the next sweep sees it
+            return 0
+
     async def trim_events(self, *, keep: int) -> int:
         return await self._db.write(lambda connection: sweeping.trim_events(connection, keep))

@@ -1,8 +1,9 @@
-"""What time alone changes: changes that no device confirmed in time, and old events."""
+"""What time alone changes: changes that no device confirmed in time, old events, and what was read of references that
+nobody has any more."""
 
 from typing import Any
 
-from sqlalchemy import Connection, delete, or_, select
+from sqlalchemy import Connection, delete, exists, or_, select
 
 from evenkeel.core.provisioning import overdue
 from evenkeel.store.engine.clock import db_now
@@ -13,6 +14,12 @@ from evenkeel.store.writing.events import event_row, record_events
 
 _root = schema.load_balancer
 _event = schema.event
+_certificate = schema.certificate
+_use = schema.certificate_use
+
+UNUSED_SECONDS = 3600.0
+"""How long after it was read a certificate's row stays that nobody uses: a change that keeps its reference may be under
+way."""
 
 
 def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
@@ -57,3 +64,20 @@ def trim_events(connection: Connection, keep: int) -> int:
     if newest_to_go is None:
         return 0
     return connection.execute(delete(_event).where(_event.c.id <= newest_to_go)).rowcount
+
+
+_UNUSED = (
+    ~exists().where(_use.c.certificate_id == _certificate.c.id),
+    _certificate.c.checked_at < db_now() - UNUSED_SECONDS,
+)
+
+
+def unused_certificates(connection: Connection, limit: int) -> list[str]:
+    """Ids of rows that go."""
+    statement = select(_certificate.c.id).where(*_UNUSED).order_by(_certificate.c.id).limit(limit)
+    return list(connection.scalars(statement))
+
+
+def remove_certificates(connection: Connection, ids: list[str]) -> int:
+    """How many were removed; one that was used or read again meanwhile stays."""
+    return connection.execute(delete(_certificate).where(in_list(_certificate.c.id, ids), *_UNUSED)).rowcount

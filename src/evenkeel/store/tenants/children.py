@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 from sqlalchemy import Connection, false, select, update
 
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.ids import ProjectId
@@ -21,6 +22,7 @@ from evenkeel.store.engine.returning import returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
 from evenkeel.store.vips.leaving import check_has_vip
+from evenkeel.store.writing.certificates import add_uses
 from evenkeel.store.writing.conflicts import (
     check_members,
     check_protocols,
@@ -49,6 +51,7 @@ def add_listener(
     l7rules: Sequence[L7Rule] = (),
     *,
     new_pools: Sequence[NewPool] = (),
+    certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
     """Add a listener with its policies, rules and new pools. Raises :class:`NotFound` for a pool of another one."""
@@ -69,6 +72,7 @@ def add_listener(
         insert_all(connection, schema.l7policy, [row_of(as_new(policy, locked)) for policy in l7policies])
         insert_all(connection, schema.l7rule, [row_of(as_new(rule, locked)) for rule in l7rules])
         made = insert_pools(connection, [as_default(new, row) for new in new_pools], locked)
+        add_uses(connection, writes.options, locked, (listener, *(new.pool for new in new_pools)), certificates)
         return change_of(connection, locked.row, (listener, *made))
 
     return op
@@ -81,6 +85,7 @@ def add_pool(
     monitor: HealthMonitor | None,
     *,
     listener_id: str | None,
+    certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
     """Add a pool with what is in it; ``row.load_balancer_id`` may be empty if ``listener_id`` is given.
@@ -104,7 +109,9 @@ def add_pool(
         new = NewPool(pool=row, members=tuple(members), monitor=monitor)
         if listener_id is not None:
             new = replace(new, pool=replace(row, listener_ids=(listener_id,)))
-        return change_of(connection, locked.row, tuple(insert_pools(connection, [new], locked)))
+        made = tuple(insert_pools(connection, [new], locked))
+        add_uses(connection, writes.options, locked, (new.pool,), certificates)
+        return change_of(connection, locked.row, made)
 
     return op
 

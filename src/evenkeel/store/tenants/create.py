@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, case, or_, select
 
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import Change, ShardOwner, VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import ShardId
@@ -26,6 +27,7 @@ from evenkeel.store.vips.addresses import HELD_OF_SOME, take
 from evenkeel.store.vips.claims import hold
 from evenkeel.store.vips.port_changes import note
 from evenkeel.store.vips.selection import candidates, free_address
+from evenkeel.store.writing.certificates import add_uses
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.quota_check import check_quota, has_quota, made
@@ -37,7 +39,11 @@ _root = schema.load_balancer
 
 
 def create_load_balancer(
-    options: StoreOptions, tree: LoadBalancerTree, plan: VipPlan | None, random: Random
+    options: StoreOptions,
+    tree: LoadBalancerTree,
+    plan: VipPlan | None,
+    random: Random,
+    certificates: Sequence[CheckedCertificate] = (),
 ) -> Op[Change]:
     """Store a whole tree at revision 1, placed at once if its project has a shard with room and no capacity policy.
 
@@ -46,11 +52,16 @@ def create_load_balancer(
     if not tree.load_balancer.project_id:
         raise Invalid("project_id: a load balancer needs a project")
     check_tree(tree)
-    return lambda connection: _create(connection, tree, plan, random, options)
+    return lambda connection: _create(connection, tree, plan, random, options, certificates)
 
 
 def _create(
-    connection: Connection, tree: LoadBalancerTree, plan: VipPlan | None, random: Random, options: StoreOptions
+    connection: Connection,
+    tree: LoadBalancerTree,
+    plan: VipPlan | None,
+    random: Random,
+    options: StoreOptions,
+    certificates: Sequence[CheckedCertificate],
 ) -> Change:
     root = tree.load_balancer
     rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
@@ -78,6 +89,8 @@ def _create(
     for values in (*below, stored.l7policies, stored.l7rules):
         if values:
             insert_all(connection, KINDS[type(values[0])].table, [row_of(value) for value in values])
+    locked = Locked(root.id, root.project_id, 1, shard_id is not None, now)
+    add_uses(connection, options, locked, (*stored.listeners, *stored.pools), certificates)
     return Change(
         load_balancer_id=root.id,
         revision=stored.load_balancer.revision,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from sqlalchemy import Connection, false, func, select
 
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import Change
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
@@ -14,6 +15,7 @@ from evenkeel.store.records.rows import L7POLICY, LISTENER, row_of
 from evenkeel.store.tenants.children import insert_pools
 from evenkeel.store.tenants.l7_positions import make_room
 from evenkeel.store.tenants.updates import check_target_pool
+from evenkeel.store.writing.certificates import add_uses
 from evenkeel.store.writing.conflicts import check_members, check_rule_count, too_many_rules
 from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_listener, touch_policy
 from evenkeel.store.writing.steps import as_new, insert_all
@@ -28,6 +30,7 @@ def add_l7policy(
     rules: Sequence[L7Rule],
     *,
     new_pool: NewPool | None = None,
+    certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
     """Add a policy at its place, with its rules and the new pool that it sends to."""
@@ -42,6 +45,7 @@ def add_l7policy(
         touch_listener(connection, row.listener_id, locked)
         writes.check_quota(connection, locked, row, *rules, *(part for new in new_pools for part in new.parts))
         made = insert_pools(connection, new_pools, locked)
+        add_uses(connection, writes.options, locked, [new.pool for new in new_pools], certificates)
         if row.redirect_pool_id is not None:
             check_target_pool(connection, row.listener_id, row.redirect_pool_id, locked)
         policy, stored = _as_new(connection, row, rules, locked)

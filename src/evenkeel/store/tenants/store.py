@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import Change, ListQuery, Page, ServedBy, VipPlan
 from evenkeel.core.errors import NotFound, RequestError
 from evenkeel.core.ids import LoadBalancerId, ProjectId
@@ -51,11 +52,13 @@ class SqlTenants:
 
     # -- load balancers
 
-    async def create_load_balancer(self, tree: LoadBalancerTree, vip: VipPlan | None) -> Change:
+    async def create_load_balancer(
+        self, tree: LoadBalancerTree, vip: VipPlan | None, certificates: Sequence[CheckedCertificate] = ()
+    ) -> Change:
         plan = None if vip is None else normal_plan(vip)
         return await write_with_vip(
             self._db,
-            create.create_load_balancer(self._writes.options, tree, plan, self._random),
+            create.create_load_balancer(self._writes.options, tree, plan, self._random, certificates),
             plan,
             lambda error: gone_reference(error, tree.load_balancer) or duplicate_id(),
         )
@@ -97,15 +100,34 @@ class SqlTenants:
         l7rules: Sequence[L7Rule] = (),
         *,
         new_pools: Sequence[NewPool] = (),
+        certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        op = children.add_listener(self._writes, row, l7policies, l7rules, new_pools=new_pools, project_id=project_id)
+        op = children.add_listener(
+            self._writes,
+            row,
+            l7policies,
+            l7rules,
+            new_pools=new_pools,
+            certificates=certificates,
+            project_id=project_id,
+        )
         return await self._add(op, duplicate_listener(row.protocol, row.protocol_port))
 
     async def add_l7policy(
-        self, row: L7Policy, rules: Sequence[L7Rule], *, new_pool: NewPool | None = None, project_id: ProjectId | None
+        self,
+        row: L7Policy,
+        rules: Sequence[L7Rule],
+        *,
+        new_pool: NewPool | None = None,
+        certificates: Sequence[CheckedCertificate] = (),
+        project_id: ProjectId | None,
     ) -> Change:
-        return await self._add(l7.add_l7policy(self._writes, row, rules, new_pool=new_pool, project_id=project_id))
+        return await self._add(
+            l7.add_l7policy(
+                self._writes, row, rules, new_pool=new_pool, certificates=certificates, project_id=project_id
+            )
+        )
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
         return await self._add(l7.add_l7rule(self._writes, row, project_id=project_id))
@@ -117,10 +139,19 @@ class SqlTenants:
         monitor: HealthMonitor | None,
         *,
         listener_id: str | None,
+        certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
         return await self._add(
-            children.add_pool(self._writes, row, members, monitor, listener_id=listener_id, project_id=project_id)
+            children.add_pool(
+                self._writes,
+                row,
+                members,
+                monitor,
+                listener_id=listener_id,
+                certificates=certificates,
+                project_id=project_id,
+            )
         )
 
     async def add_members(self, rows: Sequence[Member], *, project_id: ProjectId | None) -> Change:
@@ -154,10 +185,19 @@ class SqlTenants:
         changes: Mapping[str, Any],
         *,
         parent_id: str | None = None,
+        certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
         return await self._db.write(
-            updates.update_child(self._writes, kind, child_id, changes, parent_id=parent_id, project_id=project_id)
+            updates.update_child(
+                self._writes,
+                kind,
+                child_id,
+                changes,
+                parent_id=parent_id,
+                certificates=certificates,
+                project_id=project_id,
+            )
         )
 
     async def delete_child(

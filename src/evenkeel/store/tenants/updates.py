@@ -1,12 +1,13 @@
 """Changing and deleting listeners, pools, members and monitors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, false, select, update
 
 from evenkeel.core.attributes import CHANGEABLE
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import Change
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import ProjectId
@@ -30,6 +31,7 @@ from evenkeel.store.records.rows import (
 from evenkeel.store.tenants.l7_positions import close_gap, move
 from evenkeel.store.tenants.restrict_delete import check_restricted
 from evenkeel.store.vips.leaving import give_up_vip
+from evenkeel.store.writing.certificates import change_uses, names_certificates, remove_uses
 from evenkeel.store.writing.conflicts import check_protocols, pool_in_use
 from evenkeel.store.writing.revision_lock import (
     SHAPES,
@@ -57,6 +59,7 @@ def update_child(
     changes: Mapping[str, Any],
     *,
     parent_id: str | None = None,
+    certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
     """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule.
@@ -75,7 +78,10 @@ def update_child(
         placed = _place(connection, child_id, changes, locked) if target.kind is L7POLICY else {}
         row = update_row(connection, target.kind, child_id, values | placed, locked)
         _touch_parents(connection, target.kind, row, locked)
-        return change_of(connection, locked.row, (build_one(connection, target.kind, row),))
+        changed = build_one(connection, target.kind, row)
+        if target.kind in (LISTENER, POOL) and names_certificates(changes):
+            change_uses(connection, writes.options, locked, changed, certificates)
+        return change_of(connection, locked.row, (changed,))
 
     return op
 
@@ -111,6 +117,8 @@ def delete_child(
         if target.kind is LISTENER:
             give_up_vip(connection, locked)
         gone = build_one(connection, target.kind, read_any(connection, target))
+        if target.kind in (LISTENER, POOL):
+            remove_uses(connection, gone)
         if not locked.placed:
             connection.execute(delete(target.kind.table).where(target.kind.table.c.id == child_id))
         return change_of(connection, locked.row, (gone,))

@@ -1,0 +1,41 @@
+"""Which attributes of listeners and pools are references to a key manager, and what each names. Pure."""
+
+from collections.abc import Iterator
+
+from evenkeel.core.certificates import CertificateKind
+from evenkeel.core.model import ListenerSpec, PoolSpec
+from evenkeel.core.values import Value
+
+REFERENCES: dict[str, CertificateKind] = {
+    "default_tls_container_ref": CertificateKind.CERTIFICATE,
+    "sni_container_refs": CertificateKind.CERTIFICATE,
+    "client_ca_tls_container_ref": CertificateKind.AUTHORITY,
+    "client_crl_container_ref": CertificateKind.REVOCATION_LIST,
+    "tls_container_ref": CertificateKind.CERTIFICATE,
+    "ca_tls_container_ref": CertificateKind.AUTHORITY,
+    "crl_container_ref": CertificateKind.REVOCATION_LIST,
+}
+"""Attribute -> what it names, one or a list of it; those of listeners, then those of pools."""
+SIGNED_BY = {"client_crl_container_ref": "client_ca_tls_container_ref", "crl_container_ref": "ca_tls_container_ref"}
+"""Attribute of a revocation list -> that of the authority that has signed it."""
+
+
+class NamedCertificate(Value):
+    """One reference."""
+
+    field: str
+    reference: str
+    kind: CertificateKind
+
+
+def references_of(row: ListenerSpec | PoolSpec) -> tuple[NamedCertificate, ...]:
+    """What the listener or pool refers to, in the order of its attributes."""
+    return tuple(_named(row))
+
+
+def _named(row: ListenerSpec | PoolSpec) -> Iterator[NamedCertificate]:
+    for field, kind in REFERENCES.items():
+        value: str | tuple[str, ...] | None = getattr(row, field, None)
+        if value:
+            for reference in (value,) if isinstance(value, str) else value:
+                yield NamedCertificate(field=field, reference=reference, kind=kind)

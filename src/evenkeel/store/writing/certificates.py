@@ -1,0 +1,148 @@
+"""What listeners and pools refer to: rows of what references name, and who uses them.
+
+A row's id follows from what it is of, so that any number of writes at once come to the same row. Rows are written after
+load balancers and what is below them, by id; they go a while after nobody uses them.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, bindparam, delete, func, select, update
+
+from evenkeel.core.certificate_references import REFERENCES, references_of
+from evenkeel.core.certificates import CertificateKind, CheckedCertificate
+from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.limits import check_limits
+from evenkeel.core.model import Listener, Pool
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import upsert
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.writing.revision_lock import Locked
+
+_certificate = schema.certificate
+_use = schema.certificate_use
+
+User = Listener | Pool
+
+
+def certificate_id(project_id: ProjectId, reference: str, kind: CertificateKind) -> str:
+    """The id of the row."""
+    digest = hashlib.sha256(msgspec.json.encode([project_id, reference, kind])).digest()
+    return str(uuid.UUID(bytes=digest[:16]))
+
+
+def add_uses(
+    connection: Connection,
+    options: StoreOptions,
+    locked: Locked,
+    rows: Iterable[User],
+    checked: Sequence[CheckedCertificate],
+) -> None:
+    """New listeners and pools, stored before, refer to what was ``checked``; what was not has been taken unread.
+
+    Raises :class:`LimitMet`. No statement where there is nothing.
+    """
+    if not checked:
+        return
+    ids = _keep(connection, options, locked, checked)
+    uses = {(row.id, id_) for row in rows for id_ in _wanted(row, locked.project_id) if id_ in ids}
+    _insert(connection, options, locked, uses)
+
+
+def change_uses(
+    connection: Connection,
+    options: StoreOptions,
+    locked: Locked,
+    row: User,
+    checked: Sequence[CheckedCertificate],
+) -> None:
+    """The listener or pool refers to what it names now: what was ``checked`` just now, and what is known from before.
+    Raises :class:`LimitMet`."""
+    _keep(connection, options, locked, checked)
+    wanted = _wanted(row, locked.project_id)
+    there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
+    if there - wanted:
+        gone = in_list(_use.c.certificate_id, there - wanted)
+        connection.execute(delete(_use).where(_use.c.owner_id == row.id, gone))
+    if wanted - there:
+        # locked, so that none goes before its use is written
+        known = select(_certificate.c.id).where(in_list(_certificate.c.id, wanted - there)).order_by(_certificate.c.id)
+        ids = connection.scalars(known.with_for_update(read=True, key_share=True))
+        _insert(connection, options, locked, {(row.id, id_) for id_ in ids})
+
+
+def names_certificates(changes: Iterable[str]) -> bool:
+    """Is one of these attributes a reference?"""
+    return any(name in REFERENCES for name in changes)
+
+
+def remove_uses(connection: Connection, row: User) -> None:
+    """The listener or pool goes."""
+    if references_of(row):
+        connection.execute(delete(_use).where(_use.c.owner_id == row.id))
+
+
+def _wanted(row: User, project_id: ProjectId) -> set[str]:
+    return {certificate_id(project_id, each.reference, each.kind) for each in references_of(row)}
+
+
+_READ = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at")
+
+
+def _keep(
+    connection: Connection, options: StoreOptions, locked: Locked, checked: Sequence[CheckedCertificate]
+) -> set[str]:
+    """Store what was read; the ids of its rows. Where others use the same and it names something else now, it is due to
+    be announced to them at once."""
+    if not checked:
+        return set()
+    next_check_at = locked.now + options.certificate_refresh_seconds
+    rows = {row["id"]: row for row in (_row(locked, each, next_check_at) for each in checked)}
+    ids = sorted(rows)
+    upsert(connection, _certificate, _READ, [rows[id_] for id_ in ids])
+    differs = _certificate.c.sha256 != _certificate.c.announced_sha256
+    changed = update(_certificate).where(in_list(_certificate.c.id, ids), differs)
+    connection.execute(changed.values(next_check_at=locked.now, expiry_told_days=None))
+    return set(ids)
+
+
+def _row(locked: Locked, each: CheckedCertificate, next_check_at: float) -> dict[str, Any]:
+    facts = each.facts
+    return {
+        "id": certificate_id(locked.project_id, each.reference, each.kind),
+        "project_id": locked.project_id,
+        "reference": each.reference,
+        "kind": each.kind.value,
+        "sha256": each.sha256,
+        "announced_sha256": each.sha256,
+        "facts": None if facts is None else msgspec.json.encode(facts).decode(),
+        "not_after": None if facts is None else facts.not_after.timestamp(),
+        "problem": "",
+        "checked_at": locked.now,
+        "next_check_at": next_check_at,
+    }
+
+
+_COUNT = select(func.count(_use.c.certificate_id.distinct())).where(
+    _use.c.load_balancer_id == bindparam("load_balancer_id")
+)
+
+
+def _insert(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
+    if not uses:
+        return
+    before = _count(connection, locked.id)
+    rows = [
+        {"owner_id": owner_id, "certificate_id": id_, "load_balancer_id": locked.id} for owner_id, id_ in sorted(uses)
+    ]
+    connection.execute(_use.insert(), rows)
+    more = {"certificate": _count(connection, locked.id) - before}
+    check_limits(locked.id, options.load_balancer_limits, {"certificate": before}, more)
+
+
+def _count(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
+    return connection.scalar(_COUNT, {"load_balancer_id": load_balancer_id}) or 0
