@@ -35,6 +35,7 @@ ELSEWHERE = {
     "icontrol_emulator/config/rules": ("icontrol_emulator/test_refusals.py", "the same"),
     "icontrol_emulator/config/types": ("icontrol_emulator/test_objects.py", "the same"),
     "icontrol_emulator/dataplane": ("icontrol_emulator/test_traffic.py", "by the traffic that it carries"),
+    "icontrol_emulator/dataplane/tls": ("icontrol_emulator/test_tls_traffic.py", "the same"),
     "icontrol_emulator/rest": ("icontrol_emulator/test_transactions.py", "by its HTTP API alone"),
     "icontrol_emulator/stats": ("icontrol_emulator/test_system_statistics.py", "the same"),
 }

@@ -19,8 +19,7 @@ from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
 from icontrol_emulator.dataplane.persist import PersistenceTable
-from icontrol_emulator.dataplane.probes import unverified_context
-from icontrol_emulator.dataplane.session import Profiles, Session, client_tls
+from icontrol_emulator.dataplane.session import Profiles, Session
 from icontrol_emulator.dataplane.sockets import Address, reset
 from icontrol_emulator.dataplane.streams import Stream
 
@@ -69,11 +68,11 @@ class Carrier:
         counters.opened()
         client: Stream | None = None
         tls: Counters | None = None
+        chooser = session.profiles.towards_clients(self.engine)
         try:
-            context = client_tls(self.engine, session.profiles)
-            client = await streams.wrap(conn, context)
-            if context is not None:
-                tls = self.counters.of("client-ssl", session.profiles.client_ssl)
+            client = await streams.wrap(conn, chooser)
+            if chooser is not None:
+                tls = self.counters.of("client-ssl", chooser.chosen)
                 tls.opened()
             async with IdleLimit(session.profiles.idle_seconds) as limit:
                 await self._carry(session, client, ClientSide(counters, limit))
@@ -81,7 +80,7 @@ class Carrier:
         except (NoMember, BadMessage, OSError, ssl.SSLError, ExceptionGroup, asyncio.CancelledError):
             if client is not None:
                 streams.abort(client)
-            else:
+            elif chooser is None:
                 reset(conn)
         finally:
             counters.closed()
@@ -93,8 +92,8 @@ class Carrier:
         if virtual is None or not virtual.props.get("pool"):
             return None
         profiles = Profiles.of(self.engine, virtual)
-        secure = unverified_context() if "server-ssl" in profiles.by_kind else None
-        return Session(self.engine, self.balancer, self.counters, self.table, virtual, peer, profiles, secure)
+        plan = profiles.towards_members(self.engine)
+        return Session(self.engine, self.balancer, self.counters, self.table, virtual, peer, profiles, plan)
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide) -> None:
         if session.profiles.speaks_http:

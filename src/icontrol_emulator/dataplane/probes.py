@@ -7,15 +7,17 @@ seconds; one that never was up is down on its first failure.
 from __future__ import annotations
 
 import asyncio
-import functools
 import re
-import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from icontrol_emulator.dataplane import streams
+from icontrol_emulator.dataplane.tls.plan import TlsPlan
+
 PROBES_AT_ONCE_MAX = 200
 ANSWER_BYTES_MAX = 5120
+BELIEVING = TlsPlan()
 ALWAYS_UP = frozenset({"icmp", "gateway-icmp", "inband", "real-server", "external", "udp"})
 
 
@@ -32,6 +34,8 @@ class Probe:
     send: str = ""
     recv: str = ""
     reverse: bool = False
+    tls: TlsPlan | None = None
+    """Of the monitor's profile; without one every certificate is believed."""
 
 
 @dataclass(slots=True)
@@ -116,8 +120,8 @@ async def attempt(probe: Probe) -> bool:
 async def _ask(probe: Probe) -> str | None:
     """What the target said; None when connecting is all there is to it."""
     talks = probe.kind in ("http", "https", "tcp", "http2") and bool(probe.send or probe.recv)
-    context = unverified_context() if probe.kind == "https" else None
-    reader, writer = await asyncio.open_connection(probe.host, probe.port, ssl=context)
+    plan = (probe.tls or BELIEVING) if probe.kind == "https" else None
+    reader, writer = await streams.talk(await streams.dial(probe.host, probe.port), plan)
     try:
         if not talks:
             return None
@@ -159,12 +163,3 @@ def unescape(text: str) -> bytes:
     elif " HTTP/1." in plain and not plain.endswith("\r\n\r\n"):
         plain += "\r\n"
     return plain.encode("latin-1", "replace")
-
-
-@functools.cache
-def unverified_context() -> ssl.SSLContext:
-    """A client's TLS context that believes every server, as monitors and server-ssl do by default."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context

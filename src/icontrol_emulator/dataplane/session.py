@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import ssl
-import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import structlog
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.rules.files import key_text, text_of
-from icontrol_emulator.config.rules.ssl import chain_of
 from icontrol_emulator.config.rules.virtual import PROFILES
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer, address_of, cookie_name, cookie_value, member_path
@@ -23,8 +15,8 @@ from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.idle import idle_seconds
 from icontrol_emulator.dataplane.persist import PersistenceTable, masked
 from icontrol_emulator.dataplane.streams import Stream
-
-log = structlog.get_logger(__name__)
+from icontrol_emulator.dataplane.tls.choose import Profile, TlsChoice, default_of
+from icontrol_emulator.dataplane.tls.plan import TlsPlan, server_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +25,21 @@ class Profiles:
 
     by_kind: Mapping[str, Mapping[str, Any]]
     idle_seconds: float | None = None  # None: connections may be idle for ever
-    client_ssl: str = ""  # path of the client-ssl profile
+    client_ssl: Sequence[Profile] = ()
+    server_ssl: Sequence[Profile] = ()
 
     @classmethod
     def of(cls, engine: Engine, virtual: Obj) -> Profiles:
         found: list[tuple[str, Mapping[str, Any]]] = []
-        client_ssl = ""
+        secure: dict[str, list[Profile]] = {"client-ssl": [], "server-ssl": []}
         for child in engine.store.children(PROFILES, virtual.key.path):
             profile = engine.store.find(Target("profile", child.key.path))
             if profile is not None:
-                found.append((profile.key.type.rpartition("/")[2], engine.props(profile)))
-                if profile.key.type == "ltm/profile/client-ssl":
-                    client_ssl = profile.key.path
-        return cls(dict(found), idle_seconds(found), client_ssl)
+                kind = profile.key.type.rpartition("/")[2]
+                found.append((kind, engine.props(profile)))
+                if kind in secure:
+                    secure[kind].append((profile.key.path, found[-1][1]))
+        return cls(dict(found), idle_seconds(found), secure["client-ssl"], secure["server-ssl"])
 
     @property
     def speaks_http(self) -> bool:
@@ -65,38 +59,19 @@ class Profiles:
         given = str(self._http.get("headerInsert") or "none").strip().strip('"')
         return "" if given == "none" else given
 
+    def towards_clients(self, engine: Engine) -> TlsChoice | None:
+        """How clients are answered, if by TLS; application protocols are negotiated for HTTP/2 only."""
+        if not self.client_ssl or self.client_ssl[0][1].get("mode") == "disabled":
+            return None
+        modes = self.by_kind.get("http2", {}).get("activationModes", ())
+        return TlsChoice(engine, self.client_ssl, ("h2", "http/1.1") if "alpn" in modes else ())
+
+    def towards_members(self, engine: Engine) -> TlsPlan | None:
+        return server_side(engine, default_of(self.server_ssl)[1]) if self.server_ssl else None
+
     @property
     def balances_requests(self) -> bool:
         return "one-connect" in self.by_kind
-
-
-def client_tls(engine: Engine, profiles: Profiles) -> ssl.SSLContext | None:
-    """The TLS context of the client-ssl profile, if there is one."""
-    props = profiles.by_kind.get("client-ssl")
-    if props is None:
-        return None
-    pair = chain_of(props)[0]
-    cert = engine.store.get(Key("sys/file/ssl-cert", "", str(pair.get("cert"))))
-    key = engine.store.get(Key("sys/file/ssl-key", "", str(pair.get("key"))))
-    if cert is None or key is None:
-        return None
-    try:
-        return server_context(text_of(cert), key_text(key, str(pair.get("_passphrase") or "")))
-    except ssl.SSLError:
-        log.warning("certificate unusable", cert=cert.key.path)
-        return None
-
-
-@functools.lru_cache(maxsize=256)
-def server_context(cert: str, key: str) -> ssl.SSLContext:
-    """A server-side TLS context; raises ssl.SSLError when the pair cannot be used."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    with tempfile.TemporaryDirectory() as folder:
-        cert_file, key_file = Path(folder, "cert.pem"), Path(folder, "key.pem")
-        cert_file.write_text(cert)
-        key_file.write_text(key)
-        context.load_cert_chain(cert_file, key_file, password=lambda: b"")
-    return context
 
 
 @dataclass(slots=True)
@@ -139,7 +114,7 @@ class Session:
     virtual: Obj
     client: str
     profiles: Profiles
-    tls_to_servers: ssl.SSLContext | None = field(default=None)
+    tls_to_members: TlsPlan | None = None
 
     @property
     def pool(self) -> str:
@@ -201,12 +176,19 @@ class Session:
             for counters in counted:
                 counters.opened()
             try:
-                stream = await streams.connect(*address_of(member), self.tls_to_servers)
+                sock = await streams.dial(*address_of(member))
             except (OSError, TimeoutError):
                 for counters in counted:
                     counters.closed()
                     counters.total -= 1
                 continue
+            except BaseException:
+                for counters in counted:
+                    counters.closed()
+                raise
+            try:
+                # a member that is connected to is the one: TLS that fails ends the client's connection
+                stream = await streams.talk(sock, self.tls_to_members)
             except BaseException:
                 for counters in counted:
                     counters.closed()

@@ -6,11 +6,13 @@ probed and everything monitored counts as up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import is_address, split_endpoint, strip_domain
+from icontrol_emulator.config.rules.files import CERT, CRL, KEY
 from icontrol_emulator.config.rules.pool import (
     MEMBERS,
     NODE,
@@ -23,8 +25,11 @@ from icontrol_emulator.config.rules.pool import (
 )
 from icontrol_emulator.config.store import ChangeSet
 from icontrol_emulator.dataplane.probes import Probe, ProbeBoard
+from icontrol_emulator.dataplane.tls.plan import TlsPlan, server_side
 
 POOL = "ltm/pool"
+FAMILIES = {"ltm/monitor/": "monitor", "ltm/profile/server-ssl": "profile", CERT: CERT, KEY: KEY, CRL: CRL}
+"""Beginning of a type on which probes depend -> the family by which others refer to it."""
 
 
 class MemberStatus:
@@ -148,8 +153,14 @@ class MemberStatus:
             interval=float(props.get("interval", 5)) * self._scale,
             timeout=float(props.get("timeout", 16)) * self._scale,
             send=str(props.get("send") or ""), recv=str(props.get("recv") or ""),
-            reverse=props.get("reverse") == "enabled",
+            reverse=props.get("reverse") == "enabled", tls=_tls(engine, props),
         )  # fmt: skip
+
+
+def _tls(engine: Engine, props: Mapping[str, Any]) -> TlsPlan | None:
+    """What the server-ssl profile of a monitor asks for."""
+    profile = engine.store.find(Target("profile", str(props.get("sslProfile") or "none")))
+    return server_side(engine, engine.props(profile)) if profile is not None else None
 
 
 def _affected(engine: Engine, key: Key, depth: int) -> Iterable[Key]:
@@ -161,6 +172,7 @@ def _affected(engine: Engine, key: Key, depth: int) -> Iterable[Key]:
         yield from store.users(Target(NODE, key.path))
     elif key.type == POOL:
         yield from (child.key for child in store.children(MEMBERS, key.path))
-    elif key.type.startswith("ltm/monitor/") and depth < 10:
-        for user in list(store.users(Target("monitor", key.path))):
+    elif depth < 10:
+        family = next((family for start, family in FAMILIES.items() if key.type.startswith(start)), None)
+        for user in list(store.users(Target(family, key.path))) if family is not None else ():
             yield from _affected(engine, user, depth + 1)

@@ -9,8 +9,13 @@ import ssl
 from collections.abc import Callable
 from typing import NamedTuple
 
+from icontrol_emulator.dataplane.tls.contexts import Unusable, client_context
+from icontrol_emulator.dataplane.tls.plan import TlsPlan
+from icontrol_emulator.dataplane.tls.transport import Chooser, TlsTransport, accept, start_client
+
 CHUNK_BYTES = 65_536
 CONNECT_SECONDS = 5.0
+HANDSHAKE_SECONDS = 10.0
 LINGER_RESET = b"\x01\0\0\0\0\0\0\0"
 Count = Callable[[int], None]
 
@@ -20,18 +25,60 @@ class Stream(NamedTuple):
     writer: asyncio.StreamWriter
 
 
-async def wrap(sock: socket.socket, context: ssl.SSLContext | None) -> Stream:
-    """An accepted socket as streams, behind TLS if a context is given."""
+async def wrap(sock: socket.socket, chooser: Chooser | None) -> Stream:
+    """An accepted socket as streams, behind TLS if there is someone to choose how."""
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=CHUNK_BYTES)
-    protocol = asyncio.StreamReaderProtocol(reader)
-    transport, _ = await loop.connect_accepted_socket(lambda: protocol, sock, ssl=context)
+    reader, protocol = _reader(loop)
+    transport: asyncio.Transport
+    if chooser is None:
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, sock)
+    else:
+        transport = await accept(sock, protocol, chooser, HANDSHAKE_SECONDS)
     return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
 
 
-async def connect(host: str, port: int, context: ssl.SSLContext | None = None) -> Stream:
-    async with asyncio.timeout(CONNECT_SECONDS):
-        return Stream(*await asyncio.open_connection(host, port, ssl=context, limit=CHUNK_BYTES))
+async def dial(host: str, port: int) -> socket.socket:
+    """A connected socket."""
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        sock.setblocking(False)
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await asyncio.get_running_loop().sock_connect(sock, (host, port))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+async def talk(sock: socket.socket, plan: TlsPlan | None) -> Stream:
+    """A connected socket as streams, behind TLS as the plan says. ssl.SSLError when that fails."""
+    loop = asyncio.get_running_loop()
+    reader, protocol = _reader(loop)
+    transport: asyncio.Transport
+    if plan is None:
+        transport, _ = await loop.create_connection(lambda: protocol, sock=sock)
+    else:
+        transport = await _secure(sock, protocol, plan)
+    return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+
+
+async def _secure(sock: socket.socket, protocol: asyncio.Protocol, plan: TlsPlan) -> TlsTransport:
+    try:
+        context = client_context(plan)
+    except Unusable as error:
+        sock.close()
+        raise ssl.SSLError(str(error)) from error
+    transport = await start_client(sock, protocol, context, plan.name, HANDSHAKE_SECONDS)
+    if plan.verify == "require" and plan.wanted_name and not transport.is_for(plan.wanted_name):
+        transport.abort()
+        raise ssl.SSLError(f"the certificate is not for {plan.wanted_name}")
+    return transport
+
+
+def _reader(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.StreamReader, asyncio.StreamReaderProtocol]:
+    reader = asyncio.StreamReader(limit=CHUNK_BYTES, loop=loop)
+    return reader, asyncio.StreamReaderProtocol(reader, loop=loop)
 
 
 def abort(stream: Stream) -> None:
