@@ -23,6 +23,7 @@ from evenkeel.core.model import (
     L7RuleType,
     LbAlgorithm,
     PersistenceType,
+    TlsVersion,
 )
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "features.md"
@@ -98,6 +99,17 @@ def headers() -> Iterable[tuple[str, Cell]]:
         yield name, cell
 
 
+def tls_versions() -> Iterable[tuple[str, Cell]]:
+    """Each version, where TLS is possible at all."""
+
+    def possible(table: Capabilities) -> bool:
+        return bool({"listener.tls_versions", "pool.tls_versions"} & set(table.options))
+
+    for version in get_args(TlsVersion):
+        yield version, lambda table, version=version: yes(possible(table) and version in table.tls_versions)
+    yield "with one left out between two others", lambda table: yes(possible(table) and table.tls_version_gaps)
+
+
 def options() -> Iterable[tuple[str, Cell]]:
     """Each attribute that not every device type can do."""
     for option in OPTIONS:
@@ -135,6 +147,7 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
         "`type`",
         lambda: ((name, lambda table, name=name: yes(name in table.l7rule_types)) for name in get_args(L7RuleType)),
     ),
+    ("TLS versions", "`tls_versions`", tls_versions),
     ("Attributes", "attribute", options),
 ]
 

@@ -7,8 +7,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.capabilities import EVERYTHING, INSERT_HEADERS, Capabilities, definition_problems, tree_problems
+from evenkeel.core.capabilities import (
+    EVERYTHING,
+    INSERT_HEADERS,
+    TLS_INSERT_HEADERS,
+    Capabilities,
+    definition_problems,
+    tree_problems,
+)
+from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.model import (
+    L7_PROTOCOLS,
     POOL_PROTOCOLS_OF_LISTENER,
     HealthMonitor,
     HealthMonitorType,
@@ -27,6 +36,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.render.load_balancer import render as render_bigip
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
 from evenkeel.devices.haproxy.render.load_balancer import render as render_haproxy
+from tests.certificates import planted, referring
 
 IDS = {"load_balancer_id": "lb-1", "project_id": "a3f1c2"}
 VIP = Vip(address="10.1.0.2", subnet_id="s", network_id="n", port_id="p")
@@ -38,7 +48,7 @@ def by_bigip(service: ServiceDefinition) -> str:
 
 
 def by_haproxy(service: ServiceDefinition) -> str:
-    return render_haproxy(service).problem
+    return render_haproxy(referring(service, {"ref": planted(CertificateKind.CERTIFICATE, "ref")})).problem
 
 
 DEVICES: dict[str, tuple[Capabilities, Callable[[ServiceDefinition], str]]] = {
@@ -46,7 +56,7 @@ DEVICES: dict[str, tuple[Capabilities, Callable[[ServiceDefinition], str]]] = {
     "haproxy": (HAPROXY, by_haproxy),
 }
 
-KNOWN = ["HTTP", "HTTPS", "TCP"]
+KNOWN = ["HTTP", "HTTPS", "TCP", "TERMINATED_HTTPS"]
 cookies = st.sampled_from(
     [
         SessionPersistence(type="SOURCE_IP"),
@@ -54,6 +64,7 @@ cookies = st.sampled_from(
         SessionPersistence(type="APP_COOKIE", cookie_name="JSESSIONID"),
     ]
 )
+versions = st.sampled_from([("TLSv1.3",)] * 4 + [("TLSv1", "TLSv1.1"), ("TLSv1.1", "TLSv1.3"), ("SSLv3", "TLSv1")])
 milliseconds = st.sampled_from([0, 1, 5_000, 2_073_600_000])
 
 
@@ -66,21 +77,22 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
     tls = protocol == "TERMINATED_HTTPS"
     with_cookie = pool_protocol == "HTTP"
     persistence = draw(st.none() | (cookies if with_cookie else st.just(SessionPersistence(type="SOURCE_IP"))))
-    headers = draw(st.dictionaries(st.sampled_from(INSERT_HEADERS), st.sampled_from(["true", "false"])))
+    names = st.sampled_from((*INSERT_HEADERS, *TLS_INSERT_HEADERS) if tls else INSERT_HEADERS)
+    headers = draw(st.dictionaries(names, st.sampled_from(["true", "false"])))
     listener = Listener(
         id="listener-1",
         protocol=protocol,
         protocol_port=80,
         default_pool_id=draw(st.sampled_from(["pool-1", None])) if protocol != "PROMETHEUS" else None,
         connection_limit=draw(st.sampled_from([-1, 0, 1, 2_147_483_647])),
-        insert_headers=headers if protocol == "HTTP" else {},
+        insert_headers=headers if protocol in L7_PROTOCOLS else {},
         allowed_cidrs=draw(st.sampled_from([(), (), ("10.0.0.0/8", "192.0.2.1/32")])),
         timeout_client_data=draw(milliseconds),
         timeout_member_data=draw(milliseconds),
         timeout_member_connect=draw(st.just(5_000) | milliseconds),
         timeout_tcp_inspect=draw(st.just(0) | milliseconds),
         default_tls_container_ref="ref" if tls else None,
-        tls_versions=("TLSv1.3",) if tls else (),
+        tls_versions=draw(versions) if tls else (),
         **IDS,
     )
     pool = Pool(
@@ -89,6 +101,7 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
         lb_algorithm=draw(st.sampled_from(get_args(LbAlgorithm))),
         session_persistence=persistence,
         tls_enabled=draw(st.sampled_from([False] * 6 + [True])),
+        tls_versions=draw(st.just(()) | versions),
         **IDS,
     )
     member = Member(

@@ -28,6 +28,7 @@ from evenkeel.core.model import (
     PersistenceType,
     PoolSpec,
     SessionPersistence,
+    TlsVersion,
     Vip,
 )
 from evenkeel.core.service import ServiceDefinition
@@ -111,6 +112,10 @@ class Capabilities(Value):
     l7policy_actions: tuple[str, ...] = get_args(L7PolicyAction)
     """Empty: L7 policies are not supported."""
     l7rule_types: tuple[str, ...] = get_args(L7RuleType)
+    tls_versions: tuple[str, ...] = get_args(TlsVersion)
+    """Towards clients and members."""
+    tls_version_gaps: bool = True
+    """May a version between two others be left out?"""
 
     flavor_metadata: dict[str, str] | None = None
     """What the data of flavor profiles may hold: name -> description. None: anything."""
@@ -150,6 +155,7 @@ def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[s
     yield from _not_among("protocol", attributes.get("protocol"), table.protocol_pairs)
     yield from _header_problems(table, attributes.get("insert_headers") or {})
     yield from _option_problems(table, "listener", LISTENER_DEFAULTS, attributes)
+    yield from _tls_version_problems(table, attributes.get("tls_versions") or ())
 
 
 def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
@@ -161,6 +167,7 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
         yield from _not_among("session_persistence type", persistence.type, table.session_persistence)
         yield from _option_problems(table, "session_persistence", PERSISTENCE_DEFAULTS, asdict(persistence))
     yield from _option_problems(table, "pool", POOL_DEFAULTS, attributes)
+    yield from _tls_version_problems(table, attributes.get("tls_versions") or ())
 
 
 def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
@@ -280,6 +287,20 @@ def _header_problems(table: Capabilities, headers: Mapping[str, str]) -> Iterato
     for group in table.exclusive_headers:
         if len(found := [name for name in wanted if name in group]) > 1:
             yield f"insert_headers {' and '.join(found)}. Allowed: one of {', '.join(group)}."
+
+
+def _tls_version_problems(table: Capabilities, versions: Collection[str]) -> Iterator[str]:
+    for version in versions:
+        yield from _not_among("tls_versions", version, table.tls_versions)
+    if version_gap(versions) and not table.tls_version_gaps:
+        yield f"tls_versions {_shown(tuple(versions))}. Allowed: versions that follow one another."
+
+
+def version_gap(versions: Collection[str]) -> bool:
+    """Is a version between two others left out?"""
+    every = get_args(TlsVersion)
+    places = sorted(every.index(version) for version in versions if version in every)
+    return bool(places) and places[-1] - places[0] >= len(set(places))
 
 
 def _option_problems(

@@ -5,10 +5,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
+from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
@@ -21,9 +23,11 @@ HARMLESS = re.compile(r"^\[NOTICE\]")
 HAPROXY = configured_binary() or shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
-def rendered(service: ServiceDefinition) -> wire.LoadBalancerConfig:
+def rendered(
+    service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
+) -> wire.LoadBalancerConfig:
     """What the daemon is to hold; fails if it cannot be rendered."""
-    found = render(service)
+    found = render(service, contents)
     assert found.load_balancer is not None, found.problem
     return found.load_balancer
 
@@ -40,9 +44,9 @@ def page(load_balancer: wire.LoadBalancerConfig) -> str:
                 if server.ping_address is not None
             )
     for file in load_balancer.files:
-        parts.append(
-            f"\n# file {file.name} ({file.kind})\n" + "".join(f"# {line}\n" for line in file.content.splitlines())
-        )
+        what = f"{file.kind}, sha256 {file.sha256}" if file.sha256 else file.kind
+        lines = "".join(f"# {line}\n" for line in file.content.splitlines())
+        parts.append(f"\n# file {file.name} ({what})\n{lines}")
     return "".join((*parts, f"\n# note {load_balancer.note}\n"))
 
 
@@ -71,6 +75,7 @@ def verdict(*load_balancers: wire.LoadBalancerConfig) -> str:
     """What ``haproxy -c`` finds wrong; empty if nothing is, not even a warning."""
     assert HAPROXY is not None
     with composed(load_balancers) as file:
-        done = subprocess.run([HAPROXY, "-c", "-f", file], capture_output=True, text=True, check=False)
+        command = [HAPROXY, "-c", "-f", file]
+        done = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False)
     said = "\n".join(line for line in done.stderr.splitlines() if not HARMLESS.search(line))
     return said or ("" if done.returncode == 0 else f"exit code {done.returncode}")

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.model import SessionPersistence, Vip
 from evenkeel.core.service import ServiceDefinition, ServiceListener
+from tests.certificates import authority, certificate, planted, referring, revocations
 from tests.devices.services import listener, member, monitor, policy, pool, rule, service, vip
+from tests.key_managers.authority import INTERMEDIATE, ROOT, Issued, ec_key
 
 
 def members(*changes: dict[str, Any]) -> Any:
@@ -52,6 +56,57 @@ def every_comparison() -> ServiceDefinition:
     ]
     files = [rule(type="FILE_TYPE", compare_type=compare, value="jpg") for compare in ("EQUAL_TO", "REGEX")]
     return judged(policy(1, *rules, *files))
+
+
+NAMED = {
+    **{name: planted(CertificateKind.CERTIFICATE, name) for name in ("www", "shop", "own")},
+    "clients": planted(CertificateKind.AUTHORITY, "clients"),
+    "members": planted(CertificateKind.AUTHORITY, "members"),
+    "clients-revoked": planted(CertificateKind.REVOCATION_LIST, "clients-revoked"),
+    "members-revoked": planted(CertificateKind.REVOCATION_LIST, "members-revoked"),
+}
+"""What references name in the features of TLS."""
+SERVED = Issued("www.example.org", INTERMEDIATE, ec_key(), names=("www.example.org",))
+CONTENTS = {
+    **{NAMED[name].sha256: certificate(SERVED, INTERMEDIATE) for name in ("www", "shop", "own")},
+    **{NAMED[name].sha256: authority(ROOT) for name in ("clients", "members")},
+    **{NAMED[f"{name}-revoked"].sha256: revocations(ROOT) for name in ("clients", "members")},
+}
+"""The same as HAProxy takes it."""
+CIPHERS = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:ECDHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES256-GCM-SHA384"
+
+
+def tls_listener(number: int = 1, **changes: Any) -> ServiceListener:
+    """One where TLS ends, with the settings that the API gives to each."""
+    settings = {
+        "protocol": "TERMINATED_HTTPS",
+        "protocol_port": 443,
+        "default_tls_container_ref": "www",
+        "tls_ciphers": CIPHERS,
+        "tls_versions": ("TLSv1.2", "TLSv1.3"),
+        "alpn_protocols": ("h2", "http/1.1", "http/1.0"),
+    }
+    return listener(number, **{**settings, **changes})
+
+
+def terminated(**changes: Any) -> ServiceDefinition:
+    return referring(service(listeners=(tls_listener(**changes),)), NAMED)
+
+
+def tls_pool(number: int = 1, **changes: Any) -> Any:
+    """One whose members speak TLS, with the settings that the API gives to each."""
+    settings = {
+        "tls_enabled": True,
+        "members": 1,
+        "tls_ciphers": CIPHERS,
+        "tls_versions": ("TLSv1.2", "TLSv1.3"),
+        "alpn_protocols": ("h2", "http/1.1", "http/1.0"),
+    }
+    return pool(number, **{**settings, **changes})
+
+
+def reencrypted(**changes: Any) -> ServiceDefinition:
+    return referring(service(pools=(tls_pool(**changes),)), NAMED)
 
 
 IPV6 = {"address": "2001:DB8::0:2", "subnet_id": "s6", "network_id": "n", "port_id": "p"}
@@ -157,6 +212,74 @@ FEATURES: dict[str, ServiceDefinition] = {
         policy(1, rule(type="HEADER", key="User-Agent", compare_type="CONTAINS", value='"Mozilla/5.0 (like Gecko)"')),
         policy(2, rule(compare_type="REGEX", value=r"^/a b/(\d+|[#'\"$]{2,3})\.html$"), rule(value="-f")),
     ),
+    "tls": terminated(),
+    "tls_every_certificate": terminated(sni_container_refs=("shop", "www", "own")),
+    "tls_sni_alone": terminated(default_tls_container_ref=None, sni_container_refs=("shop", "www")),
+    "tls_newest_only": terminated(tls_versions=("TLSv1.3",), tls_ciphers="TLS_AES_128_GCM_SHA256"),
+    "tls_suites_of_the_newest_only": terminated(tls_ciphers="TLS_AES_128_GCM_SHA256"),
+    "tls_ciphers_of_the_older_only": terminated(tls_ciphers="ECDHE-RSA-AES128-GCM-SHA256:!aNULL"),
+    "tls_old_versions": terminated(tls_versions=("TLSv1.1", "TLSv1", "TLSv1.2"), alpn_protocols=("http/1.1",)),
+    "tls_nothing_said": terminated(tls_ciphers=None, tls_versions=(), alpn_protocols=()),
+    "tls_hsts": terminated(hsts_max_age=31_536_000, hsts_include_subdomains=True, hsts_preload=True),
+    "tls_hsts_over": terminated(hsts_max_age=0),
+    "tls_clients_optional": terminated(client_authentication="OPTIONAL", client_ca_tls_container_ref="clients"),
+    "tls_clients_mandatory": terminated(
+        client_authentication="MANDATORY",
+        client_ca_tls_container_ref="clients",
+        client_crl_container_ref="clients-revoked",
+    ),
+    "tls_clients_not_asked": terminated(client_ca_tls_container_ref="clients"),
+    "tls_every_header": terminated(insert_headers=dict.fromkeys((*INSERT_HEADERS, *TLS_INSERT_HEADERS), "true")),
+    "tls_beside_http": referring(
+        service(
+            listeners=(
+                tls_listener(1, insert_headers={"X-Forwarded-Proto": "true", "X-SSL-Client-CN": "true"}),
+                listener(2, default_pool_id="pool-1"),
+                tcp(3, default_pool_id="pool-1", protocol_port=81),
+            )
+        ),
+        NAMED,
+    ),
+    "tls_redirected_to": referring(
+        service(
+            listeners=(
+                listener(1, l7policies=(policy(1, action="REDIRECT_PREFIX", redirect_prefix="https://example.com"),)),
+                tls_listener(2, default_pool_id="pool-1"),
+            )
+        ),
+        NAMED,
+    ),
+    "tls_rules": terminated(
+        l7policies=(
+            policy(1, rule(type="SSL_CONN_HAS_CERT", compare_type="EQUAL_TO", value="True", invert=True)),
+            policy(2, rule(type="SSL_VERIFY_RESULT", compare_type="EQUAL_TO", value="010", invert=True)),
+            policy(3, rule(type="SSL_DN_FIELD", key="CN", compare_type="REGEX", value=r"^(a|b) \.c$")),
+            policy(4, rule(type="SSL_DN_FIELD", key="OU", compare_type="EQUAL_TO", value="it's")),
+        )
+    ),
+    "tls_admin_down": terminated(admin_state_up=False),
+    "tls_members": reencrypted(),
+    "tls_members_verified": reencrypted(
+        ca_tls_container_ref="members", crl_container_ref="members-revoked", tls_container_ref="own"
+    ),
+    "tls_members_verified_without_a_list": reencrypted(ca_tls_container_ref="members"),
+    "tls_members_h2_only": reencrypted(alpn_protocols=("h2",)),
+    "tls_members_h1_only": reencrypted(alpn_protocols=("http/1.1",)),
+    "tls_members_monitor_https": reencrypted(
+        ca_tls_container_ref="members", monitor=monitor(type="HTTPS", domain_name="www.example.com", http_version=1.1)
+    ),
+    "tls_members_monitor_tls_hello": reencrypted(monitor=monitor(type="TLS-HELLO")),
+    "tls_members_monitor_tcp": reencrypted(monitor=monitor(type="TCP")),
+    "tls_members_monitor_ping": reencrypted(monitor=monitor(type="PING")),
+    "tls_members_in_both_modes": referring(
+        service(
+            listeners=(tls_listener(1), tcp(2, default_pool_id="pool-1", protocol_port=81)),
+            pools=(tls_pool(tls_container_ref="own"),),
+        ),
+        NAMED,
+    ),
+    "tls_members_proxy": reencrypted(protocol="PROXYV2"),
+    "tls_members_not_spoken": reencrypted(tls_enabled=False, tls_container_ref="own"),
     "proxy_v1": one_pool(protocol="PROXY"),
     "proxy_v2_tcp": service(listeners=(tcp(),), pools=(pool(protocol="PROXYV2", monitor=monitor(type="TCP")),)),
 }

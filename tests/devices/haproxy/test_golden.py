@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.devices.haproxy.configuration import HAPROXY, page, rendered, verdict
-from tests.devices.haproxy.features import FEATURES
+from tests.devices.haproxy.features import CONTENTS, FEATURES
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -21,7 +21,7 @@ def test_it_is_as_reviewed(name: str) -> None:
 @pytest.mark.skipif(HAPROXY is None, reason="no haproxy on this machine")
 @pytest.mark.parametrize("name", FEATURES)
 def test_haproxy_takes_it_without_a_warning(name: str) -> None:
-    assert verdict(rendered(FEATURES[name])) == ""
+    assert verdict(rendered(FEATURES[name], CONTENTS)) == ""
 
 
 def test_there_is_no_golden_file_too_many() -> None:

@@ -15,8 +15,9 @@ from evenkeel.devices.haproxy.render.quoting import argument, line, literal, pat
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.partition.validation import problem_of
 from evenkeel.haproxyd.settings import DaemonSettings
+from tests.certificates import referring
 from tests.devices.haproxy.configuration import HAPROXY, page, rendered, verdict
-from tests.devices.haproxy.features import judged, sticky
+from tests.devices.haproxy.features import CONTENTS, NAMED, judged, sticky, tls_listener, tls_pool
 from tests.devices.haproxy.words import words
 from tests.devices.services import listener, member, monitor, policy, pool, rule, service
 
@@ -69,6 +70,35 @@ texts = st.one_of(
 )
 
 
+KEYS = {"HEADER": "X-K", "COOKIE": "X-K", "SSL_DN_FIELD": "CN"}
+
+
+def with_tls(field: str, text: str) -> ServiceDefinition:
+    """A load balancer with ``text`` in what is said of TLS, towards clients and members. A list of ciphers has a known
+    one too: HAProxy takes others then, known to it or not."""
+    named = {
+        **NAMED,
+        "www" if field != "ref" else text: NAMED["www"],
+        "clients" if field != "ca_ref" else text: NAMED["clients"],
+    }
+    www, clients = (text if field == each else usual for each, usual in (("ref", "www"), ("ca_ref", "clients")))
+    change = (
+        {field: f"AES128-GCM-SHA256:{text}"}
+        if field == "tls_ciphers"
+        else {"alpn_protocols": (text,)}
+        if field == "alpn"
+        else {}
+    )
+    listeners = tls_listener(
+        default_tls_container_ref=www,
+        client_authentication=text if field == "client_authentication" else "OPTIONAL",
+        client_ca_tls_container_ref=clients,
+        **change,
+    )
+    pools = tls_pool(tls_container_ref=www, ca_tls_container_ref=clients, **change)
+    return referring(service(listeners=(listeners,), pools=(pools,)), named)
+
+
 def with_(place: str, text: str) -> ServiceDefinition:
     """A load balancer with ``text`` in one place."""
     kind, _, field = place.partition(".")
@@ -84,8 +114,10 @@ def with_(place: str, text: str) -> ServiceDefinition:
             "cidr": {"allowed_cidrs": (text,)},
         }.get(field, change)
         return service(listeners=(listener(**change),))
-    if kind in ("HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"):
-        return judged(policy(1, rule(type=kind, **{"key": "X-K" if kind in ("HEADER", "COOKIE") else None, **change})))
+    if kind == "tls":
+        return with_tls(field, text)
+    if kind in ("SSL_DN_FIELD", "HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"):
+        return judged(policy(1, rule(type=kind, **{"key": KEYS.get(kind), **change})))
     if kind == "REGEX":
         return judged(policy(1, rule(compare_type="REGEX", **change)))
     if kind == "policy":
@@ -123,7 +155,14 @@ USED = {
     "HEADER.key": "X-K",
     "COOKIE.value": "v",
     "COOKIE.key": "k",
+    "SSL_DN_FIELD.value": "v",
+    "SSL_DN_FIELD.key": "CN",
     "REGEX.value": "^/",
+    "tls.tls_ciphers": "ECDHE-RSA-AES128-GCM-SHA256",
+    "tls.alpn": "h2",
+    "tls.ref": "www",
+    "tls.ca_ref": "clients",
+    "tls.client_authentication": "OPTIONAL",
     "policy.redirect_url": "https://example.com/",
     "policy.redirect_prefix": "https://example.com",
 }
@@ -134,7 +173,11 @@ UNUSED = ("service.name", "listener.name", "listener.description", "member.name"
 def shape(load_balancer: wire.LoadBalancerConfig) -> list[tuple[int, str]]:
     """How many words each line has, and the first of them."""
     lines = [text for part in (*load_balancer.frontends, *load_balancer.backends) for text in part.lines]
-    return [(len(split), split[0]) for split in map(words, lines)]
+    arguments = [
+        *(one.bind_arguments for one in load_balancer.frontends),
+        *(server.arguments for one in load_balancer.backends for server in one.servers),
+    ]
+    return [(len(split), split[0]) for split in map(words, lines)] + [(len(each), "arguments") for each in arguments]
 
 
 @settings(deadline=None)
@@ -170,11 +213,11 @@ def test_a_literal_has_no_variables_and_an_argument_stays_one(text: str) -> None
 @given(text=texts)
 @example(text="::")
 def test_it_is_refused_by_name_or_changes_nothing_but_its_word(place: str, text: str) -> None:
-    found = render(with_(place, text))
+    found = render(with_(place, text), CONTENTS)
     if found.load_balancer is None:
         assert found.problem and len(found.problem) < 10_000
         return
-    plain = rendered(with_(place, USED[place]))
+    plain = rendered(with_(place, USED[place]), CONTENTS)
     if place not in ("listener.switch", "listener.insert_headers"):
         optional = 1 if not text else 0
         assert len(shape(found.load_balancer)) >= len(shape(plain)) - optional
@@ -195,7 +238,7 @@ def test_what_users_call_things_is_not_on_the_device(place: str, text: str) -> N
 @pytest.mark.skipif(HAPROXY is None, reason="no haproxy on this machine")
 @pytest.mark.parametrize("place", [*USED, *UNUSED])
 def test_haproxy_takes_whatever_was_not_refused(place: str) -> None:
-    found = {text: render(with_(place, text[:1000])).load_balancer for text in HOSTILE}
+    found = {text: render(with_(place, text[:1000]), CONTENTS).load_balancer for text in HOSTILE}
     taken = {page(one): (text, one) for text, one in found.items() if one is not None}
     for text, one in taken.values():
         assert verdict(one) == "", text

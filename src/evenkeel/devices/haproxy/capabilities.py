@@ -4,37 +4,62 @@ PROMETHEUS listeners are not rendered: whether an HAProxy was built with the exp
 tells of its whole process, which is every load balancer of the tenant.
 """
 
-from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, Capabilities
+from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 
 CAPABILITIES = Capabilities(
     protocol_pairs={
         "HTTP": ("HTTP", "PROXY", "PROXYV2"),
         "TCP": ("HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"),
         "HTTPS": ("HTTPS", "PROXY", "PROXYV2", "TCP"),
+        "TERMINATED_HTTPS": ("HTTP", "PROXY", "PROXYV2"),
     },
     lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
-    # cookies are read and written in mode http, which only HTTP listeners have
-    session_persistence={"SOURCE_IP": ("HTTP", "TCP", "HTTPS"), "HTTP_COOKIE": ("HTTP",), "APP_COOKIE": ("HTTP",)},
+    # cookies are read and written in mode http
+    session_persistence={
+        "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS"),
+        "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
+        "APP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
+    },
     health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"),
-    insert_headers=INSERT_HEADERS,
+    insert_headers=(*INSERT_HEADERS, *TLS_INSERT_HEADERS),
     options=(
         ADDITIONAL_VIPS,
         "listener.allowed_cidrs",
+        "listener.alpn_protocols",
+        "listener.client_authentication",
+        "listener.client_ca_tls_container_ref",
+        "listener.client_crl_container_ref",
         "listener.connection_limit",
+        "listener.default_tls_container_ref",
+        "listener.hsts_include_subdomains",
+        "listener.hsts_max_age",
+        "listener.hsts_preload",
+        "listener.sni_container_refs",
         "listener.timeout_client_data",
         "listener.timeout_member_connect",
         "listener.timeout_member_data",
         "listener.timeout_tcp_inspect",
+        "listener.tls_ciphers",
+        "listener.tls_versions",
         "member.backup",
         "member.monitor_address",
         "member.monitor_port",
+        "pool.alpn_protocols",
+        "pool.ca_tls_container_ref",
+        "pool.crl_container_ref",
+        "pool.tls_ciphers",
+        "pool.tls_container_ref",
+        "pool.tls_enabled",
+        "pool.tls_versions",
     ),
     health_monitor_ranges={"delay": (1, 86_400), "timeout": (1, 86_400)},
     # there a limit of 0 is "the process's own limit"
     refused_values={"listener.connection_limit": (0,)},
     l7policy_actions=("REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL", "REDIRECT_PREFIX"),
-    # what rules of certificates look at is there only where TLS ends at the listener
-    l7rule_types=("HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"),
+    # whether SSLv3 is there depends on the OpenSSL on the host, and hardly any has it
+    tls_versions=("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
+    # of versions with a gap HAProxy speaks only those above it
+    tls_version_gaps=False,
     flavor_metadata={},
     availability_zone_metadata={},
 )

@@ -38,6 +38,18 @@ class DeviceResult(Value):
     receipt: wire.Receipt | None = None
     repaired: Mapping[LoadBalancerId, tuple[str, ...]] = {}
     """By load balancer id: what the daemon found changed or removed by hand, and put right."""
+    lacking: frozenset[str] = frozenset()
+    """Identities of certificates and lists that the batch did not bring and the daemon does not hold."""
+
+    def then(self, later: "DeviceResult") -> "DeviceResult":
+        """Of two parts of a batch, one after the other."""
+        return DeviceResult(
+            errors={**self.errors, **later.errors},
+            wrote=self.wrote or later.wrote,
+            receipt=later.receipt or self.receipt,
+            repaired={**self.repaired, **later.repaired},
+            lacking=self.lacking | later.lacking,
+        )
 
 
 class HaproxyDevice(GroupDevice[HaproxyReading]):
@@ -163,12 +175,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             if len(wanted) + len(removed) <= 1:
                 return DeviceResult(errors=_all_of(wanted, removed, error.reason), wrote=False)
         first, second = [await self._patch(partition, change, *half) for half in _halves(wanted, removed)]
-        return DeviceResult(
-            errors={**first.errors, **second.errors},
-            wrote=first.wrote or second.wrote,
-            receipt=second.receipt or first.receipt,
-            repaired={**first.repaired, **second.repaired},
-        )
+        return first.then(second)
 
     async def _put(
         self,
@@ -189,21 +196,9 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         found = await self._patch(partition, change, wanted, ())
         if not found.errors:
             orphans = await self._held_beside(partition, {*(one.id for one in wanted), *problems})
-            gone = await self._patch(partition, change, (), orphans) if orphans else found
-            return DeviceResult(
-                errors=gone.errors,
-                wrote=found.wrote or gone.wrote,
-                receipt=gone.receipt or found.receipt,
-                repaired={**found.repaired, **gone.repaired},
-            )
+            return found.then(await self._patch(partition, change, (), orphans)) if orphans else found
         good = tuple(one for one in wanted if one.id not in found.errors)
-        done = await self._put(partition, change, good, {**problems, **found.errors})
-        return DeviceResult(
-            errors={**found.errors, **done.errors},
-            wrote=found.wrote or done.wrote,
-            receipt=done.receipt,
-            repaired={**found.repaired, **done.repaired},
-        )
+        return found.then(await self._put(partition, change, good, {**problems, **found.errors}))
 
     async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
         """Ids of what the partition holds and is not named."""
@@ -221,7 +216,9 @@ def token(session_id: SessionId) -> str:
 def _done(receipt: wire.Receipt) -> DeviceResult:
     errors = {LoadBalancerId(one.load_balancer_id): one.error for one in receipt.outcomes if one.error}
     repaired = {LoadBalancerId(name): texts for name, texts in receipt.repaired.items()}
-    return DeviceResult(errors=errors, wrote=receipt.how != "nothing", receipt=receipt, repaired=repaired)
+    lacking = frozenset(sha256 for one in receipt.outcomes for sha256 in one.lacking)
+    wrote = receipt.how != "nothing"
+    return DeviceResult(errors=errors, wrote=wrote, receipt=receipt, repaired=repaired, lacking=lacking)
 
 
 Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]

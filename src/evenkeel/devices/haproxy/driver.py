@@ -49,7 +49,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Make the partition so on every device that is reached; the others are ``lagging``."""
         partition = self._names.partition(batch.project_id)
-        rendered = tuple(render(service) for service in batch.services)
+        rendered = tuple(render(service, batch.certificates) for service in batch.services)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         done, lost = await on_all(self._devices, lambda device: device.apply(partition, batch, rendered))
         if not lost:
@@ -59,6 +59,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
             lagging=tuple(lost),
             writes=sum(one.wrote for one in done.values()),
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
+            lacking=tuple(sorted(frozenset[str]().union(*(one.lacking for one in done.values())))),
         )
 
     async def changed(self) -> None:

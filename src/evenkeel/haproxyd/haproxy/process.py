@@ -215,8 +215,8 @@ class HaproxyProcess:
         with contextlib.suppress(OSError):  # it has just ended
             if privileges_of(self.master_pid) != self._privileges:
                 return "HAProxy was started by a daemon of another user or with other capabilities"
-            if str(Path(f"/proc/{self.master_pid:d}/cwd").readlink()).endswith(" (deleted)"):
-                return "HAProxy's working directory is gone"
+            if Path(f"/proc/{self.master_pid:d}/cwd").readlink() != self._directory.resolve():
+                return "HAProxy's working directory is gone, or is that of a daemon of another version"
         return ""
 
     async def replace(self, worker_socket: Path) -> None:

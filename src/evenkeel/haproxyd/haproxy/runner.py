@@ -73,7 +73,7 @@ class HaproxyRunner:
         self.process = HaproxyProcess(
             binary,
             settings,
-            directory=storage.directory,
+            directory=layout.files_dir,  # where HAProxy looks for certificates that servers name
             config_dir=layout.config_dir,
             log_path=storage.log,
             master_socket=layout.master_socket,

@@ -54,8 +54,8 @@ KEYWORDS = {
 }  # fmt: skip
 """First words of lines. What opens another section, listens, names servers or runs programs is not among them."""
 
-_OUTSIDE = re.compile(r"^[/~.]|\.\./|@")
-"""A path, or one of HAProxy's prefixes of them, in an argument that may name a file."""
+_OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
+"""A path, or one of HAProxy's prefixes of them, in an argument that may name a file; not what lists of ciphers have."""
 _SPLIT = re.compile(r"[\s()]+")
 _SET = frozenset(("attach-srv", "do-resolve", "set-dst", "set-dst-port"))
 _ELSEWHERE = {

@@ -93,7 +93,7 @@ async def test_haproxy_takes_it(tmp_path):
         for name, content in files_of(config).items():
             (layout.files_dir / name).write_text(content)
         layout.config.write_text(compose("tenant_1", config, layout, settings))
-        assert await check_config(binary, layout.config_dir, 60) == ""
+        assert await check_config(binary, layout.config_dir, layout.files_dir, 60) == ""
 
 
 async def test_culprits_are_found_among_many():

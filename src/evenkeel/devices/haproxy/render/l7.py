@@ -8,6 +8,9 @@ HOST_NAME                  ``req.hdr(host)`` without the port, whatever the case
 PATH                       ``path``
 FILE_TYPE EQUAL_TO         ``path`` that ends with ``.`` and the value; REGEX looks at the whole path
 HEADER, COOKIE             ``req.hdr``, ``req.cook``
+SSL_CONN_HAS_CERT          ``ssl_c_used``; at listeners where TLS does not end, as the next two: never
+SSL_VERIFY_RESULT          ``ssl_c_verify``; 0 also without a certificate
+SSL_DN_FIELD               ``ssl_c_s_dn``
 REJECT                     ``http-request deny``: 403
 REDIRECT_TO_URL, _PREFIX   ``http-request redirect location`` or ``prefix``
 REDIRECT_TO_POOL           ``http-request set-var(txn.pool)``, and at the end one ``use_backend``
@@ -36,6 +39,8 @@ FILE_TYPE_MATCHES = {"REGEX": "reg", "EQUAL_TO": "end"}
 REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
 _URL = re.compile(r"https?://[A-Za-z0-9._~!$&'()*+,;=:@/?#\[\]%-]{1,255}", re.IGNORECASE)
+_FIELD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
+_RESULT = re.compile(r"[0-9]{1,9}")
 _QUOTED = re.compile(r'"([^"]+)"')
 
 
@@ -120,7 +125,7 @@ def _redirect(policy: ServiceL7Policy, how: str, field: str, url: str | None) ->
 def _acl(name: str, rule: ServiceL7Rule) -> str:
     render = _RULES.get(rule.type)
     if render is None:
-        raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible without TLS termination")
+        raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on HAProxy")
     try:
         # nothing after "--" is taken for a flag
         *what, value = render(rule)
@@ -152,12 +157,40 @@ def _cookie(rule: ServiceL7Rule) -> tuple[str, ...]:
     return (f"req.cook({_key(rule)})", "-m", _match(rule), _value(rule))
 
 
+def _has_certificate(rule: ServiceL7Rule) -> tuple[str, ...]:
+    _refuse_comparing(rule)
+    if rule.value.lower() != "true":
+        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: true is possible")
+    return ("ssl_c_used", "-m", "int", "1")
+
+
+def _verify_result(rule: ServiceL7Rule) -> tuple[str, ...]:
+    _refuse_comparing(rule)
+    if not _RESULT.fullmatch(rule.value):
+        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: 0 to 999999999 are possible")
+    return ("ssl_c_verify", "-m", "int", str(int(rule.value)))
+
+
+def _dn_field(rule: ServiceL7Rule) -> tuple[str, ...]:
+    if not _FIELD.fullmatch(rule.key or ""):
+        raise Unrenderable(f"l7rule {rule.id}: key {rule.key!r} is no field of a distinguished name")
+    return (f"ssl_c_s_dn({rule.key})", "-m", _match(rule), _value(rule))
+
+
+def _refuse_comparing(rule: ServiceL7Rule) -> None:
+    if rule.compare_type != "EQUAL_TO":
+        raise Unrenderable(f"l7rule {rule.id}: compare_type {rule.compare_type}: EQUAL_TO is possible")
+
+
 _RULES: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
     "HOST_NAME": _host_name,
     "PATH": _path,
     "FILE_TYPE": _file_type,
     "HEADER": _header,
     "COOKIE": _cookie,
+    "SSL_CONN_HAS_CERT": _has_certificate,
+    "SSL_VERIFY_RESULT": _verify_result,
+    "SSL_DN_FIELD": _dn_field,
 }
 
 

@@ -10,35 +10,45 @@ from collections.abc import Iterable
 from evenkeel.core.service import ServiceListener
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
+from evenkeel.devices.haproxy.render.headers import cleaning_lines, header_lines
 from evenkeel.devices.haproxy.render.l7 import PolicyLines
 from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import line
+from evenkeel.devices.haproxy.render.termination import hsts_lines
 from evenkeel.haproxyd import wire
 
 MILLISECONDS_MAX = 2_147_483_647
 CONNECTIONS_MAX = 2_147_483_647
-FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = "X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"
 _NO_POLICIES = PolicyLines()
 
 
 def frontend(
-    listener: ServiceListener, backend: str | None, addresses: Iterable[str], policies: PolicyLines = _NO_POLICIES
+    listener: ServiceListener,
+    backend: str | None,
+    addresses: Iterable[str],
+    policies: PolicyLines = _NO_POLICIES,
+    *,
+    bind_arguments: tuple[str, ...] = (),
+    inserted: frozenset[str] = frozenset(),
 ) -> wire.Frontend:
     """One listener that sends to ``backend`` what no policy decides on; without one, clients are answered 503 or
-    disconnected."""
+    disconnected. ``inserted``: headers that only the load balancer may say (:mod:`.headers`)."""
     if not 1 <= listener.protocol_port <= 65_535:
         raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return wire.Frontend(
         name=object_name("listener", listener.id),
         binds=tuple(wire.Bind(address=address, port=listener.protocol_port) for address in addresses),
+        bind_arguments=bind_arguments,
         maxconn=_connection_limit(listener),
         lines=(
             line("mode", mode_of(listener)),
             line("timeout", "client", duration(listener, "timeout_client_data")),
             *_allowed(listener),
             *_inspection(listener),
-            *policies.judging,  # they see the headers as they came
-            *_headers(listener),
+            *hsts_lines(listener),
+            *cleaning_lines(listener, inserted),
+            *policies.judging,  # they see the other headers as they came
+            *header_lines(listener, inserted),
             *policies.sending,
             *([line("default_backend", backend)] if backend else []),
         ),
@@ -83,25 +93,6 @@ def _inspection(listener: ServiceListener) -> list[str]:
     if not listener.timeout_tcp_inspect:
         return []
     return [line("tcp-request", "inspect-delay", duration(listener, "timeout_tcp_inspect"))]
-
-
-def _headers(listener: ServiceListener) -> list[str]:
-    values = {FORWARDED_PORT: str(listener.protocol_port), FORWARDED_PROTO: "http"}
-    wanted = _wanted_headers(listener)
-    found = [line("option", "forwardfor")] if FORWARDED_FOR in wanted else []
-    return found + [line("http-request", "set-header", name, value) for name, value in values.items() if name in wanted]
-
-
-def _wanted_headers(listener: ServiceListener) -> set[str]:
-    wanted = set()
-    for name, switch in listener.insert_headers.items():
-        if name not in (FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO) or switch.lower() not in ("true", "false"):
-            raise Unrenderable(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on HAProxy")
-        if switch.lower() == "true":
-            wanted.add(name)
-    if wanted and mode_of(listener) != "http":
-        raise Unrenderable(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
-    return wanted
 
 
 def _connection_limit(listener: ServiceListener) -> int | None:

@@ -5,6 +5,8 @@ LBaaS               HAProxy                                     name
 ==================  ==========================================  ============================
 listener            frontend                                    listener id
 allowed CIDRs       file of an ACL                              ``<listener id>:cidrs``
+certificates        files, see :mod:`render.certificates`       ``<listener or pool id>:<kind>.<digits>``
+a listener's        list of these files                         ``<listener id>:crt_list``
 pool                backend                                     pool id
 L7 policies         lines of the frontend: see :mod:`render_l7` ``l7.<n>.<m>`` for ACLs
 the same as TCP     backend, where listeners of TCP and HTTP    ``<pool id>:tcp``
@@ -13,27 +15,29 @@ member              server                                      member id
 monitor             checks of the backend's servers             none
 ==================  ==========================================  ============================
 
-Where the rest of the API has its place: TLS towards clients in ``bind_arguments`` and ``files`` of
-:mod:`render_listener`; TLS towards members in the server arguments of :mod:`render_pool`.
-
 What HAProxy cannot do as asked is a ``problem`` that names field and value: nothing is dropped silently. Two equal
 definitions render to equal objects. Names and descriptions given by users are not put on the device.
 """
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from evenkeel.core.capabilities import definition_problems
+from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.core.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack
+from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
+from evenkeel.devices.haproxy.render.headers import inserted_headers
 from evenkeel.devices.haproxy.render.l7 import policy_lines, pools_in_use, redirect_pools
 from evenkeel.devices.haproxy.render.listener import cidr_files, frontend
 from evenkeel.devices.haproxy.render.modes import backend_name, mode_of, modes_of
 from evenkeel.devices.haproxy.render.pool import backends
+from evenkeel.devices.haproxy.render.termination import bind_arguments, list_files
 from evenkeel.haproxyd import wire
 
 
@@ -46,12 +50,17 @@ class RenderedConfig(Value):
     problem: str = ""
 
 
-def render(service: ServiceDefinition) -> RenderedConfig:
-    """All of one load balancer, or why there can be none. A deleted one comes to nothing."""
+def render(
+    service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
+) -> RenderedConfig:
+    """All of one load balancer, or why there can be none. A deleted one comes to nothing.
+
+    ``contents``: of certificates and lists, by identity; the daemon must hold what is not among them.
+    """
     if service.deleted or service.problem:
         return RenderedConfig(service=service, problem=service.problem)
     try:
-        rendered = _load_balancer(service)
+        rendered = _load_balancer(service, ReferencedFiles(service, contents))
         # what has no place in the configuration is not looked at by what renders
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
@@ -60,7 +69,7 @@ def render(service: ServiceDefinition) -> RenderedConfig:
         return RenderedConfig(service=service, problem=str(error))
 
 
-def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancerConfig:
+def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) -> wire.LoadBalancerConfig:
     address, *more = vip_addresses(service)
     listening = tuple(listener for listener in service.listeners if service.admin_state_up and listener.admin_state_up)
     targets = {
@@ -74,22 +83,30 @@ def _load_balancer(service: ServiceDefinition) -> wire.LoadBalancerConfig:
         for pool in service.pools
         if pool.admin_state_up and (pool.id, "http") in targets
     }
+    inserted = inserted_headers(service.listeners)
+    frontends = tuple(
+        frontend(
+            listener,
+            targets.get((listener.default_pool_id or "", mode_of(listener))),
+            (address, *more),
+            policy_lines(listener, up),
+            bind_arguments=bind_arguments(listener, certificates),
+            inserted=inserted,
+        )
+        for listener in listening
+    )
+    rendered_pools = tuple(
+        backend
+        for pool in service.pools
+        for backend in backends(pool, _senders(service.listeners, pool), address, certificates)
+    )
+    lists = [file for each in listening for file in (*cidr_files(each), *list_files(each, certificates))]
     return wire.LoadBalancerConfig(
         id=object_name("load balancer", service.load_balancer_id),
         revision=service.revision,
-        frontends=tuple(
-            frontend(
-                listener,
-                targets.get((listener.default_pool_id or "", mode_of(listener))),
-                (address, *more),
-                policy_lines(listener, up),
-            )
-            for listener in listening
-        ),
-        backends=tuple(
-            backend for pool in service.pools for backend in backends(pool, _senders(service.listeners, pool), address)
-        ),
-        files=tuple(file for listener in listening for file in cidr_files(listener)),
+        frontends=frontends,
+        backends=rendered_pools,
+        files=(*lists, *certificates.files),
         note=pack(_note(service, listening)),
     )
 

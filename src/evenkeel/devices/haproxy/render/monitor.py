@@ -4,7 +4,8 @@
 Octavia     HAProxy
 ==========  ===================================================================================
 HTTP        ``option httpchk`` with ``http-check send`` and ``expect``
-HTTPS       the same over TLS (``check-ssl``); members' certificates are not verified
+HTTPS       the same over TLS (``check-ssl``); members' certificates are verified as the pool says, in a pool without
+            TLS not at all
 TCP         a connection
 TLS-HELLO   a TLS handshake, by ``check-ssl`` alone: ``ssl-hello-chk`` speaks SSLv3 and takes any answer
 PING        by the daemon: an external check of HAProxy's would need forks and a ``ping`` program
@@ -37,8 +38,14 @@ class Checks(Value):
     ping: wire.Ping | None = None
 
 
-def checks(monitor: ServiceMonitor | None, vip_address: str) -> Checks:
-    """What a monitor comes to; one that is admin down checks nothing."""
+def checks(
+    monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False, protocol: tuple[str, ...] = ()
+) -> Checks:
+    """What a monitor comes to; one that is admin down checks nothing.
+
+    ``over_tls``: members are spoken to over TLS, and so are checks of any type, unless a member's ``monitor_address``
+    or ``monitor_port`` is something else's. ``protocol``: arguments that say what they speak there.
+    """
     if monitor is None or not monitor.admin_state_up:
         return Checks()
     if monitor.type not in TYPES:
@@ -53,7 +60,7 @@ def checks(monitor: ServiceMonitor | None, vip_address: str) -> Checks:
     over_http = monitor.type in ("HTTP", "HTTPS")
     return Checks(
         lines=(f"timeout check {monitor.timeout}s", *(_http_lines(monitor, vip_address) if over_http else ())),
-        arguments=(*_times(monitor), *_tls_arguments(monitor)),
+        arguments=(*_times(monitor), *_tls_arguments(monitor, over_tls=over_tls), *protocol),
     )
 
 
@@ -83,11 +90,13 @@ def _times(monitor: ServiceMonitor) -> tuple[str, ...]:
     )
 
 
-def _tls_arguments(monitor: ServiceMonitor) -> tuple[str, ...]:
-    if monitor.type not in ("HTTPS", "TLS-HELLO"):
+def _tls_arguments(monitor: ServiceMonitor, *, over_tls: bool) -> tuple[str, ...]:
+    always = monitor.type in ("HTTPS", "TLS-HELLO")
+    if not always and not over_tls:
         return ()
     name = ("check-sni", _domain(monitor)) if monitor.domain_name else ()
-    return ("check-ssl", "verify", "none", *name)
+    # where members are spoken to over TLS, checks verify them as all others do
+    return (*(("check-ssl",) if always else ()), *(() if over_tls else ("verify", "none")), *name)
 
 
 def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:

@@ -13,10 +13,12 @@ from collections.abc import Collection
 from evenkeel.core.service import ServiceListener, ServiceMember, ServicePool
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
+from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
 from evenkeel.devices.haproxy.render.listener import duration
 from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
 from evenkeel.devices.haproxy.render.monitor import Checks, checks
 from evenkeel.devices.haproxy.render.persistence import balance_lines, cookie_arguments, persistence_lines
+from evenkeel.devices.haproxy.render.reencryption import check_protocol, server_arguments
 from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
@@ -24,26 +26,39 @@ WEIGHT_MAX = 256
 _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
-def backends(pool: ServicePool, listeners: Collection[ServiceListener], vip_address: str) -> tuple[wire.Backend, ...]:
+def backends(
+    pool: ServicePool, listeners: Collection[ServiceListener], vip_address: str, certificates: ReferencedFiles
+) -> tuple[wire.Backend, ...]:
     """The pool, once for each mode of the listeners that send to it."""
     modes = modes_of(pool, listeners)
-    how = checks(pool.monitor, vip_address)
     _refuse_twins(pool)
     return tuple(
-        wire.Backend(
-            name=backend_name(pool, mode, modes),
-            lines=(
-                f"mode {mode}",
-                *balance_lines(pool, mode),
-                *_timeouts(listeners),
-                *persistence_lines(pool, mode),
-                *how.lines,
-                *(["option allbackups"] if any(member.backup for member in pool.members) else []),
-            ),
-            servers=tuple(_server(pool, member, how) for member in pool.members),
-            ping=how.ping,
-        )
-        for mode in modes
+        _backend(pool, mode, backend_name(pool, mode, modes), listeners, vip_address, certificates) for mode in modes
+    )
+
+
+def _backend(
+    pool: ServicePool,
+    mode: str,
+    name: str,
+    listeners: Collection[ServiceListener],
+    vip_address: str,
+    certificates: ReferencedFiles,
+) -> wire.Backend:
+    tls = server_arguments(pool, mode, certificates)
+    how = checks(pool.monitor, vip_address, over_tls=bool(tls), protocol=check_protocol(pool, mode))
+    return wire.Backend(
+        name=name,
+        lines=(
+            f"mode {mode}",
+            *balance_lines(pool, mode),
+            *_timeouts(listeners),
+            *persistence_lines(pool, mode),
+            *how.lines,
+            *(["option allbackups"] if any(member.backup for member in pool.members) else []),
+        ),
+        servers=tuple(_server(pool, member, how, tls) for member in pool.members),
+        ping=how.ping,
     )
 
 
@@ -68,7 +83,7 @@ def _refuse_twins(pool: ServicePool) -> None:
         seen.add(place)
 
 
-def _server(pool: ServicePool, member: ServiceMember, how: Checks) -> wire.BackendServer:
+def _server(pool: ServicePool, member: ServiceMember, how: Checks, tls: tuple[str, ...]) -> wire.BackendServer:
     if not 0 <= member.weight <= WEIGHT_MAX:
         raise Unrenderable(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
     return wire.BackendServer(
@@ -81,6 +96,7 @@ def _server(pool: ServicePool, member: ServiceMember, how: Checks) -> wire.Backe
         ping_address=_pinged_at(member) if how.ping is not None else None,
         arguments=(
             *PROXY_ARGUMENTS.get(pool.protocol, ()),
+            *tls,
             *cookie_arguments(pool, member),
             *(how.arguments + _checked_at(member) if how.arguments else ()),
         ),

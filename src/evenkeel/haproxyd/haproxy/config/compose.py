@@ -11,6 +11,8 @@ What stands here was tried; the reasons:
   every request, a tenth of its cost, only to find that nobody wants it.
 - TLS on both sides between peers: a stick table tells who talks to whom, and a tenant's own load balancer can reach
   any port of its host. The section is one tenant's, and so is the key (:mod:`network.peer_keys`).
+- TLS as in Mozilla's intermediate profile where a load balancer does not say otherwise: curves, ciphers, DH parameters
+  of 2048 bits, no tickets.
 - server states and the local peer: a reload keeps what is known of servers, and stick tables.
 - ``id``: hashing algorithms place servers by it, so it must not depend on who else is in the backend.
 """
@@ -33,6 +35,22 @@ PEER_CONNECTIONS_MAX = 64
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
 """Arguments of servers that make a connection that client's own."""
 
+_CIPHERS = ":".join(
+    f"{exchange}-{cipher}"
+    for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305")
+    for exchange in ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA")
+)
+_SUITES = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+TLS = (
+    f"ssl-default-bind-ciphers {_CIPHERS}",
+    f"ssl-default-bind-ciphersuites {_SUITES}",
+    "ssl-default-bind-curves X25519:P-256:P-384",
+    "ssl-default-bind-options prefer-client-ciphers no-tls-tickets",
+    f"ssl-default-server-ciphers {_CIPHERS}",
+    f"ssl-default-server-ciphersuites {_SUITES}",
+    "tune.ssl.default-dh-param 2048",
+)
+"""Of the whole process (Mozilla, "Server Side TLS", version 5.7, intermediate)."""
 DEFAULTS = """
 defaults
     mode http
@@ -87,6 +105,7 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
         f"log-tag {partition}",
         f"stats socket {layout.worker_socket} mode 600 level admin expose-fd listeners",
         "stats timeout 60s",
+        *TLS,
     ]
     if layout.server_states is not None:
         lines.append(f"server-state-file {layout.server_states}")

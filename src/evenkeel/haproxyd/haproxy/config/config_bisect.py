@@ -24,12 +24,13 @@ async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]
     return found or dict.fromkeys(suspects, words)  # each half is fine alone: they cannot be told apart
 
 
-async def check_config(binary: Binary, config_dir: Path, timeout_seconds: float) -> str:
-    """Why HAProxy would refuse this configuration, in its words; empty if it wouldn't. Raises :class:`HaproxyDown`."""
+async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeout_seconds: float) -> str:
+    """Why HAProxy would refuse this configuration, in its words; empty if it wouldn't. ``files_dir``: where the files
+    are that it names. Raises :class:`HaproxyDown`."""
     process = await asyncio.create_subprocess_exec(
         binary.path, "-c", "-f", config_dir,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        cwd=config_dir, env={},
+        cwd=files_dir, env={},
     )  # fmt: skip
     try:
         async with asyncio.timeout(timeout_seconds):

@@ -44,7 +44,8 @@ class ConfigCheck:
         await asyncio.to_thread(
             write_files, self._storage, HaproxyConfig(load_balancers=load_balancers), layout, {}, composer
         )
-        return await check_config(await self._binary(), layout.config_dir, self._settings.check_timeout_seconds)
+        binary, limit = await self._binary(), self._settings.check_timeout_seconds
+        return await check_config(binary, layout.config_dir, layout.files_dir, limit)
 
     async def bisect(
         self, wanted: LoadBalancers, running: LoadBalancers, words: str, *, with_local: bool

@@ -1,0 +1,71 @@
+"""Headers that tell members about clients. Pure.
+
+What a load balancer says of its clients nobody else may say: where one of its listeners inserts a header about the
+client's certificate, all of those are taken out of every request first, also where they are spelled with ``_``, which
+many servers take for ``-``. X-Forwarded-Port and -Proto are replaced, and taken out at listeners that do not insert
+them while one where TLS ends does. X-Forwarded-For is a list: what was there stays, and the last one is ours.
+"""
+
+from collections.abc import Iterable
+
+from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.model import TLS_PROTOCOL
+from evenkeel.core.service import ServiceListener
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.haproxy.render.modes import mode_of
+from evenkeel.devices.haproxy.render.quoting import argument, line
+
+FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
+_ONE_LINE = f"regsub({argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
+"""A name in a certificate may hold anything; in a header no line ends."""
+CLIENT_VALUES = {
+    "X-SSL-Client-Verify": "%[ssl_c_verify]",
+    "X-SSL-Client-Has-Cert": "%[ssl_c_used]",
+    "X-SSL-Client-DN": f"%{{+Q}}[ssl_c_s_dn,{_ONE_LINE}]",
+    "X-SSL-Client-CN": f"%{{+Q}}[ssl_c_s_dn(cn),{_ONE_LINE}]",
+    "X-SSL-Issuer": f"%{{+Q}}[ssl_c_i_dn,{_ONE_LINE}]",
+    "X-SSL-Client-SHA1": "%{+Q}[ssl_c_sha1,hex]",
+    "X-SSL-Client-Not-Before": "%{+Q}[ssl_c_notbefore]",
+    "X-SSL-Client-Not-After": "%{+Q}[ssl_c_notafter]",
+}
+"""As Octavia has them, texts in double quotes."""
+_ANY_CLIENT_HEADER = "|".join(name.lower().replace("-", "[-_]") for name in TLS_INSERT_HEADERS)
+
+
+def inserted_headers(listeners: Iterable[ServiceListener]) -> frozenset[str]:
+    """What members may believe, because a listener of the load balancer where TLS ends says it."""
+    terminating = [listener for listener in listeners if listener.protocol == TLS_PROTOCOL]
+    return frozenset[str]().union(*map(wanted_headers, terminating))
+
+
+def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
+    """Before anything looks at a request: nobody says who he is by a header."""
+    if mode_of(listener) != "http" or not inserted & CLIENT_VALUES.keys():
+        return []
+    return [line("http-request", "del-header", f"^({_ANY_CLIENT_HEADER})$", "-m", "reg")]
+
+
+def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
+    """What members are told, after everything looked at the request as it came."""
+    wanted = wanted_headers(listener)
+    proto = "https" if listener.protocol == TLS_PROTOCOL else "http"
+    values = {FORWARDED_PORT: str(listener.protocol_port), FORWARDED_PROTO: proto, **CLIENT_VALUES}
+    found = [line("option", "forwardfor")] if FORWARDED_FOR in wanted else []
+    if mode_of(listener) == "http":
+        others = [name for name in (FORWARDED_PORT, FORWARDED_PROTO) if name in inserted - wanted]
+        found += [line("http-request", "del-header", name) for name in others]
+    return found + [line("http-request", "set-header", name, value) for name, value in values.items() if name in wanted]
+
+
+def wanted_headers(listener: ServiceListener) -> frozenset[str]:
+    """Names of those a listener inserts. Raises :class:`Unrenderable`."""
+    wanted = set()
+    possible = (*INSERT_HEADERS, *(CLIENT_VALUES if listener.protocol == TLS_PROTOCOL else ()))
+    for name, switch in listener.insert_headers.items():
+        if name not in possible or switch.lower() not in ("true", "false"):
+            raise Unrenderable(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on HAProxy")
+        if switch.lower() == "true":
+            wanted.add(name)
+    if wanted and mode_of(listener) != "http":
+        raise Unrenderable(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
+    return frozenset(wanted)

@@ -1,0 +1,95 @@
+"""Listeners where TLS ends: their certificates, and those of their clients. Pure.
+
+==================================  ===============================================================================
+Octavia                             HAProxy
+==================================  ===============================================================================
+default and SNI certificates        ``crt-list``, the default one first: HAProxy shows the first one to clients that
+                                    ask for no name, or for one that no certificate has. Names, wildcards too, are
+                                    those in the certificates; of an RSA and an ECDSA one with the same name the
+                                    client's abilities decide
+client_authentication               ``verify optional`` or ``required`` with ``ca-file`` and ``crl-file``; a
+                                    certificate that does not verify ends the handshake in both
+hsts_…                              ``Strict-Transport-Security`` in every answer, HAProxy's own included
+==================================  ===============================================================================
+"""
+
+from collections.abc import Iterable
+
+from evenkeel.core.certificates import CertificateKind
+from evenkeel.core.model import TLS_PROTOCOL
+from evenkeel.core.service import ServiceListener
+from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.haproxy.naming import beside, object_name
+from evenkeel.devices.haproxy.render.certificates import ReferencedFiles
+from evenkeel.devices.haproxy.render.quoting import line
+from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
+from evenkeel.haproxyd import wire
+
+VERIFY = {"OPTIONAL": "optional", "MANDATORY": "required"}
+"""By ``client_authentication``."""
+AGE_MAX = 2_147_483_647
+
+
+def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
+    """What follows the addresses that a listener listens on. Names the files it needs."""
+    if listener.protocol != TLS_PROTOCOL:
+        return ()
+    what = object_name("listener", listener.id)
+    _certificates(listener, files)  # refuses what cannot be found
+    return (
+        "ssl",
+        *("crt-list", _list_name(listener)),
+        *_clients(listener, files),
+        *tls_arguments(f"listener {what}", listener.tls_versions, listener.tls_ciphers),
+        *("alpn", alpn(f"listener {what}", listener.alpn_protocols)),
+    )
+
+
+def list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wire.File]:
+    """The list of a listener's certificates."""
+    if listener.protocol == TLS_PROTOCOL:
+        content = "".join(f"{name}\n" for name in _certificates(listener, files))
+        yield wire.File(name=_list_name(listener), kind="crt_list", content=content)
+
+
+def hsts_lines(listener: ServiceListener) -> list[str]:
+    """Have browsers come over TLS only."""
+    if listener.hsts_max_age is None:
+        return []
+    if not 0 <= listener.hsts_max_age <= AGE_MAX:
+        raise Unrenderable(f"listener {listener.id}: hsts_max_age {listener.hsts_max_age}: 0 to {AGE_MAX} are possible")
+    value = f"max-age={listener.hsts_max_age}"
+    value += "; includeSubDomains" if listener.hsts_include_subdomains else ""
+    value += "; preload" if listener.hsts_preload else ""
+    return [line("http-after-response", "set-header", "Strict-Transport-Security", value)]
+
+
+def _list_name(listener: ServiceListener) -> str:
+    return beside(object_name("listener", listener.id), "crt_list")
+
+
+def _certificates(listener: ServiceListener, files: ReferencedFiles) -> list[str]:
+    """Names of files, the default certificate's first."""
+    name = object_name("listener", listener.id)
+    default = listener.default_tls_container_ref
+    references = {default: "default_tls_container_ref"} if default else {}
+    references |= {one: "sni_container_refs" for one in listener.sni_container_refs if one not in references}
+    if not references:
+        raise Unrenderable(f"listener {name}: it has neither default_tls_container_ref nor sni_container_refs")
+    return [files.named(name, field, one, CertificateKind.CERTIFICATE) for one, field in references.items()]
+
+
+def _clients(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
+    if listener.client_authentication == "NONE":
+        return ()
+    if listener.client_authentication not in VERIFY:
+        raise Unrenderable(f"listener {listener.id}: client_authentication {listener.client_authentication}")
+    name = object_name("listener", listener.id)
+    authority, revoked = listener.client_ca_tls_container_ref, listener.client_crl_container_ref
+    if authority is None:
+        raise Unrenderable(f"listener {name}: client_authentication needs client_ca_tls_container_ref")
+    ca = files.named(name, "client_ca_tls_container_ref", authority, CertificateKind.AUTHORITY)
+    if revoked is None:
+        return ("verify", VERIFY[listener.client_authentication], "ca-file", ca)
+    crl = files.named(name, "client_crl_container_ref", revoked, CertificateKind.REVOCATION_LIST)
+    return ("verify", VERIFY[listener.client_authentication], "ca-file", ca, "crl-file", crl)

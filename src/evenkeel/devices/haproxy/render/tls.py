@@ -1,0 +1,72 @@
+"""How TLS is spoken, towards clients and members alike: versions, ciphers, ALPN. Pure.
+
+=============  ==================================================================================================
+Octavia        HAProxy
+=============  ==================================================================================================
+tls_versions   ``ssl-min-ver`` and ``ssl-max-ver``: with a gap HAProxy would speak those above it only
+tls_ciphers    ``ciphersuites`` for TLS 1.3, which are those that begin with ``TLS_``, and ``ciphers`` for the rest
+               Without any of TLS 1.3, the library's three are spoken there; without any for older versions, those
+               versions are not spoken, because the library's default ciphers are not what was asked for
+TLSv1, 1.1     ``@SECLEVEL=0``: OpenSSL 3 has no signature for them otherwise
+=============  ==================================================================================================
+"""
+
+import re
+from collections.abc import Sequence
+
+from evenkeel.core.capabilities import version_gap
+from evenkeel.devices.errors import Unrenderable
+
+VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
+"""Octavia's name -> HAProxy's, the oldest first."""
+DEFAULT_VERSIONS = ("TLSv1.2", "TLSv1.3")
+PROTOCOLS = ("h2", "http/1.1", "http/1.0")
+_OLD = frozenset({"TLSv1", "TLSv1.1"})
+_CIPHER = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECLEVEL=[0-5])", re.ASCII)
+
+
+def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tuple[str, ...]:
+    """Arguments of a ``bind`` or ``server``. ``what``: of what, for people. Raises :class:`Unrenderable`."""
+    old, new = _ciphers(what, ciphers)
+    spoken = _spoken(what, versions, only_newest=bool(new) and not old)
+    if old and _OLD & set(spoken) and not any(name.startswith("@SECLEVEL") for name in old):
+        old = [*old, "@SECLEVEL=0"]
+    return (
+        "ssl-min-ver",
+        VERSIONS[spoken[0]],
+        "ssl-max-ver",
+        VERSIONS[spoken[-1]],
+        *(("ciphers", ":".join(old)) if old else ()),
+        *(("ciphersuites", ":".join(new)) if new else ()),
+    )
+
+
+def alpn(what: str, protocols: Sequence[str]) -> str:
+    """The value of ``alpn``. HTTP/1.1 where none is wanted: newer HAProxys offer HTTP/2 by themselves."""
+    for protocol in protocols:
+        if protocol not in PROTOCOLS:
+            raise Unrenderable(f"{what}: alpn_protocols {protocol!r}: {', '.join(PROTOCOLS)} are possible")
+    return ",".join(protocols or ("http/1.1",))
+
+
+def _ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
+    names = text.split(":") if text else []
+    for name in names:
+        if not _CIPHER.fullmatch(name):
+            raise Unrenderable(f"{what}: tls_ciphers: {name!r} is no name of a cipher")
+    newest = [name for name in names if name.startswith("TLS_")]
+    return [name for name in names if name not in newest], newest
+
+
+def _spoken(what: str, versions: Sequence[str], *, only_newest: bool) -> list[str]:
+    for version in versions:
+        if version not in VERSIONS:
+            raise Unrenderable(f"{what}: tls_versions {version}: {', '.join(VERSIONS)} are possible")
+    if version_gap(versions):
+        raise Unrenderable(f"{what}: tls_versions {', '.join(versions)}: no version between them can be left out")
+    spoken = [version for version in VERSIONS if version in (versions or DEFAULT_VERSIONS)]
+    if not only_newest:
+        return spoken
+    if spoken[-1] != "TLSv1.3":
+        raise Unrenderable(f"{what}: tls_ciphers has only those of TLSv1.3, and tls_versions {', '.join(spoken)}")
+    return spoken[-1:]
