@@ -1,7 +1,10 @@
 """Service definitions for tests of device drivers."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
+from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.model import Vip
 from evenkeel.core.service import (
@@ -90,7 +93,17 @@ def session_of(epoch: int) -> str:
 
 
 def batch(
-    *services: ServiceDefinition, epoch: int = 1, session_id: str | None = None, complete: bool = False
+    *services: ServiceDefinition,
+    epoch: int = 1,
+    session_id: str | None = None,
+    complete: bool = False,
+    certificates: Mapping[str, CertificateContent] = MappingProxyType({}),
 ) -> PartitionBatch:
-    session_id = session_of(epoch) if session_id is None else session_id
-    return PartitionBatch(project_id=PROJECT, epoch=epoch, session_id=session_id, services=services, complete=complete)
+    return PartitionBatch(
+        project_id=PROJECT,
+        epoch=epoch,
+        session_id=session_of(epoch) if session_id is None else session_id,
+        services=services,
+        complete=complete,
+        certificates=dict(certificates),
+    )

@@ -347,11 +347,23 @@ OF_NOOP: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("provider", ["big", "hap"])
-@pytest.mark.parametrize("case", OF_NOOP.values(), ids=list(OF_NOOP))
-async def test_what_only_noop_can_do_is_refused_by_name(
-    api: Client, store: SqlStore, provider: str, case: Case
+OF_HAPROXY = {"TERMINATED_HTTPS", "tls_enabled", "ca_tls_container_ref", "tls_versions"}
+"""What HAProxy can do too."""
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [
+        (provider, name)
+        for provider in ("big", "hap")
+        for name in OF_NOOP
+        if (provider, name) not in {("hap", each) for each in OF_HAPROXY}
+    ],
+)
+async def test_what_a_device_cannot_do_is_refused_by_name(
+    api: Client, store: SqlStore, provider: str, name: str
 ) -> None:
+    case = OF_NOOP[name]
     there = await made(api, provider)
     before = await rows(store)
     path, body = creating(case, there)
@@ -374,3 +386,23 @@ async def test_what_only_noop_can_do_is_refused_by_name(
             assert case.words in answer["faultstring"] or "l7policy action" in answer["faultstring"]
     assert await rows(store) == before
     await api.post(*creating(case, await made(api, "dev")))
+
+
+@pytest.mark.parametrize(
+    ("versions", "words"),
+    [
+        (["SSLv3", "TLSv1"], ["tls_versions SSLv3", "TLSv1, TLSv1.1, TLSv1.2, TLSv1.3"]),
+        (["TLSv1.3", "TLSv1.1"], ["tls_versions TLSv1.3, TLSv1.1", "follow one another"]),
+    ],
+)
+async def test_tls_versions_that_haproxy_does_not_speak_are_refused(
+    api: Client, versions: list[str], words: list[str]
+) -> None:
+    there = await made(api, "hap")
+    new = {"loadbalancer_id": there.root, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "tls_enabled": True}
+    change = {"tls_versions": versions}
+    for method, path, wanted in (("POST", "/pools", new | change), ("PUT", f"/pools/{there.pool}", change)):
+        answer = await api.call(method, path, 501, {"pool": wanted})
+        for word in words:
+            assert word in answer["faultstring"]
+    await api.post("/pools", {"pool": new | {"tls_versions": ["TLSv1.1", "TLSv1.2"]}})

@@ -38,6 +38,7 @@ class HaproxyProcess:
 
     def __init__(
         self,
+        partition: str,
         binary: FindBinary,
         settings: DaemonSettings,
         *,
@@ -57,7 +58,7 @@ class HaproxyProcess:
         self._pidfd: int | None = None
         self._privileges = privileges_of(os.getpid())
         self._starting = False
-        self._log = log.bind(partition=directory.name)
+        self._log = log.bind(partition=partition)
         self.master_pid = 0
         self.worker_pid: int | None = None
         self._old_workers: frozenset[int] = frozenset()

@@ -71,6 +71,7 @@ class HaproxyRunner:
         self._peer_problem = ""
         """Why peers do not reach it; empty when they do."""
         self.process = HaproxyProcess(
+            partition,
             binary,
             settings,
             directory=layout.files_dir,  # where HAProxy looks for certificates that servers name
