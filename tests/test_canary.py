@@ -61,6 +61,18 @@ def test_a_directory_in_which_it_belongs_is_not_searched(tmp_path: Path) -> None
     assert not canary.take_findings()
 
 
+@pytest.mark.skipif(not canary.SHARED_MEMORY.is_dir(), reason="no memory file system")
+def test_a_daemons_folder_of_keys_in_memory_is_not_searched() -> None:
+    folder = Path(tempfile.mkdtemp(dir=canary.SHARED_MEMORY))
+    for name in ("evenkeel-keys-1", "other"):
+        (folder / name).mkdir()
+        (folder / name / "key").write_bytes(written(Encoding.DER, FORMS[0]))
+    shutil.rmtree(folder / "evenkeel-keys-1")
+    assert not canary.take_findings()
+    shutil.rmtree(folder)
+    assert canary.take_findings() == [f"the planted private key is in {folder / 'other' / 'key'}"]
+
+
 def test_what_a_test_printed_is_searched() -> None:
     canary.search_texts("a test", ["harmless", f"{written(Encoding.PEM, FORMS[0])!r}"])
     assert canary.take_findings() == ["the planted private key is in the output of a test"]

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import shutil
 import signal
 import ssl
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import msgspec
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import make_certificates
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.devices.services import session_of
 from tests.haproxyd.world import Member, configured_binary
 from tests.waiting import eventually
@@ -29,6 +32,7 @@ class Daemon:
     def __init__(self, folder: Path, **options: object) -> None:
         self.folder = folder
         self.state_dir = folder / "state"
+        self.run_dir = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
         self.endpoint_file = folder / "endpoint"
         self.credentials = folder / "credentials"
         self.program = ("-m", "evenkeel.cmd.haproxyd")
@@ -50,7 +54,7 @@ class Daemon:
             "credentials_file": self.credentials,
             "endpoint_file": self.endpoint_file,
             "state_dir": self.state_dir,
-            "run_dir": self.folder / "r",
+            "run_dir": self.run_dir,
             "allow_loopback_addresses": True,
             "maxconn": 2000,
             **({"haproxy": configured_binary()} if configured_binary() else {}),
@@ -99,6 +103,7 @@ class Daemon:
     def clean_up(self) -> None:
         self.kill()
         self.stop_haproxy()
+        shutil.rmtree(self.run_dir)
 
     def stop_haproxy(self) -> None:
         """Of a daemon that does not run."""

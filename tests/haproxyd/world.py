@@ -17,6 +17,7 @@ from pathlib import Path
 
 from evenkeel.core.addresses import AddressRules
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.partition.guard import NotGuarded
@@ -269,7 +270,7 @@ class World:
     async def end(self) -> None:
         await self.partitions.stop_all()
         for folder in self.settings.partitions_dir.glob("*"):  # one that could not be read goes on otherwise
-            told = PartitionStorage(folder).read_running()
+            told = PartitionStorage(folder, folder).read_running()
             if told.master_pid and start_ticks(told.master_pid) == told.master_started:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(told.master_pid, signal.SIGTERM)
@@ -290,8 +291,9 @@ async def forsake(partitions: PartitionManager, name: str) -> None:
 
 @contextlib.asynccontextmanager
 async def world(**settings) -> AsyncIterator[World]:
-    """A world with its daemon started. Its folder's name is short, because of the sockets in it."""
-    directory = Path(tempfile.mkdtemp(prefix="ek", dir="/tmp"))
+    """A world with its daemon started. Its folder's name is short, because of the sockets in it; it is in memory, where
+    keys are kept."""
+    directory = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
     made = World(directory, **settings)
     try:
         await made.partitions.start()

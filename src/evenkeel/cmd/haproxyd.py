@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import getpass
 import os
+import resource
 import socket
 import sys
 from collections.abc import Sequence
@@ -52,6 +53,7 @@ def main() -> int:
         print(f"{NAME}: refused: {error}", file=sys.stderr)
         return 2
     os.umask(0o077)  # keys, epochs and sockets are nobody else's, whatever starts it
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what it holds in memory is not to be on disk, nor HAProxy's
     set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_name(conf)}")
     try:
         if arguments.disown:

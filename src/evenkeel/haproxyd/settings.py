@@ -18,6 +18,8 @@ class DaemonSettings(Value):
     """This daemon's name: what its HAProxys are called among their peers."""
     state_dir: Path
     run_dir: Path
+    keys_dir: Path | None = None
+    """Where the daemon makes its folder for private keys; None: in memory, if it can (:mod:`disk.keys_dir`)."""
     haproxy: Path | None = None
     """The HAProxy to run; None: the system's, else the one of the optional package."""
 
@@ -106,8 +108,9 @@ _PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
 
 def check_settings(settings: DaemonSettings) -> None:
     """Raises :class:`ValueError` naming the option that cannot be used."""
-    for what, path in (("state_dir", settings.state_dir), ("run_dir", settings.run_dir)):
-        if not _PATH.fullmatch(str(path)):
+    paths = {"state_dir": settings.state_dir, "run_dir": settings.run_dir, "keys_dir": settings.keys_dir}
+    for what, path in paths.items():
+        if path is not None and not _PATH.fullmatch(str(path)):
             raise ValueError(f"{what} = {path}: an absolute path of letters, digits and _ . / + @ - is allowed")
     if len(str(settings.run_dir)) > RUN_DIR_CHARS_MAX:
         raise ValueError(f"run_dir = {settings.run_dir}: at most {RUN_DIR_CHARS_MAX} characters are allowed")

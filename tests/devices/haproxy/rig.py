@@ -26,6 +26,7 @@ from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 from evenkeel.haproxyd.daemon import HaproxyDaemon
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.owner import Owner
@@ -260,7 +261,7 @@ class HaproxyRig:
 @asynccontextmanager
 async def haproxy(*names: str) -> AsyncIterator[HaproxyRig]:
     """A running group, of as many boxes as there are names. Its folder's name is short, because of sockets in it."""
-    folder = Path(tempfile.mkdtemp(prefix="ek", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="ek", dir=SHARED_MEMORY))
     files = make_certificates(folder / "tls", ["127.0.0.1", "localhost"])
     credentials = folder / "credentials"
     add_agent(credentials, AGENT, PASSWORD)

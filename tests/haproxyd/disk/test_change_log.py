@@ -1,5 +1,7 @@
+import contextlib
 import os
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk import change_log
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.files import StorageBroken
+from evenkeel.haproxyd.disk.kept_contents import KeptContents
 
 
 def lb(number, revision=1):
@@ -15,9 +18,15 @@ def lb(number, revision=1):
     return wire.LoadBalancerConfig(id=f"lb-{number}", revision=revision, files=(file,))
 
 
+def change_log_in(folder):
+    contents = KeptContents(folder / "keys")
+    contents.folder.mkdir(exist_ok=True)
+    return ChangeLog(folder, contents)
+
+
 @pytest.fixture
 def book(tmp_path):
-    made = ChangeLog(tmp_path)
+    made = change_log_in(tmp_path)
     made.prepare()
     return made
 
@@ -34,7 +43,7 @@ def test_what_was_appended_is_read_again_and_the_last_word_counts(book):
 
 @given(steps=st.lists(st.tuples(st.integers(1, 4), st.integers(1, 9) | st.none()), max_size=20), data=st.data())
 def test_whatever_was_folded_in_between_the_same_is_read(tmp_path_factory, steps, data):
-    book, held = ChangeLog(tmp_path_factory.mktemp("p")), {}
+    book, held = change_log_in(tmp_path_factory.mktemp("p")), {}
     book.prepare()
     for number, revision in steps:
         one = lb(number, revision or 1)
@@ -44,7 +53,7 @@ def test_whatever_was_folded_in_between_the_same_is_read(tmp_path_factory, steps
         book.append([one] if revision else [], [] if revision else [one.id])
         if data.draw(st.booleans()):
             fold_now(book, held)
-    assert ChangeLog(book._log.parent).read() == held
+    assert change_log_in(book._log.parent).read() == held
 
 
 def fold_now(book, held):
@@ -100,3 +109,48 @@ def test_an_append_that_fails_leaves_no_half_line(book, monkeypatch):
     monkeypatch.undo()
     book.append([lb(3)], [])
     assert set(book.read()) == {"lb-1", "lb-3"}
+
+
+def test_no_key_is_written(book, tmp_path):
+    book.append([lb(1)], [])
+    fold_now(book, {"lb-1": lb(1)})
+    book.append([lb(2)], [])
+    assert all(b"secret" not in (tmp_path / name).read_bytes() for name in ("held.json", "held.log"))
+    assert book.read().keys() == {"lb-1", "lb-2"}
+
+
+def as_the_version_before(folder):
+    """Keys in the snapshot, in the log, and in entries that count no more."""
+    (folder / "held.json").write_bytes(msgspec.json.encode(change_log.HeldSnapshot(load_balancers=(lb(1),))))
+    entries = change_log.ChangeLogEntry(changed=(lb(2), lb(3))), change_log.ChangeLogEntry(removed=("lb-3",))
+    (folder / "held.log").write_bytes(b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))
+
+
+def test_keys_that_the_version_before_wrote_are_moved_out_and_overwritten(book, tmp_path):
+    as_the_version_before(tmp_path)
+    with (tmp_path / "held.json").open("rb") as snapshot, (tmp_path / "held.log").open("rb") as log:
+        assert b"secret" in snapshot.read() + log.read()
+        assert book.read() == {"lb-1": lb(1), "lb-2": lb(2)}
+        snapshot.seek(0)
+        log.seek(0)
+        assert b"secret" not in snapshot.read() + log.read()
+    assert {path.name for path in tmp_path.iterdir()} == {"held.json", "held.log", "keys"}
+    assert change_log_in(tmp_path).read() == {"lb-1": lb(1), "lb-2": lb(2)}
+
+
+@pytest.mark.parametrize("step", ["_write_snapshot", "overwrite", "wipe"])
+def test_a_crash_while_keys_are_moved_leaves_none(step, tmp_path, monkeypatch):
+    book = change_log_in(tmp_path)
+    as_the_version_before(tmp_path)
+
+    def crash(*arguments):
+        raise OSError(5, "power failure")
+
+    monkeypatch.setattr(book if step == "_write_snapshot" else change_log, step, crash)
+    with pytest.raises(OSError, match="power"):
+        book.read()
+    monkeypatch.undo()
+    with contextlib.ExitStack() as files:
+        opened = [files.enter_context(path.open("rb")) for path in tmp_path.glob("held.*")]
+        assert change_log_in(tmp_path).read() == {"lb-1": lb(1), "lb-2": lb(2)}
+        assert all(b"secret" not in file.read() for file in opened)

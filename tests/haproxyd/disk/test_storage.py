@@ -5,6 +5,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.files import StorageBroken, write_file
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage, RunningFile
+from evenkeel.haproxyd.network.peer_keys import make_peer_key
 
 LB = wire.LoadBalancerConfig(
     id="lb:1", revision=3, files=(wire.File(name="c.pem", kind="certificate", content="secret"),)
@@ -13,7 +14,7 @@ LB = wire.LoadBalancerConfig(
 
 @pytest.fixture
 def storage(tmp_path):
-    made = PartitionStorage(tmp_path / "p")
+    made = PartitionStorage(tmp_path / "p", tmp_path / "keys" / "p")
     made.prepare()
     return made
 
@@ -28,8 +29,11 @@ def test_what_was_written_is_read_again(storage):
 def test_nobody_else_may_read_it(storage):
     storage.change_log.append([LB], [])
     write_file(storage.directory / "held.json", b"{}", sync=True)
-    paths = [storage.directory, *storage.directory.rglob("*")]
-    assert len(paths) > 5
+    storage.write_files(storage.files_dir, {"c.pem": "secret"}, {})
+    storage.write_peer_key("secret")
+    storage.make_check_dir()
+    paths = [path for folder in (storage.directory, storage.keys_dir) for path in (folder, *folder.rglob("*"))]
+    assert len(paths) > 13
     assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
 
 
@@ -72,3 +76,20 @@ def test_an_overlong_log_begins_anew_and_what_it_was_is_kept(storage, monkeypatc
     monkeypatch.setattr("evenkeel.haproxyd.disk.storage.LOG_BYTES_MAX", 3)
     storage.trim_log()
     assert (storage.log.read_text(), storage.old_log.read_text()) == ("", "words\n")
+
+
+def test_keys_are_moved_out_of_where_the_version_before_had_them(tmp_path):
+    storage = PartitionStorage(tmp_path / "p", tmp_path / "keys" / "p")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("not ours")
+    key = make_peer_key()
+    for name, text in (("files/c.pem", "secret"), ("check/files/c.pem", "secret"), ("peer.pem", key)):
+        path = storage.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (storage.directory / "files" / "link").symlink_to(elsewhere)
+    with (storage.directory / "files" / "c.pem").open() as file:
+        storage.prepare()
+        assert file.read() == "\0" * len("secret")
+    assert not any((storage.directory / name).exists() for name in ("files", "check", "peer.pem"))
+    assert (storage.read_peer_key(), elsewhere.read_text()) == (key, "not ours")

@@ -206,7 +206,7 @@ async def test_a_haproxy_that_dies_when_it_holds_nothing_gives_its_user_id_back(
         a = await site.member("a")
         await site.put("p", load_balancer("lb", free_vip(), a))
         supervisor = site.partitions.get("p")
-        storage = PartitionStorage(supervisor.directory)
+        storage = PartitionStorage(supervisor.directory, supervisor.directory)
         assert storage.read_worker_uid() == worker(site, "p").uid
         master = supervisor.master_pid
         await site.put("p")
@@ -366,7 +366,7 @@ def test_an_id_has_one_partition(tmp_path):
 @as_root
 async def test_a_disk_that_is_full_gives_nobody_an_id(tmp_path, monkeypatch):
     users = WorkerUsers(settings(tmp_path))
-    storage = PartitionStorage(tmp_path)
+    storage = PartitionStorage(tmp_path, tmp_path / "keys")
 
     def full(storage, uid):
         raise OSError(28, "No space left on device")

@@ -23,7 +23,7 @@ LIFE = "life-1"
 
 @pytest.fixture
 def storage(tmp_path: Path) -> PartitionStorage:
-    made = PartitionStorage(tmp_path / "p")
+    made = PartitionStorage(tmp_path / "p", tmp_path / "keys" / "p")
     made.prepare()
     return made
 

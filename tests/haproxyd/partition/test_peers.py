@@ -163,7 +163,7 @@ async def test_peers_of_one_partition_believe_only_each_other(tmp_path):
         assert await answer(one, None) == b""
         assert await answer(one, tls_of("", one.certificate, tmp_path)) == b""
         assert await answer(one, tls_of(stranger, one.certificate, tmp_path)) == b""
-        neighbours = (site.partitions.get("two").directory / "peer.pem").read_text()
+        neighbours = (site.partitions.get("two").keys_path / "peer.pem").read_text()
         assert one.certificate != two.certificate == certificate_of(neighbours)
         assert await answer(one, tls_of(neighbours, one.certificate, tmp_path)) == b""
 
@@ -188,7 +188,7 @@ async def test_a_key_outlives_the_daemon_and_one_that_is_broken_is_made_anew():
         await site.restart()
         supervisor = site.partitions.get("p")
         assert supervisor.peer == peer
-        (supervisor.directory / "peer.pem").write_text("no key")
+        (supervisor.keys_path / "peer.pem").write_text("no key")
         await site.restart()
         renewed = (await site.put("p", one)).peer
         assert renewed.port == peer.port and renewed.certificate not in ("", peer.certificate)
@@ -199,7 +199,7 @@ async def test_a_key_that_somebody_removed_from_haproxys_files_is_put_back():
         a = await site.member("a")
         one = load_balancer("lb", free_vip(), a)
         await site.put("p", one)
-        files = site.partitions.get("p").directory / "files"
+        files = site.partitions.get("p").keys_path / "files"
         before = {path.name: path.read_text() for path in files.iterdir()}
         for path in files.iterdir():
             path.unlink()

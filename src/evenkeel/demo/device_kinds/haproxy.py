@@ -25,6 +25,7 @@ PROCESS = "devices"
 READER = "demo"
 """The agent's name under which the cluster itself looks at what the daemon holds."""
 ADDRESS = "127.0.0.1"
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it is its maker's alone
 
 
 class HaproxySide:
@@ -90,8 +91,9 @@ class HaproxySide:
             raise process.failure(problem)
 
     def _prepare(self) -> None:
-        # sockets' paths must be short, and a test's directory may be long
-        self._sockets = Path(tempfile.mkdtemp(prefix="evenkeel-"))
+        # sockets' paths must be short, and a test's directory may be long; in memory, because keys lie there too
+        memory = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+        self._sockets = Path(tempfile.mkdtemp(prefix="evenkeel-", dir=memory))
         log = self._workshop.directory / "logs" / "guard.log"
         self._guard = ProcessGuard(self._workshop.directory, removed=[self._sockets], log=log)
         self._guard.start()  # before anything that it would have to end

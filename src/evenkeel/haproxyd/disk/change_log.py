@@ -2,10 +2,12 @@
 
 A change is one synced append, which costs the disk one flush; to replace a file costs three. When the log has
 outgrown the snapshot, both are folded into a new one, after the answer. Replaying a log over a snapshot that
-includes it already ends at the same, so a crash between the two steps does no harm. Every function may block.
+includes it already ends at the same, so a crash between the two steps does no harm. Contents of certificates are kept
+elsewhere (:mod:`disk.kept_contents`). Every function may block.
 """
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +16,8 @@ import msgspec
 
 from evenkeel.core.values import Wire
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.files import StorageBroken, read_value, sync_folder, write_file
+from evenkeel.haproxyd.disk.files import StorageBroken, overwrite, read_value, sync_folder, wipe, write_file
+from evenkeel.haproxyd.disk.kept_contents import KeptContents, holds_keys
 
 LOG_BYTES_MIN = 1024 * 1024
 """A shorter log is not folded, however small the snapshot is."""
@@ -34,11 +37,14 @@ class ChangeLogEntry(Wire):
 
 
 class ChangeLog:
-    """``held.json`` and ``held.log`` of one partition's folder."""
+    """``held.json`` and ``held.log`` of one partition's folder. ``contents``: where those of certificates are kept."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, contents: KeptContents) -> None:
         self._snapshot = directory / "held.json"
+        self._old_snapshot = directory / "held.json.old"
+        """One that holds keys, while it is overwritten."""
         self._log = directory / "held.log"
+        self._contents = contents
 
     def prepare(self) -> None:
         """Make the log, so that appending needs no sync of the folder."""
@@ -52,14 +58,28 @@ class ChangeLog:
         return self._log.exists()
 
     def read(self) -> dict[str, wire.LoadBalancerConfig]:
-        """By id. Raises :class:`StorageBroken`, :class:`OSError`."""
+        """By id; contents of certificates that are gone are empty. Raises :class:`StorageBroken`, :class:`OSError`."""
         snapshot = read_value(self._snapshot, HeldSnapshot) or HeldSnapshot()
-        held = {one.id: one for one in snapshot.load_balancers}
-        for entry in self._entries():
-            held.update({one.id: one for one in entry.changed})
+        entries = self._entries()
+        written = {one.id: one for one in snapshot.load_balancers}
+        for entry in entries:
+            written.update({one.id: one for one in entry.changed})
             for name in entry.removed:
-                held.pop(name, None)
+                written.pop(name, None)
+        held = {name: self._contents.restore(one) for name, one in written.items()}
+        ever = itertools.chain(snapshot.load_balancers, *(entry.changed for entry in entries))
+        if self._old_snapshot.exists() or any(map(holds_keys, ever)):
+            self._move_keys(held.values())
         return held
+
+    def _move_keys(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
+        """The version before wrote keys here. A crash in between does no harm: this is done again."""
+        if self._snapshot.exists() and not self._old_snapshot.exists():
+            self._old_snapshot.hardlink_to(self._snapshot)
+        self._write_snapshot(held)
+        overwrite(self._log)  # without the end of a line: nothing that would be read
+        os.truncate(self._log, 0)
+        wipe(self._old_snapshot)
 
     def _entries(self) -> list[ChangeLogEntry]:
         with contextlib.suppress(FileNotFoundError):
@@ -74,7 +94,8 @@ class ChangeLog:
 
     def append(self, changed: Iterable[wire.LoadBalancerConfig], removed: Iterable[str]) -> None:
         """On disk when this returns; if it raises :class:`OSError`, nothing was changed."""
-        line = msgspec.json.encode(ChangeLogEntry(changed=tuple(changed), removed=tuple(removed))) + b"\n"
+        written = tuple(map(self._contents.keep, changed))
+        line = msgspec.json.encode(ChangeLogEntry(changed=written, removed=tuple(removed))) + b"\n"
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             before = os.fstat(descriptor).st_size
@@ -95,8 +116,21 @@ class ChangeLog:
 
     def write(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
         """All of it, whatever is there."""
-        write_file(self._snapshot, msgspec.json.encode(HeldSnapshot(load_balancers=tuple(held))), sync=True)
+        self._write_snapshot(held)
         os.truncate(self._log, 0)
+
+    def rewrite(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
+        """All of it, and all contents, whatever is there."""
+        self._contents.rewrite()
+        self.write(held)
+
+    def remove_unused_contents(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
+        """Nobody names the others any more. ``held``: as for :meth:`compact`. Raises :class:`OSError`."""
+        self._contents.remove_others(held)
+
+    def _write_snapshot(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
+        written = HeldSnapshot(load_balancers=tuple(map(self._contents.keep, held)))
+        write_file(self._snapshot, msgspec.json.encode(written), sync=True)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

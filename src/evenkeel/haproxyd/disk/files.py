@@ -1,5 +1,6 @@
 """Files that are whole at any moment, and on disk when that is said. Every function may block."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TypeVar
@@ -9,6 +10,7 @@ import msgspec
 from evenkeel.core.errors import EvenKeelError
 
 T = TypeVar("T")
+_ZEROS_AT_ONCE = 1 << 20
 
 
 class StorageBroken(EvenKeelError):
@@ -29,7 +31,7 @@ def read_text(path: Path) -> str | None:
 def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir: Path | None = None) -> None:
     """Replace a file: whoever reads it sees the old or the new one, whole."""
     temporary = (temporary_dir or path.parent) / f".{path.name}.new"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -42,6 +44,25 @@ def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir:
         raise
     if sync:
         sync_folder(path.parent)
+
+
+def wipe(path: Path) -> None:
+    """Overwrite a file that held keys, then remove it; no link is followed. What a file system or device keeps of old
+    blocks is beyond this."""
+    with contextlib.suppress(FileNotFoundError):
+        overwrite(path)
+        path.unlink()
+
+
+def overwrite(path: Path) -> None:
+    """Zeros in the place of all that is in a file; on disk when this returns."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "wb") as file:
+        rest = os.fstat(file.fileno()).st_size
+        while rest:
+            rest -= file.write(bytes(min(rest, _ZEROS_AT_ONCE)))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -4,18 +4,24 @@
 ``guard.json``            whose it is, and who the peers are; written before anything else changes
 ``held.json, held.log``   what was accepted, and changes since; the truth after a restart (:mod:`disk.change_log`)
 ``conf/haproxy.cfg``      composed of them; ``conf/local.cfg`` leads to ``local.cfg`` while HAProxy takes that
-``peer.pem``              what its HAProxy shows its peers (:mod:`network.peer_keys`)
 ``worker.json``           the user that its workers run as (:mod:`haproxy.worker_users`)
 ``local.cfg``             the operator's own; never written
-``files/``                certificates and lists that the configuration names
 ``running.json``          what the process that runs was last told; not synced, because it does not survive either
 ``states``                servers' states from before the last reload
 ``counters/``             what other parts of the daemon remember of it
-``check/``                a copy for ``haproxy -c`` while it is looked for what HAProxy refuses
 ``haproxy.log``           what HAProxy says on its terminal; ``haproxy.log.1``: before the log was begun anew
 ========================  ============================================================================================
 
-Nothing but the daemon's user may read any of it: there are private keys. Every function here may block.
+What holds private keys is in another folder, in memory if the host has a file system there (:mod:`disk.keys_dir`):
+
+========================  ============================================================================================
+``held/``                 contents of certificates that ``held.json`` and ``held.log`` leave out
+``files/``                certificates and lists that the configuration names
+``check/``                a copy for ``haproxy -c`` while it is looked for what HAProxy refuses
+``peer.pem``              what its HAProxy shows its peers (:mod:`network.peer_keys`)
+========================  ============================================================================================
+
+Nothing but the daemon's user may read any of it. Every function here may block.
 """
 
 import contextlib
@@ -30,7 +36,8 @@ import msgspec
 from evenkeel.core.values import Wire
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.change_log import ChangeLog
-from evenkeel.haproxyd.disk.files import StorageBroken, read_text, read_value, write_file
+from evenkeel.haproxyd.disk.files import StorageBroken, read_text, read_value, wipe, write_file
+from evenkeel.haproxyd.disk.kept_contents import KeptContents
 from evenkeel.haproxyd.network.binds import BindAddress
 from evenkeel.haproxyd.network.peer_keys import certificate_of
 
@@ -81,30 +88,54 @@ def _file_version(path: Path) -> FileVersion | None:
 
 
 class PartitionStorage:
-    """One partition's folder."""
+    """One partition's folder, and that of its keys."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, keys_dir: Path) -> None:
         self.directory = directory
-        self.change_log = ChangeLog(directory)
+        self.keys_dir = keys_dir
+        self._contents = KeptContents(keys_dir / "held")
+        self.change_log = ChangeLog(directory, self._contents)
         self.config_dir = directory / "conf"
-        self.files_dir = directory / "files"
-        self.check_dir = directory / "check"
+        self.files_dir = keys_dir / "files"
+        self.check_dir = keys_dir / "check"
         self.counters_dir = directory / "counters"
         self.states = directory / "states"
         self.log = directory / "haproxy.log"
         self.old_log = directory / "haproxy.log.1"
         self.local = directory / "local.cfg"
-        self._peer_key = directory / "peer.pem"
+        self._peer_key = keys_dir / "peer.pem"
         self._worker = directory / "worker.json"
         self._guard = directory / "guard.json"
         self._running = directory / "running.json"
         self._guard_version: FileVersion | None = None
 
     def prepare(self) -> None:
-        """Make the folders."""
-        for folder in (self.directory, self.config_dir, self.files_dir, self.counters_dir):
+        """Make the folders, and move keys out of where the version before had them."""
+        for folder in (self.directory, self.config_dir, self.counters_dir, self.keys_dir, *self._key_folders):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.change_log.prepare()
+        self._move_keys()
+
+    @property
+    def keys_missing(self) -> bool:
+        """Did somebody take away a folder for keys?"""
+        return not all(folder.is_dir() for folder in self._key_folders)
+
+    @property
+    def _key_folders(self) -> tuple[Path, Path]:
+        return self.files_dir, self._contents.folder
+
+    def _move_keys(self) -> None:
+        """HAProxy has read those that it uses, and reads them elsewhere the next time."""
+        old = self.directory / self._peer_key.name
+        if old.exists():
+            if not self._peer_key.exists():
+                write_file(self._peer_key, old.read_bytes())
+            wipe(old)
+        for folder in (self.directory / "files", self.directory / "check"):
+            for path in (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
+                wipe(path)
+            shutil.rmtree(folder, ignore_errors=True)
 
     # -- what must survive anything
 
@@ -122,7 +153,7 @@ class PartitionStorage:
     def find_missing(self) -> str:
         """What somebody removed or replaced since it was read or written, for people; empty: nothing. Looks at a few
         names only."""
-        for folder in (self.config_dir, self.files_dir, self.counters_dir):
+        for folder in (self.config_dir, self.counters_dir, *self._key_folders):
             if not folder.is_dir():
                 return f"{folder.name} is gone"
         if _file_version(self._guard) != self._guard_version:
@@ -167,8 +198,9 @@ class PartitionStorage:
 
     def remove_unused_files(self, wanted: Iterable[str]) -> None:
         """Nothing uses the other files any more."""
-        for name in {path.name for path in self.files_dir.iterdir()} - set(wanted):
-            (self.files_dir / name).unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # the folder was taken away
+            for name in {path.name for path in self.files_dir.iterdir()} - set(wanted):
+                (self.files_dir / name).unlink(missing_ok=True)
 
     def differing_files(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
         """Those that somebody changed or removed."""
@@ -188,6 +220,10 @@ class PartitionStorage:
         for folder in (self.check_dir, self.check_dir / "conf", self.check_dir / "files"):
             folder.mkdir(mode=0o700)
         return self.check_dir
+
+    def remove_check_dir(self) -> None:
+        """The check is over."""
+        shutil.rmtree(self.check_dir, ignore_errors=True)
 
     # -- what is known of the process
 

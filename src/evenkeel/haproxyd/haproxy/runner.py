@@ -146,6 +146,7 @@ class HaproxyRunner:
     def _write_outdated_files(self) -> None:
         self._files.write(self._state.config, take_local=bool(self._local.text_to_include()))
         if self._state.known:
+            self._files.remove_unused_files(self._state.config)
             self._state.save()
 
     # -- what it runs

@@ -106,6 +106,7 @@ class ChangeApplier:
         """There is no HAProxy and there need not be one: others may have its port and user id. Raises
         :class:`OSError`."""
         await self.guard.release_port()
+        await asyncio.to_thread(self._storage.remove_unused_files, ())
         await self._user.release()
 
     def left_out(self, merged: MergedChanges, applied: ApplyResult) -> list[str]:
@@ -114,6 +115,11 @@ class ChangeApplier:
             f"load balancer {name} is left out: {words}"
             for name, words in sorted(applied.errors.items())
             if name in self.held.by_id and name not in merged.named
+        ]
+        left_out += [
+            f"load balancer {name} is left out: its certificates were lost, as when the host is started anew; "
+            "its agent sends them"
+            for name in sorted(self.held.incomplete)
         ]
         return [*left_out, applied.problem] if applied.problem else left_out
 
@@ -124,8 +130,9 @@ class ChangeApplier:
     def _config(
         self, load_balancers: Mapping[str, wire.LoadBalancerConfig], peers: tuple[wire.HaproxyPeer, ...]
     ) -> HaproxyConfig:
+        incomplete = {name for name in self.held.incomplete if load_balancers.get(name) is self.held.by_id[name]}
         return HaproxyConfig(
-            load_balancers=load_balancers,
+            load_balancers={name: one for name, one in load_balancers.items() if name not in incomplete},
             peer=self.guard.peer,
             peer_key=self.guard.peer_key,
             peers=peers,

@@ -8,6 +8,7 @@ import structlog
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.network.binds import BindRegistry
+from evenkeel.haproxyd.partition.contents import is_lacking
 from evenkeel.haproxyd.partition.digests import Digests
 
 log = structlog.get_logger(__name__)
@@ -23,6 +24,10 @@ class HeldLoadBalancers:
         self._digests = Digests()
         self.by_id: Mapping[str, wire.LoadBalancerConfig] = {}
         """Replaced as a whole, never changed in place."""
+        self.incomplete: frozenset[str] = frozenset()
+        """Those whose contents were lost with the host's memory."""
+        self._contents_changed = True
+        """May there be contents that nobody names any more?"""
 
     def __bool__(self) -> bool:
         return bool(self.by_id)
@@ -35,6 +40,7 @@ class HeldLoadBalancers:
     def read(self) -> None:
         """From disk. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`."""
         self.by_id = self._change_log.read()
+        self.incomplete = frozenset(name for name, one in self.by_id.items() if any(map(is_lacking, one.files)))
 
     def claim_binds(self) -> None:
         """Reserve where they listen, after :meth:`read`. HAProxy may be listening there already, so of two that
@@ -55,12 +61,18 @@ class HeldLoadBalancers:
         removed = self.by_id.keys() - by_id.keys()
         if changed or removed:
             await asyncio.to_thread(self._change_log.append, changed, removed)
+            before = (self.by_id[name] for name in (*removed, *(one.id for one in changed)) if name in self.by_id)
+            self._contents_changed |= any(file.kind == "certificate" for one in before for file in one.files)
+        self.incomplete = frozenset(name for name in self.incomplete if by_id.get(name) is self.by_id[name])
         self.by_id = by_id
 
     async def rewrite(self) -> None:
         """All of it, whatever the disk has."""
-        await asyncio.to_thread(self._change_log.write, self.by_id.values())
+        await asyncio.to_thread(self._change_log.rewrite, self.by_id.values())
 
     async def compact(self) -> None:
-        """Shorten the log on disk if it is long."""
+        """Shorten the log on disk if it is long, and remove contents that nobody names any more."""
         await asyncio.to_thread(self._change_log.compact, self.by_id.values())
+        if self._contents_changed:
+            await asyncio.to_thread(self._change_log.remove_unused_contents, self.by_id.values())
+            self._contents_changed = False

@@ -2,14 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import structlog
 
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk import run_dir
+from evenkeel.haproxyd.disk import keys_dir, run_dir
 from evenkeel.haproxyd.disk.identity import DaemonIdentity
 from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
 from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange, PartitionFailed, PartitionUnknown
@@ -50,6 +50,7 @@ class PartitionManager:
     ) -> None:
         check_settings(settings)
         self._settings = settings
+        self._keys_dir = keys_dir.keys_dir_of(settings)
         self._on_event = on_event
         self._make_counters = make_counters
         self.forbidden_addresses = ForbiddenAddresses(settings)
@@ -74,8 +75,13 @@ class PartitionManager:
     @property
     def note(self) -> str:
         """What an operator should know and need not repair at once; empty if there is nothing."""
-        reason = self._host.worker_users.shared_reason
-        return f"HAProxy's workers run as the daemon's user, because it is {reason}" if reason else ""
+        return "; ".join(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        if reason := self._host.worker_users.shared_reason:
+            yield f"HAProxy's workers run as the daemon's user, because it is {reason}"
+        if not keys_dir.is_in_memory(self._keys_dir):
+            yield f"private keys are on disk, because {self._keys_dir.parent} is not in memory (tmpfs)"
 
     @property
     def separate_worker_users(self) -> bool:
@@ -98,8 +104,9 @@ class PartitionManager:
         """Adopt the HAProxys that run and start those that are missing. Returns when each was tried once."""
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
-        if self.note:
-            log.warning("workers run as the daemon's user", reason=self.note)
+        await asyncio.to_thread(keys_dir.prepare, self._keys_dir)
+        for note in self._notes():
+            log.warning("less secure than it could be", reason=note)
         await asyncio.to_thread(self.identity.begin)
         async with self._create_lock:  # whoever asks meanwhile waits, and finds all partitions
             for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
@@ -133,6 +140,7 @@ class PartitionManager:
         gone = not await asyncio.to_thread(self.identity.is_current)
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
+        await asyncio.to_thread(keys_dir.prepare, self._keys_dir)
         if gone:
             log.error("the state directory was removed or replaced", path=str(self._settings.state_dir))
             await asyncio.to_thread(self.identity.renew)
@@ -169,7 +177,7 @@ class PartitionManager:
                 log.error("partition not started", partition=supervisor.name, reason=str(error))
 
     def _new_supervisor(self, name: str) -> PartitionSupervisor:
-        storage = PartitionStorage(self._settings.partitions_dir / name)
+        storage = PartitionStorage(self._settings.partitions_dir / name, self._keys_dir / name)
 
         def make_runner(on_exit: Callable[[], None]) -> HaproxyRunner:
             counters = self._make_counters(name, storage.counters_dir)

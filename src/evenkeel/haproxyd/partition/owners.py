@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from evenkeel.haproxyd.disk.keys_dir import keys_dir_of
 from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
 from evenkeel.haproxyd.partition.guard import OtherOwner
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -47,7 +48,7 @@ def remove_owner(settings: DaemonSettings, prefix: str) -> dict[str, str]:
     Blocks. Raises :class:`OSError`, :class:`~evenkeel.haproxyd.disk.files.StorageBroken`."""
     found = {}
     for name in partition_names(settings.partitions_dir) if settings.partitions_dir.is_dir() else ():
-        storage = PartitionStorage(settings.partitions_dir / name)
+        storage = PartitionStorage(settings.partitions_dir / name, keys_dir_of(settings) / name)
         guard = storage.read_guard() if prefix_of(name) == prefix else None
         if guard is not None and guard.owner:
             storage.write_guard(msgspec.structs.replace(guard, owner=""))

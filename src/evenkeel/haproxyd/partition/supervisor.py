@@ -153,8 +153,13 @@ class PartitionSupervisor:
 
     @property
     def directory(self) -> Path:
-        """Everything of this partition on disk."""
+        """Everything of this partition on disk, but for :attr:`keys_path`."""
         return self._storage.directory
+
+    @property
+    def keys_path(self) -> Path:
+        """Everything of it that holds private keys."""
+        return self._storage.keys_dir
 
     @property
     def config_path(self) -> Path:
@@ -301,7 +306,7 @@ class PartitionSupervisor:
         return failure
 
     async def _pass(self, changes: list[QueuedChange]) -> None:
-        if self._files_missing:
+        if self._files_missing or self._storage.keys_missing:
             await self._applier.rewrite_files()
             self._files_missing = False
         if not changes and self._waits_for_owner:

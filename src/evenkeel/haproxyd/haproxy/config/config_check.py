@@ -31,6 +31,12 @@ class ConfigCheck:
     async def check(self, load_balancers: LoadBalancers) -> str:
         """Why HAProxy would refuse these, without the operator's file; empty if it would not.
         Raises :class:`HaproxyDown`."""
+        try:
+            return await self._check(load_balancers)
+        finally:
+            await asyncio.to_thread(self._storage.remove_check_dir)
+
+    async def _check(self, load_balancers: LoadBalancers) -> str:
         directory = await asyncio.to_thread(self._storage.make_check_dir)
         layout = Layout(
             config_dir=directory / "conf",

@@ -1,0 +1,85 @@
+"""Contents of certificate files that a partition holds, private keys included: each a file of its own, in the folder of
+keys (:mod:`disk.keys_dir`). What is held is written without them, and names them by a word that tells nothing of them.
+
+Every function may block.
+"""
+
+import contextlib
+import re
+import secrets
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.files import read_text, write_file
+
+_MARK = "kept:"
+"""Before the word that stands for a content; no PEM begins so."""
+_WORD = re.compile(r"[0-9a-f]{32}")
+
+
+class KeptContents:
+    """Of one partition."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._words: dict[str, str] = {}
+        """By content."""
+
+    def keep(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+        """As it is to be written. Its contents are there when this returns. Raises :class:`OSError`."""
+        return _with_contents(one, self._word_for)
+
+    def restore(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+        """As it was before :meth:`keep`; contents that are gone are empty."""
+        return _with_contents(one, self._content_of)
+
+    def rewrite(self) -> None:
+        """The folder may have been taken away: what is kept next is written whatever was there."""
+        self._words = {}
+
+    def remove_others(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
+        """Those of these load balancers are needed, and no others. Raises :class:`OSError`."""
+        contents = {file.content for one in held for file in one.files if file.kind == "certificate"}
+        self._words = {content: word for content, word in self._words.items() if content in contents}
+        with contextlib.suppress(FileNotFoundError):  # the folder was taken away
+            for name in {path.name for path in self.folder.iterdir()} - set(self._words.values()):
+                (self.folder / name).unlink(missing_ok=True)
+
+    def _word_for(self, content: str) -> str:
+        if content and content not in self._words:
+            word = secrets.token_hex(16)
+            write_file(self.folder / word, content.encode(), sync=True)
+            self._words[content] = word
+        return f"{_MARK}{self._words[content]}" if content else ""
+
+    def _content_of(self, written: str) -> str:
+        if is_written_out(written):
+            return written
+        word = written.removeprefix(_MARK)
+        content = (_WORD.fullmatch(word) and read_text(self.folder / word)) or ""
+        if content:
+            self._words[content] = word
+        return content
+
+
+def is_written_out(content: str) -> bool:
+    """Is it a content itself, as the version before wrote it, and no word for one?"""
+    return bool(content) and not content.startswith(_MARK)
+
+
+def holds_keys(one: wire.LoadBalancerConfig) -> bool:
+    """Did the version before write it?"""
+    return any(file.kind == "certificate" and is_written_out(file.content) for file in one.files)
+
+
+def _with_contents(one: wire.LoadBalancerConfig, change: Callable[[str], str]) -> wire.LoadBalancerConfig:
+    if all(file.kind != "certificate" for file in one.files):
+        return one
+    files = tuple(
+        msgspec.structs.replace(file, content=change(file.content)) if file.kind == "certificate" else file
+        for file in one.files
+    )
+    return msgspec.structs.replace(one, files=files)

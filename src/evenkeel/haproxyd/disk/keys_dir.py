@@ -1,0 +1,61 @@
+"""Where private keys lie while they are needed: in a folder of a memory file system, if the host has one.
+
+What is there is gone when the host is started anew, and agents send it again. It is no protection from who is root, nor
+from swap space.
+"""
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from evenkeel.haproxyd.settings import DaemonSettings
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is the daemon's own, see prepare
+_MEMORY_TYPES = frozenset(("ramfs", "tmpfs"))
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+def keys_dir_of(settings: DaemonSettings) -> Path:
+    """The daemon's own: below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or where every Linux has
+    some; else in the state directory. Blocks shortly."""
+    return (settings.keys_dir or _base_of(settings)) / _name_of(settings.state_dir)
+
+
+def _base_of(settings: DaemonSettings) -> Path:
+    in_memory = (base for base in (settings.run_dir, SHARED_MEMORY) if is_in_memory(base))
+    return next(in_memory, settings.state_dir)
+
+
+def _name_of(state_dir: Path) -> str:
+    """Two daemons have two."""
+    return f"evenkeel-keys-{hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:16]}"
+
+
+def is_in_memory(path: Path) -> bool:
+    """Is what is written below it gone with the power? Blocks shortly."""
+    while not path.exists():
+        path = path.parent
+    device = path.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        lines = _MOUNTS.read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    for line in lines:  # proc(5): its third field is the device, the first after the hyphen the type
+        mount, _, source = line.partition(" - ")
+        if mount.split()[2:3] == [number]:
+            return source.split(maxsplit=1)[0] in _MEMORY_TYPES
+    return False
+
+
+def prepare(folder: Path) -> None:
+    """Make it, for the daemon's user alone. Blocks. Raises :class:`ValueError` if somebody else made it,
+    :class:`OSError`."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise ValueError(f"keys_dir: {folder} is not a folder of the daemon's user; remove it, or set another keys_dir")
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        folder.chmod(0o700)

@@ -1,0 +1,168 @@
+"""Private keys of a partition: in memory, in files of the daemon's alone, and sent again when they are lost."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from tests import canary
+from tests.haproxyd.tlsworld import certificate, file, shown, tls, unsent
+from tests.haproxyd.world import World, errors, free_vip, get, load_balancer, world
+from tests.waiting import eventually
+
+
+def key_files(site: World, name: str = "p") -> list[Path]:
+    return [path for path in site.partitions.get(name).keys_path.rglob("*") if path.is_file()]
+
+
+async def settled(site: World, name: str = "p") -> None:
+    await eventually(lambda: site.partitions.get(name)._task.done())  # what follows the answer is written
+
+
+async def test_a_key_is_in_files_of_the_daemons_alone_and_nowhere_else():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        one, bad = file("c.pem", certificate("a.test")), file("bad.pem", certificate("b.test")[:-200])
+        await site.put("p", tls("lb", vip, a, one))
+        receipt = await site.patch("p", tls("bad", free_vip(), a, bad))  # asks haproxy -c, on a copy
+        await settled(site)
+        assert await shown(vip) == ("a.test", 1)
+        assert "bad.pem" in errors(receipt)["bad"] and not canary.is_in(errors(receipt)["bad"].encode())
+        holding = [path for path in site.directory.rglob("*") if path.is_file() and canary.is_in(path.read_bytes())]
+        assert {path.parent.name for path in holding} == {"held", "files"} and set(holding) <= set(key_files(site))
+        assert {path.stat().st_mode & 0o777 for path in holding} == {0o600}
+        assert not (site.partitions.get("p").keys_path / "check").exists()
+        supervisor = site.partitions.get("p")
+        told = [site.partitions.show("p"), receipt, supervisor.digests]
+        assert not canary.is_in(b"".join(map(msgspec.json.encode, told)))
+
+
+async def test_a_daemon_that_begins_anew_finds_them():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        one = file("c.pem", certificate("a.test"))
+        await site.put("p", tls("lb", vip, a, one))
+        pid = site.partitions.get("p").master_pid
+        await site.restart()
+        assert site.partitions.get("p").held["lb"].files[0] == one
+        receipt = await site.put("p", tls("lb", vip, a, unsent(one)))
+        assert (receipt.how, errors(receipt), site.partitions.get("p").master_pid) == ("nothing", {}, pid)
+
+
+async def test_after_the_host_began_anew_others_run_and_the_key_is_asked_for():
+    async with world() as site:
+        a = await site.member("a")
+        vip, plain = free_vip(), free_vip()
+        one = file("c.pem", certificate("a.test"))
+        other = load_balancer("other", plain, a)
+        await site.put("p", tls("lb", vip, a, one), other)
+        await site.partitions.stop_all()
+        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        shutil.rmtree(site.settings.run_dir)
+        await site.restart()
+        supervisor = site.partitions.get("p")
+        assert (await get(plain), await shown(vip), supervisor.held.keys()) == ("a", None, {"lb", "other"})
+        assert supervisor.problem.startswith("load balancer lb is left out: its certificates were lost")
+        receipt = await site.put("p", tls("lb", vip, a, unsent(one)), other)
+        assert errors(receipt).keys() == {"lb"} and receipt.outcomes[0].lacking == (one.sha256,)
+        assert "left out" in supervisor.problem and await get(plain) == "a"
+        assert errors(await site.patch("p", tls("lb", vip, a, one))) == {}
+        assert (await shown(vip), supervisor.problem) == (("a.test", 1), "")
+        assert (await site.put("p", tls("lb", vip, a, unsent(one)), other)).how == "nothing"
+
+
+async def test_a_host_that_began_anew_with_nothing_else_waits_for_the_key():
+    async with world(restart_max_seconds=0.2) as site:
+        a = await site.member("a")
+        vip = free_vip()
+        one = file("c.pem", certificate("a.test"))
+        await site.put("p", tls("lb", vip, a, one))
+        await site.partitions.stop_all()
+        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        await site.restart()
+        supervisor = site.partitions.get("p")
+        assert not supervisor.runs and "its certificates were lost" in supervisor.problem
+        assert errors(await site.put("p", tls("lb", vip, a, one))) == {}
+        assert (await shown(vip), supervisor.problem) == (("a.test", 1), "")
+
+
+async def test_keys_that_are_taken_away_under_the_daemon_are_put_back():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        one = file("c.pem", certificate("a.test"))
+        await site.put("p", tls("lb", vip, a, one))
+        await settled(site)
+        before = len(key_files(site))
+        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        await site.partitions.restore_missing()
+        await settled(site)
+        assert len(key_files(site)) == before
+        await site.restart()
+        assert site.partitions.get("p").held["lb"].files[0] == one
+        shutil.rmtree(site.partitions.get("p").keys_path)
+        receipt = await site.patch("p", tls("lb", vip, a, unsent(one), revision=2, lines=("timeout client 9s",)))
+        assert (receipt.how, errors(receipt), await shown(vip)) == ("reload", {}, ("a.test", 1))
+
+
+async def test_what_nobody_names_any_more_is_removed_and_only_that():
+    async with world() as site:
+        a = await site.member("a")
+        vips = free_vip(), free_vip()
+        one, two = file("one.pem", certificate("a.test")), file("two.pem", certificate("b.test"))
+        await site.put("p", tls("lb1", vips[0], a, one), tls("lb2", vips[1], a, two))
+        await site.patch("p", removed=("lb1",))
+        await settled(site)
+        assert {path.read_text() for path in key_files(site)} == {two.content, "two.pem\n"}
+        await site.put("p")
+        await eventually(lambda: not site.partitions.get("p").runs)
+        await settled(site)
+        await eventually(lambda: not key_files(site))
+
+
+async def test_keys_that_the_version_before_wrote_are_used_and_not_left():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        one = file("c.pem", certificate("a.test"))
+        wanted = tls("lb", vip, a, one)
+        await site.put("p", wanted)
+        supervisor = site.partitions.get("p")
+        await settled(site)
+        await site.partitions.close()
+        snapshot = msgspec.json.encode({"load_balancers": [wanted]})
+        (supervisor.directory / "held.json").write_bytes(snapshot)
+        (supervisor.directory / "held.log").write_bytes(b"")
+        (supervisor.directory / "files").mkdir()
+        (supervisor.directory / "files" / "c.pem").write_text(one.content)
+        shutil.rmtree(supervisor.keys_path)
+        await site.restart()
+        assert site.partitions.get("p").held["lb"].files[0] == one
+        assert not [path for path in site.settings.state_dir.rglob("*.*") if canary.is_in(path.read_bytes())]
+        assert (await shown(vip), errors(await site.put("p", tls("lb", vip, a, unsent(one))))) == (("a.test", 1), {})
+
+
+async def test_a_change_that_was_half_made_when_the_daemon_died_loses_no_key():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        old, new = (file("c.pem", certificate("a.test", serial=number)) for number in (1, 2))
+        await site.put("p", tls("lb", vip, a, old))
+        reached = asyncio.Event()
+
+        async def stop_there(by_id: object) -> None:
+            reached.set()
+            await asyncio.Event().wait()
+
+        site.partitions.get("p")._applier.held.replace = stop_there
+        change = asyncio.create_task(site.patch("p", tls("lb", vip, a, new, revision=2)))
+        await reached.wait()
+        change.cancel()
+        assert await shown(vip) == ("a.test", 2)
+        await site.restart()
+        assert site.partitions.get("p").held["lb"].files[0] == old
+        receipt = await site.put("p", tls("lb", vip, a, unsent(old)))
+        assert (errors(receipt), await shown(vip)) == ({}, ("a.test", 1))
