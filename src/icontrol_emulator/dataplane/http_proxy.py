@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response
 from icontrol_emulator.dataplane.http_wire import (
     BadMessage,
     Head,
@@ -48,7 +49,7 @@ class HttpProxy:
     async def _exchange(self, head: Head) -> bool:
         """One request and its response; whether another may follow."""
         cookies = head.get(b"cookie").decode("latin-1")
-        self._insert_headers(head)
+        add_to_request(self._session, head)
         upstream, fresh = await self._choose(cookies)
         try:
             response, body = await self._ask(upstream, head)
@@ -66,13 +67,6 @@ class HttpProxy:
                 body.cancel()
                 with contextlib.suppress(asyncio.CancelledError, OSError, BadMessage):
                     await body
-
-    def _insert_headers(self, head: Head) -> None:
-        inserted = self._session.profiles.inserted_header
-        if inserted:
-            head.add_line(inserted)
-        if self._session.profiles.inserts_forwarded_for:
-            head.add("X-Forwarded-For", self._session.client)
 
     async def _choose(self, cookies: str) -> tuple[Upstream, bool]:
         """The connection for the next request, and whether it is new."""
@@ -113,9 +107,7 @@ class HttpProxy:
     async def _answer(
         self, upstream: Upstream, head: Head, response: Head, cookies: str, body: asyncio.Task[None] | None
     ) -> bool:  # fmt: skip
-        cookie = self._session.set_cookie(upstream.member, cookies)
-        if cookie is not None:
-            response.add("Set-Cookie", cookie)
+        add_to_response(self._session, response, self._session.set_cookie(upstream.member, cookies))
         await send(self._client, response.encode(), self._counters.gave_out)
         if response.status == 101:
             counts = (self._counters.took_in, self._counters.gave_out, upstream.took_in, upstream.gave_out)

@@ -6,6 +6,7 @@ Heads keep the bytes of every line they do not change.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from icontrol_emulator.dataplane.streams import CHUNK_BYTES, Count, Stream, send
@@ -36,6 +37,10 @@ class Head:
     def add_line(self, line: str) -> None:
         """Add a header written out, such as `X-Forwarded-Port: 80`."""
         self.lines.append(line.encode())
+
+    def remove(self, name: bytes) -> None:
+        """Take away every line of a header, lower-case name given."""
+        self.lines = [line for line in self.lines if line.partition(b":")[0].strip().lower() != name]
 
     def encode(self) -> bytes:
         return b"\r\n".join([self.start, *self.lines, b"", b""])
@@ -152,3 +157,44 @@ async def _relay_chunks(source: Stream, target: Stream, took: Count, gave: Count
         await send(target, line, gave)
         if line in (b"\r\n", b"\n", b""):
             return
+
+
+async def body_parts(source: Stream, framing: Framing, took: Count) -> AsyncIterator[bytes]:
+    """The body itself, without how it is delimited."""
+    if framing.chunked:
+        async for part in _chunks(source, took):
+            yield part
+    elif framing.until_close:
+        while data := await source.reader.read(CHUNK_BYTES):
+            took(len(data))
+            yield data
+    else:
+        async for part in _exactly(source, framing.length, took):
+            yield part
+
+
+async def _exactly(source: Stream, length: int, took: Count) -> AsyncIterator[bytes]:
+    while length > 0:
+        data = await source.reader.read(min(CHUNK_BYTES, length))
+        if not data:
+            raise BadMessage("body ended early")
+        length -= len(data)
+        took(len(data))
+        yield data
+
+
+async def _chunks(source: Stream, took: Count) -> AsyncIterator[bytes]:
+    while True:
+        line = await source.reader.readline()
+        took(len(line))
+        try:
+            size = int(line.split(b";")[0].strip(), 16)
+        except ValueError:
+            raise BadMessage("bad chunk size") from None
+        if size == 0:
+            break
+        async for part in _exactly(source, size, took):
+            yield part
+        took(len(await source.reader.readexactly(2)))
+    while (line := await source.reader.readline()) not in (b"\r\n", b"\n", b""):
+        took(len(line))

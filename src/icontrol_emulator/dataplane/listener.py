@@ -15,6 +15,7 @@ from icontrol_emulator.config.model import Key
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
+from icontrol_emulator.dataplane.http2_proxy import Http2Proxy
 from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
@@ -22,6 +23,7 @@ from icontrol_emulator.dataplane.persist import PersistenceTable
 from icontrol_emulator.dataplane.session import Profiles, Session
 from icontrol_emulator.dataplane.sockets import Address, reset
 from icontrol_emulator.dataplane.streams import Stream
+from icontrol_emulator.dataplane.tls.transport import TlsTransport
 
 log = structlog.get_logger(__name__)
 
@@ -96,6 +98,10 @@ class Carrier:
         return Session(self.engine, self.balancer, self.counters, self.table, virtual, peer, profiles, plan)
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide) -> None:
+        tls = client.writer.get_extra_info("tls")
+        if isinstance(tls, TlsTransport) and tls.protocol_chosen == "h2":
+            await Http2Proxy(session, client, counters).run()
+            return
         if session.profiles.speaks_http:
             await HttpProxy(session, client, counters).run()
             return

@@ -59,6 +59,16 @@ class Profiles:
         given = str(self._http.get("headerInsert") or "none").strip().strip('"')
         return "" if given == "none" else given
 
+    @property
+    def transport_security(self) -> str:
+        """What `Strict-Transport-Security` says on connections with TLS, empty if the profile does not ask for it."""
+        given = self._http.get("hsts")
+        if not isinstance(given, Mapping) or given.get("mode") != "enabled" or not self.client_ssl:
+            return ""
+        parts = [f"max-age={given.get('maximumAge')}"]
+        parts += ["includeSubDomains"] if given.get("includeSubdomains") == "enabled" else []
+        return "; ".join([*parts, "preload"] if given.get("preload") == "enabled" else parts)
+
     def towards_clients(self, engine: Engine) -> TlsChoice | None:
         """How clients are answered, if by TLS; application protocols are negotiated for HTTP/2 only."""
         if not self.client_ssl or self.client_ssl[0][1].get("mode") == "disabled":

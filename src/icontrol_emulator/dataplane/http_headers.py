@@ -1,0 +1,23 @@
+"""Headers that profiles add to requests and responses, whatever version of HTTP the client speaks."""
+
+from __future__ import annotations
+
+from icontrol_emulator.dataplane.http_wire import Head
+from icontrol_emulator.dataplane.session import Session
+
+
+def add_to_request(session: Session, head: Head) -> None:
+    inserted = session.profiles.inserted_header
+    if inserted:
+        head.add_line(inserted)
+    if session.profiles.inserts_forwarded_for:
+        head.add("X-Forwarded-For", session.client)
+
+
+def add_to_response(session: Session, head: Head, cookie: str | None) -> None:
+    if cookie is not None:
+        head.add("Set-Cookie", cookie)
+    security = session.profiles.transport_security
+    if security:
+        head.remove(b"strict-transport-security")
+        head.add("Strict-Transport-Security", security)
