@@ -1,1 +1,1 @@
-"""The Store port on SQL: SQLite for one machine, PostgreSQL for many. All SQL of the project lives here."""
+"""The Store port on SQL: SQLite for one host, PostgreSQL or MariaDB for several. All SQL of the project is here."""

@@ -13,7 +13,7 @@ class StoreOptions(Value):
     strict_immutability: bool = False
     """A load balancer that is not ACTIVE, and everything of it, takes no changes, as in Octavia."""
     default_quotas: Quotas = Quotas()
-    """Of projects that have none of their own."""
+    """Quotas of projects that have none of their own."""
     load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
     """Of every load balancer."""
     certificate_refresh_seconds: float = 3600.0

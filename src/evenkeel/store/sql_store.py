@@ -25,13 +25,13 @@ class SqlStore:
     """Implements :class:`evenkeel.core.ports.Store`. Use :func:`open_store`."""
 
     def __init__(self, database: Database, options: StoreOptions, random: Random | None = None) -> None:
-        """``random``: which free addresses VIPs get."""
+        """``random``: chooses free addresses for VIPs."""
         random = random or Random()  # noqa: S311  # which free address a VIP gets is no secret
         self.database = database
-        """What it runs on, for hooks such as counting statements."""
+        """The database, for hooks such as counting statements."""
         self._options = options
         self.histories = Histories(database, options)
-        """How a new history begins, for hooks."""
+        """Begins new histories; for hooks."""
         self.tenants = SqlTenants(database, options, random)
         self.lbaas_v1 = SqlLbaasV1(database, options, random)
         self.operators = SqlOperators(database, options)
@@ -44,8 +44,9 @@ class SqlStore:
         self.ports = SqlPortChanges(database)
 
     def beside(self) -> "SqlStore":
-        """Another one on the same database, for another event loop; this one is to be started. What it does keeps
-        this one's operations from nothing that they need. To be closed too."""
+        """Another store on the same started database, for another event loop. Its operations do not delay this one's.
+        Must be closed, too.
+        """
         return SqlStore(self.database.beside(), self._options)
 
     async def start(self) -> None:

@@ -161,7 +161,7 @@ async def test_the_address_is_free_once_the_device_has_let_go_of_it(store: SqlSt
         with pytest.raises(Conflict):
             await refused
     await applied(store, made.load_balancer_id, gone.revision - 1)
-    with pytest.raises(Conflict, match="has not let go of it yet"):
+    with pytest.raises(Conflict, match="has not released yet"):
         await make_vip(store, made.id)
 
     await store.tenants.add_members((member(pool_id=made.id),), project_id=PROJECT)

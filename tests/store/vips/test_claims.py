@@ -119,7 +119,7 @@ async def test_a_create_that_comes_after_giving_back_began_is_refused_and_stores
     await store.claims.claim_vip(claim(lb), grace_seconds=-1.0)
     assert await due(store)
 
-    with pytest.raises(NetworkUnavailable, match="being given back"):
+    with pytest.raises(NetworkUnavailable, match="being deleted"):
         await create(store, lb)
     assert sum((await store.operators.summary()).values()) == 0
 

@@ -1,1 +1,1 @@
-"""Databases: SQLite, PostgreSQL and MariaDB behind one interface, and SQL that they spell differently."""
+"""Databases: SQLite, PostgreSQL and MariaDB behind one interface, and SQL that differs between them."""

@@ -1,4 +1,4 @@
-"""What every database offers, whatever it is: see :mod:`evenkeel.store.engine.database`."""
+"""The interface of every database: see :mod:`evenkeel.store.engine.database`."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,17 +13,19 @@ class Database:
     """A started database. Use :func:`evenkeel.store.engine.database.open_database`."""
 
     def sync_engines(self) -> tuple[Engine, ...]:
-        """The engines under it, for hooks such as counting statements."""
+        """Its SQLAlchemy engines, for hooks such as counting statements."""
         raise NotImplementedError
 
     def beside(self) -> "Database":
-        """Another way to the same database, for another event loop. What it does keeps this one's operations from
-        nothing that they need: it has connections of its own, or waits while this one has something to do."""
+        """Another handle to the same database, for another event loop. Its operations do not delay this one's: it has
+        connections of its own, or waits while this one has work.
+        """
         raise NotImplementedError
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        """Run ``op`` in one writing transaction. ``urgent``: before others that wait, on a connection that these never
-        take. Raises :class:`StoreUnavailable`."""
+        """Run ``op`` in one writing transaction. ``urgent``: before other waiting operations, on a connection reserved
+        for urgent ones. Raises :class:`StoreUnavailable`.
+        """
         raise NotImplementedError
 
     async def read(self, op: Op[T]) -> T:

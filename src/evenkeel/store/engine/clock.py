@@ -1,4 +1,4 @@
-"""The database's own clock, as seconds since the epoch: the only clock that expiry is ever judged by."""
+"""The database's clock, as seconds since the epoch: the only clock that decides expiry."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ class db_now(FunctionElement[float]):
 
 @compiles(db_now)
 def _postgresql(element: db_now, compiler: Any, **kw: Any) -> str:
-    # clock_timestamp, not now(): a transaction that waited for a lock must not judge expiry by its beginning
+    # clock_timestamp, not now(): a transaction that waited for a lock must not use its start time for expiry
     return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 @compiles(db_now, "sqlite")
 def _sqlite(element: db_now, compiler: Any, **kw: Any) -> str:
-    # unixepoch('subsec') needs SQLite 3.42; Debian 12 and many Python builds bring 3.40
+    # unixepoch('subsec') needs SQLite 3.42; Debian 12 and many Python builds have 3.40
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 

@@ -1,15 +1,15 @@
 """One way to run SQL on every database: operations are plain functions over a Connection.
 
-``write(op)`` runs ``op`` in one transaction, again if the database asks for it (deadlock, serialization failure);
-``read(op)`` runs it in a read transaction; ``query(op)`` runs one that is a single SELECT, which needs none: its
-BEGIN and COMMIT would cost more than itself. An op has no effect but its SQL, so running it twice is harmless.
+``write(op)`` runs ``op`` in one transaction, and repeats it after a deadlock or serialization failure; ``read(op)``
+runs it in a read transaction; ``query(op)`` runs a single SELECT without a transaction, whose BEGIN and COMMIT would
+cost more than the SELECT. An op has no effect but its SQL, so it may run twice.
 
-SQLite: every commit is on the disk (``synchronous=FULL``) before it is acknowledged; the file is for its owner alone.
-One writer thread with one connection and BEGIN IMMEDIATE (a plain BEGIN that reads, then writes fails at
-once when another process writes), and one reader thread, which never waits for the writer. More readers are slower:
-they hand the interpreter's lock to each other at every row. For servers see :mod:`evenkeel.store.engine.server`.
+SQLite: every commit is on the disk (``synchronous=FULL``) before it is acknowledged; only its owner may access the
+file. One writer thread with one connection and BEGIN IMMEDIATE (a plain BEGIN that reads, then writes fails at once
+when another process writes), and one reader thread, which never waits for the writer. More reader threads are slower:
+they contend for the interpreter's lock at every row. For servers see :mod:`evenkeel.store.engine.server`.
 
-What a value cannot be is left to the callers' validation; what slips through is :class:`Invalid` on servers.
+Callers validate values; a value that a server refuses nevertheless raises :class:`Invalid`.
 """
 
 import sqlite3
@@ -38,10 +38,11 @@ BUSY_TIMEOUT_SECONDS = 30.0
 """SQLite's write lock is unfair between processes: waits of a second occur under load."""
 LOCKED_LOOK_SECONDS = 0.01
 POOL_SIZE = 7
-"""Connections to a server, each for writing and reading."""
+"""Connections to a server: as many for writing as for reading."""
 BESIDE_SECONDS = 1.0
-"""So much longer an operation of a database that was opened beside another one waits than one of that, and those that
-are not urgent than those that are: a lead, so that everything has its turn."""
+"""By so much an operation of a handle opened with ``beside`` yields to the first handle's, and a normal one to an
+urgent one. The delay is bounded, so that no operation starves.
+"""
 
 
 def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
@@ -62,13 +63,14 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
 
 
 def without_password(url: str) -> str:
-    """A database's URL as logs may show it."""
+    """A database's URL without its password, for logs."""
     return make_url(url).render_as_string(hide_password=True)
 
 
 class SqliteDatabase(Database):
-    """An SQLite file in WAL mode, shared by processes of one machine. All that one process does with it is done by the
-    same two threads, also for another event loop: two writers would wait for each other's locks, which is unfair."""
+    """An SQLite file in WAL mode, shared by processes of one machine. All operations of a process, also for another
+    event loop, run in the same two threads: two writers would compete for SQLite's locks, which are unfair.
+    """
 
     def __init__(self, url: URL, *, shared: "_SqliteFile | None" = None) -> None:
         self._url = url
@@ -116,17 +118,18 @@ class _SqliteFile:
         return (self.writing, self.reading, self.querying)
 
     async def close(self) -> None:
-        # each connection is closed by the thread that uses it, after what is under way: SQLite crashes otherwise
+        # the thread that uses a connection closes it, after running operations: SQLite crashes otherwise
         await self.writer.close(self.writing.close)
         await self.reader.close(self.reading.close, self.querying.close)
 
 
 class _Line:
-    """One connection, kept: to fetch it from a pool for each operation would cost as much as a query. One thread uses
-    it."""
+    """One permanent connection, used by one thread: taking it from a pool for each operation would cost as much as a
+    query.
+    """
 
     def __init__(self, url: URL, begin: str) -> None:
-        """``begin``: what opens each transaction; empty: none is opened."""
+        """``begin``: the statement that begins each transaction; empty: no transactions."""
         self._file = url.database if url.database != ":memory:" else None
         self.engine = create_engine(
             url,
@@ -144,7 +147,7 @@ class _Line:
             connection = self._opened()
             with connection.begin():
                 if self._begin:
-                    # neither by SQLAlchemy, nor by a listener: with one it would tell it of every statement
+                    # bypasses SQLAlchemy's events, which cost time at every statement
                     raw: Any = connection.connection.driver_connection
                     raw.execute(self._begin)
                 return op(connection)
@@ -156,27 +159,28 @@ class _Line:
     def _opened(self) -> Connection:
         if self._connection is None:
             if self._file and (opened := make_private(self._file)):
-                log.warning("others could use files of the database; their modes are 0600 now", files=opened)
+                log.warning("database files were accessible to other users; their mode was set to 0600", files=opened)
             self._connection = self.engine.connect()
         return self._connection
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
         self.engine.dispose()
 
 
 def _configure(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # we say BEGIN ourselves
+    connection.isolation_level = None  # this module issues BEGIN itself
     _use_wal(connection)
     connection.execute("PRAGMA synchronous=FULL")  # NORMAL loses the last commits when the power fails
     connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Make a new file one in WAL mode. Of two that do so at once SQLite refuses one, without waiting as it does
-    elsewhere. Raises :class:`sqlite3.OperationalError`."""
+    """Set a new file to WAL mode. Of two concurrent attempts SQLite refuses one, without its usual waiting. Raises
+    :class:`sqlite3.OperationalError`.
+    """
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     while True:
         try:

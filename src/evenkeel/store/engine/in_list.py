@@ -1,7 +1,7 @@
 """``column IN (many values)`` as one parameter.
 
-SQLAlchemy's own IN writes a parameter a value: the text differs with every length, so neither SQLAlchemy nor the
-server can keep it prepared, and a thousand ids cost milliseconds before the database sees them.
+SQLAlchemy's own IN renders one parameter per value: the text differs with every length, so neither SQLAlchemy nor the
+server can cache it, and compiling a thousand ids takes milliseconds.
 """
 
 from collections.abc import Iterable
@@ -27,18 +27,19 @@ MARIADB = ("mysql", "mariadb")
 
 
 def in_list(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
-    """The column's value, a text, is one of these."""
+    """The text column's value is one of ``values``."""
     return _InList(column, bindparam(None, list(values), type_=_Texts(), unique=True))
 
 
 def in_bound_list(column: Column[Any], name: str) -> ColumnElement[bool]:
-    """As :func:`in_list`, for the list that is given as parameter ``name`` when the statement runs."""
+    """As :func:`in_list`, with the list bound as parameter ``name`` at execution."""
     return _InList(column, bindparam(name, type_=_Texts()))
 
 
 class _Texts(TypeDecorator[list[str]]):
-    """Texts as one parameter: an array where there are arrays, a list that its driver writes out on MariaDB (which
-    would use no index for what comes from JSON), else JSON."""
+    """Texts as one parameter: an array on PostgreSQL, a list that the driver renders on MariaDB (which would use no
+    index with JSON), JSON on SQLite.
+    """
 
     impl = Text
     cache_ok = True
@@ -47,9 +48,9 @@ class _Texts(TypeDecorator[list[str]]):
         return ARRAY(String()) if dialect.name == "postgresql" else Text()
 
     def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> Any:
-        given = [text for text in value or () if "\x00" not in text]  # which nothing stored can be
+        given = [text for text in value or () if "\x00" not in text]  # no stored value contains it
         if dialect.name in MARIADB:
-            return tuple(given) or ("\x00",)  # it knows no empty list
+            return tuple(given) or ("\x00",)  # it has no empty list
         return given if dialect.name == "postgresql" else msgspec.json.encode(given).decode()
 
 
@@ -59,7 +60,7 @@ class _InList(FunctionElement[bool]):
     name = "in_list"
 
     def self_group(self, against: Any = None) -> Any:
-        """As it is: SQLAlchemy would add ``= 1`` for SQLite, which then uses no index for it."""
+        """Unchanged: SQLAlchemy would add ``= 1`` for SQLite, which then uses no index."""
         return self
 
 
@@ -84,8 +85,7 @@ def _mariadb(element: _InList, compiler: Any, **kw: Any) -> str:
 
 
 def storable(text: str) -> str:
-    """For comparing with what is stored: the text, or one that nothing is called.
-
-    PostgreSQL refuses to be asked for what it could never hold.
+    """The text to compare with stored values; for a text that PostgreSQL cannot store, and refuses as a parameter, one
+    that equals no stored value.
     """
     return "" if "\x00" in text else text

@@ -1,13 +1,13 @@
 """MariaDB, one server or a Galera cluster, by asyncmy under SQLAlchemy's greenlet bridge.
 
-Writers are READ COMMITTED, as the store's logic is made for: after a wait for a lock, the next statement sees what
-was committed. Readers have a snapshot (REPEATABLE READ, read only). What else a session needs is set here, whatever
-the server's own settings are.
+Writers are READ COMMITTED, which the store's logic requires: after a wait for a lock, the next statement sees what was
+committed. Readers have a snapshot (REPEATABLE READ, read only). Other session settings are set here, independent of the
+server's configuration.
 
-Galera: locks hold on one node only. Two transactions that write one row on two nodes are told apart at COMMIT, where
-the second is rolled back with the error of a deadlock, and runs again; so every decision must write a row that its
-opposite writes too. ``wsrep_sync_wait`` makes each transaction begin with all that any node had committed before:
-else a controller would tell an agent that what another one has just stored is not there.
+Galera: locks hold on one node only. Of two transactions that write one row on two nodes, the second fails at COMMIT
+with a deadlock error, and runs again; so every decision must write a row that a conflicting decision writes, too. With
+``wsrep_sync_wait`` each transaction sees everything committed before on any node: else a controller could miss rows
+that another one has just stored.
 """
 
 import asyncio
@@ -32,17 +32,19 @@ from evenkeel.store.engine.server import (
 )
 
 ANSWER_SECONDS = STATEMENT_SECONDS + 5.0
-"""The server's own limit comes first, if the server is there."""
+"""The server's own limit applies first, if the server responds."""
 LOCK_SECONDS = 10
 MAX_LIST_BYTES = 64 * 1024 * 1024
-"""Of the ids that one row's column can hold, joined by commas."""
+"""Of the ids, joined by commas, in one column of a result row."""
 
 CERTAINLY_ROLLED_BACK = frozenset({1213})
 """Deadlock; on Galera also the loser of a conflict, at any statement or at COMMIT."""
 RETRIABLE = CERTAINLY_ROLLED_BACK | {1020, 1205, 1317}
 """Before COMMIT: a row changed since the snapshot, a lock not given in time, a statement interrupted."""
 WRONG_SERVER = frozenset({1047, 1053, 1290, 1836})
-"""This server does not serve now (not in the cluster, stopping, read only): a new connection may find another one."""
+"""This server does not accept work now (not in the cluster, stopping, read only): a new connection may reach another
+one.
+"""
 BAD_VALUE = frozenset({1264, 1265, 1300, 1366, 1406, 1690})
 TOO_LARGE = 1153
 
@@ -64,22 +66,22 @@ _ON_CLUSTER = "SET wsrep_sync_wait = 7"
 
 
 class MariadbDatabase(ServerDatabase):
-    """MariaDB. Two pools, because the isolation of a session costs two round trips to change."""
+    """MariaDB. Two pools, because changing the isolation level of a session takes two round trips."""
 
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)
         self._packet_bytes = 0
         self._write_engine = self._engine(_checked(url), pool_size, _WRITER, autocommit=False)
-        # outside a transaction by default: a single SELECT is a snapshot by itself
+        # autocommit: a single SELECT is a snapshot by itself
         self._read_engine = self._engine(_checked(url), pool_size, _READER, autocommit=True)
 
     def _engine(self, url: URL, pool_size: int, session: tuple[str, ...], *, autocommit: bool) -> AsyncEngine:
         engine = create_async_engine(
             url,
             pool_size=pool_size,
-            max_overflow=0,  # connections over the size would be made and closed again for each operation
+            max_overflow=0,  # overflow connections would be opened and closed for each operation
             pool_timeout=POOL_SECONDS,
-            pool_reset_on_return=None,  # nothing is left open: every transaction is ended by who began it
+            pool_reset_on_return=None,  # no transaction is left open: the code that began it ends it
             skip_autocommit_rollback=True,
             connect_args={
                 "charset": "utf8mb4",
@@ -133,7 +135,7 @@ class MariadbDatabase(ServerDatabase):
         if number == TOO_LARGE:
             return too_large
         if error.connection_invalidated and 0 < self._packet_bytes < _size(error.params):
-            return too_large  # the server hangs up in the middle of it
+            return too_large  # the server closes the connection in the middle of it
         return NOT_STORABLE if number in BAD_VALUE else ""
 
     def is_retriable(self, error: DBAPIError) -> bool:
@@ -145,11 +147,11 @@ class MariadbDatabase(ServerDatabase):
     async def close(self) -> None:
         await self._write_engine.dispose()
         await self._read_engine.dispose()
-        await asyncio.sleep(0)  # sockets close at the loop's next turn, which may not come otherwise
+        await asyncio.sleep(0)  # sockets close in the loop's next iteration, which might not run otherwise
 
 
 def _checked(url: URL) -> URL:
-    """The URL as SQLAlchemy takes it. Raises :class:`ValueError` for what is missing or unknown in it."""
+    """The URL for SQLAlchemy. Raises :class:`ValueError` for missing or unknown parts."""
     if not url.database:
         raise ValueError("database connection: no database is named; use mysql://user:password@host:port/name")
     unknown = sorted(set(url.query) - URL_OPTIONS)
@@ -157,13 +159,13 @@ def _checked(url: URL) -> URL:
         raise ValueError(
             f"database connection: {unknown[0]!r} is not an option of mysql; use {', '.join(sorted(URL_OPTIONS))}"
         )
-    # the character set is what the tables have, whatever the URL says
+    # the character set is that of the tables, whatever the URL says
     return url.set(drivername="mariadb+asyncmy").difference_update_query(["charset"])
 
 
 @asynccontextmanager
 async def _limited() -> AsyncIterator[None]:
-    """Raises :class:`TimeoutError` when a statement is not answered in time, by a server that hangs.
+    """Raises :class:`TimeoutError` when a server that hangs does not answer a statement in time.
 
     The driver's own time-out is asyncio.wait_for at every read, which loses cancellations before Python 3.12.
     """
@@ -183,7 +185,7 @@ def _allow_more_time(*_event: Any) -> None:
 
 
 def _in_snapshot(connection: Connection, op: Op[T]) -> T:
-    """Run ``op`` in a transaction on a connection that is outside of one by default."""
+    """Run ``op`` in a transaction on an autocommit connection."""
     connection.exec_driver_sql("BEGIN")
     try:
         return op(connection)
@@ -193,18 +195,18 @@ def _in_snapshot(connection: Connection, op: Op[T]) -> T:
 
 
 def _leave_server(context: ExceptionContext) -> None:
-    # after a packet that is too large it hangs up
+    # the server closes the connection after a packet that is too large
     if _number(context.original_exception) in WRONG_SERVER | {TOO_LARGE}:
         context.is_disconnect = True
 
 
 def _number(error: BaseException | None) -> Any:
-    """MariaDB's number of an error."""
+    """MariaDB's error number."""
     return error.args[0] if error is not None and error.args else None
 
 
 def _size(parameters: Any) -> int:
-    """About how many bytes the parameters of a statement are."""
+    """The approximate size of a statement's parameters in bytes."""
     if isinstance(parameters, str):
         return len(parameters.encode(errors="replace"))
     if isinstance(parameters, dict):

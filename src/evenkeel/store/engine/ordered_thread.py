@@ -1,4 +1,6 @@
-"""A thread that does one thing after the other, what may wait least first; for any number of event loops."""
+"""A thread that runs jobs one after the other, those with the shortest allowed wait first; for any number of event
+loops.
+"""
 
 import asyncio
 import itertools
@@ -15,9 +17,9 @@ T = TypeVar("T")
 class _Job(NamedTuple):
     due_at: float
     number: int
-    """Of jobs that are due at the same time the first comes first."""
+    """Jobs due at the same time run in order of submission."""
     do: Callable[[], Any] | None
-    """None: there is nothing more to do."""
+    """None: the thread ends."""
     done: "Future[Any]"
 
 
@@ -33,8 +35,9 @@ class OrderedThread:
         self._closed = False
 
     async def run(self, do: Callable[[], T], *, wait_seconds: float = 0.0) -> T:
-        """The result of ``do``. It lets those pass that may wait less and come within ``wait_seconds``; a job that is
-        cancelled before it begins is left out."""
+        """Run ``do`` and return its result. Jobs with a shorter wait that are submitted within ``wait_seconds`` run
+        first; a job cancelled before it begins is skipped.
+        """
         if self._closed:
             raise RuntimeError(f"{self._name} is closed")
         done: Future[T] = Future()
@@ -56,10 +59,10 @@ class OrderedThread:
                 return
             if job.done.set_running_or_notify_cancel():
                 _do(job.do, job.done)
-            del job  # until the next one comes it would keep a caller's values alive
+            del job  # it would keep a caller's values alive until the next job
 
     async def close(self, *last: Callable[[], object]) -> None:
-        """Do what waits, then ``last``, and end."""
+        """Run the waiting jobs, then ``last``, and end the thread."""
         if self._closed:
             return
         for do in last:

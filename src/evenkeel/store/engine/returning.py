@@ -1,7 +1,7 @@
-"""UPDATE of one row that tells what the row is afterwards, also where there is no UPDATE ... RETURNING (MariaDB).
+"""UPDATE of one row that returns the row, also where there is no UPDATE ... RETURNING (MariaDB).
 
-There it is an UPDATE and, in the same transaction, a SELECT of the row by its key: the UPDATE has locked the row, so
-nobody else changed it in between.
+There it is an UPDATE and, in the same transaction, a SELECT of the row by its key: the UPDATE locks the row, so no
+other transaction changes it in between.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class UpdateReturning(NamedTuple):
     look: Select[Any]
 
     def first(self, connection: Connection, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Run it; the row afterwards, None if there was none to change."""
+        """Run it; the updated row, None if no row matched."""
         given = dict(parameters or {})
         if connection.dialect.update_returning:
             return connection.execute(self.at_once, given).first()
@@ -29,5 +29,5 @@ class UpdateReturning(NamedTuple):
 
 
 def returning(statement: Update, *columns: ColumnElement[Any], by: ColumnElement[bool]) -> UpdateReturning:
-    """``statement`` changes at most the one row that ``by`` still finds when it is changed."""
+    """``statement`` updates at most the one row that ``by`` selects before and after the update."""
     return UpdateReturning(statement.returning(*columns), statement, select(*columns).where(by))

@@ -1,9 +1,8 @@
 """Database servers: what they have in common, and PostgreSQL (asyncpg under SQLAlchemy's greenlet bridge).
 
-A transaction that never reached its COMMIT has certainly not happened, so one that finds its pooled connection dead
-(the server was restarted) runs again at once on a new one; so does one that the server rolled back for a deadlock or a
-conflict. A COMMIT that is not answered leaves the outcome unknown: :class:`StoreUnavailable`, and the caller looks
-what is there.
+A transaction that did not reach its COMMIT had no effect, so one that finds its pooled connection dead (the server was
+restarted) runs again at once on a new one; so does one that the server rolled back for a deadlock or a conflict. A
+COMMIT without an answer leaves the outcome unknown: :class:`StoreUnavailable`, and the caller reads the current state.
 """
 
 import asyncio
@@ -23,29 +22,31 @@ from evenkeel.core.errors import Invalid, StoreUnavailable
 from evenkeel.store.engine.base import Database, Op, T
 
 GIVE_UP_SECONDS = 30.0
-"""Nothing is begun again after so long: whoever waits for it has gone."""
+"""No operation is repeated after this time: its caller has timed out."""
 MAX_REPLACED = 3
-"""So many connections may be lost in one operation: the server was restarted, or this process stood still in the
-middle of a transaction (``IDLE_SECONDS``). A server that always hangs up is out of reach."""
+"""Most connections that one operation may lose: the server was restarted, or this process was suspended in the middle
+of a transaction (``IDLE_SECONDS``). Beyond it the server counts as unreachable.
+"""
 RETRY = Backoff(initial_seconds=0.02, max_seconds=1.0, jitter=(0.0, 1.0))
-"""At most, before an operation that was rolled back runs again; each pause may be twice as long as the one before."""
+"""The longest pause before an operation that was rolled back runs again; the pauses double."""
 CONNECT_SECONDS = 5.0
 STATEMENT_SECONDS = 30.0
 POOL_SECONDS = 20.0
 IDLE_SECONDS = 3
-"""A transaction between two statements for so long is ended by the server. Its process is frozen or cut off, and would
-keep others from the rows that it locked; should it wake up, the transaction runs again."""
+"""The server ends a transaction that is idle for this time: its process is suspended or cut off, and its row locks
+would block others. If the process resumes, the transaction runs again.
+"""
 
 
 class _CommitUnknown(Exception):
-    """The server did not answer COMMIT, or not clearly."""
+    """The server did not answer COMMIT, or the answer is ambiguous."""
 
 
 class ServerDatabase(Database):
-    """A database server. A kind of it says which connections to take and what its errors mean."""
+    """A database server. Subclasses choose the connections and interpret errors."""
 
     def __init__(self, url: URL, pool_size: int, urgent: int) -> None:
-        """``pool_size``: connections for transactions, of which so many are only for what is ``urgent``."""
+        """``pool_size``: connections for transactions, of which ``urgent`` are reserved for urgent operations."""
         self._url = url
         self._pool_size = pool_size
         self._not_urgent = asyncio.Semaphore(pool_size - urgent)
@@ -67,15 +68,15 @@ class ServerDatabase(Database):
             self._not_urgent.release()
 
     def refuses_value(self, error: DBAPIError) -> str:
-        """What is wrong with a value, if it is about one; empty if not."""
+        """What is wrong with a value, if the error is about one; else empty."""
         raise NotImplementedError
 
     def is_retriable(self, error: DBAPIError) -> bool:
-        """The transaction has not happened, and may succeed when run again at once?"""
+        """Whether the transaction had no effect and may succeed when run again at once."""
         raise NotImplementedError
 
     def is_rolled_back(self, error: DBAPIError) -> bool:
-        """As the answer to COMMIT: has the transaction certainly not happened?"""
+        """Whether, as the answer to COMMIT, it proves that the transaction had no effect."""
         return self.is_retriable(error)
 
     async def _run(self, engine: AsyncEngine, op: Op[T], *, bare: bool = False) -> T:
@@ -88,7 +89,7 @@ class ServerDatabase(Database):
             try:
                 result = await (self._once_bare(engine, op) if bare else self._once(engine, op))
                 if _cancellations() > asked_to_stop:
-                    raise asyncio.CancelledError  # a driver's asyncio.wait_for lost it, as Python before 3.12 does
+                    raise asyncio.CancelledError  # a driver's asyncio.wait_for may lose it before Python 3.12
                 return result
             except IntegrityError:
                 raise
@@ -97,7 +98,7 @@ class ServerDatabase(Database):
                     raise Invalid(problem) from error
                 late = time.monotonic() > give_up_at
                 if error.connection_invalidated and replaced < MAX_REPLACED and not late:
-                    replaced += 1  # the pool has dropped its other old connections too
+                    replaced += 1  # the pool has dropped its other old connections, too
                     continue
                 if late or not self.is_retriable(error):
                     raise StoreUnavailable("the database is out of reach or refused the operation") from error
@@ -131,8 +132,8 @@ class ServerDatabase(Database):
             with engine.sync_engine.connect() as connection:
                 return op(connection)
 
-        # not AsyncConnection, which takes three greenlets and a task: nothing is to be awaited (and could be cancelled)
-        # when the connection goes back to its pool
+        # not AsyncConnection, which takes three greenlets and a task: returning the connection to its pool must not
+        # await, so that it cannot be cancelled
         return await greenlet_spawn(run)
 
 
@@ -145,8 +146,9 @@ NOT_STORABLE = "a text or number is one that the database cannot hold"
 
 
 class PostgresqlDatabase(ServerDatabase):
-    """PostgreSQL. Two pools, because to be outside of transactions is a setting of a session, which costs as much as a
-    small query to change."""
+    """PostgreSQL. Two pools, because autocommit is a setting of the session, and changing it costs as much as a small
+    query.
+    """
 
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
     """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
@@ -175,7 +177,7 @@ class PostgresqlDatabase(ServerDatabase):
         return await self._run(self._query_engine, op, bare=True)
 
     def refuses_value(self, error: DBAPIError) -> str:
-        # NUL in a text, too long, out of range: by the server (class 22) or its driver
+        # NUL in a text, too long, out of range: from the server (class 22) or the driver
         sqlstate = getattr(error.orig, "sqlstate", None) or ""
         by_driver = isinstance(getattr(error.orig, "__cause__", None), ValueError)
         return NOT_STORABLE if sqlstate.startswith("22") or by_driver else ""
@@ -192,7 +194,7 @@ def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
     return create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
         pool_size=pool_size,
-        max_overflow=0,  # connections over the size would be made and closed again for each operation
+        max_overflow=0,  # overflow connections would be opened and closed for each operation
         pool_timeout=POOL_SECONDS,
         connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS},
         hide_parameters=True,  # they are what tenants sent: not for logs

@@ -1,4 +1,4 @@
-"""Statements that databases spell differently, and statements for many rows."""
+"""Statements whose syntax differs between databases, and statements for many rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -15,15 +15,15 @@ T = TypeVar("T")
 
 
 MAX_IDS_PER_STATEMENT = 1_000
-"""What one statement is asked to look for at most."""
+"""The most values that one statement looks up."""
 
 
 DUPLICATE_KEY = 1062
-"""MariaDB's number for a unique constraint that would break."""
+"""MariaDB's error number of a violated unique constraint."""
 
 
 def _insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT that knows ``ON CONFLICT``, which both databases spell alike."""
+    """An INSERT with ``ON CONFLICT``, whose syntax is the same on both databases."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
@@ -41,7 +41,7 @@ def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Seq
 
 
 def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row unless it would break a unique constraint; False if it would. Never fails the transaction.
+    """Insert a row unless it would violate a unique constraint; False if it would. Never fails the transaction.
 
     A concurrent insert of the same row is waited for, and visible to the next statement.
     """
@@ -63,7 +63,7 @@ def _insert_unless_duplicate(connection: Connection, table: Table, values: Mappi
 
 
 def json_text(value: object) -> str:
-    """A value as a column keeps it."""
+    """A value as a column stores it."""
     return msgspec.json.encode(value).decode()
 
 

@@ -34,7 +34,7 @@ def _mariadb(element: _Variant, compiler: Any, **kw: Any) -> str:
 
 def joined(column: ColumnElement[str]) -> ColumnElement[str]:
     """An aggregate: the column's values joined by commas."""
-    comma: Any = literal_column("','")  # a text would be written into the statement anew at each execution
+    comma: Any = literal_column("','")  # a string literal would be rendered again at each execution
     return func.aggregate_strings(column, comma)
 
 

@@ -1,4 +1,4 @@
-"""Reading what LBaaS v1 shows: vips, pools and monitors with what they show of their surroundings."""
+"""Reading vips, pools and monitors of LBaaS v1, with the attributes that they take from other objects."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _shared = schema.shared_monitor
 _listener = schema.listener
 
 VIP_FILTERS = ("vip_address", "vip_subnet_id", "vip_port_id")
-"""What vips have from their load balancer."""
+"""Attributes that vips take from their load balancer."""
 
 
 def list_vips(query: ListQuery) -> Op[Page]:
@@ -101,7 +101,7 @@ def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[
 
 
 def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
-    """A page of health monitors, both those that stand alone and those made in a pool."""
+    """A page of health monitors, shared ones and those made in a pool."""
     page = list_page(connection, _MONITORS, query)
     uses = _uses(connection, [row.id for row in page.items if not row.in_pool])
     items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)
@@ -116,7 +116,7 @@ def _divided(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, ListQue
 
 
 def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[str, Any]:
-    """Those there are; one query, none for none."""
+    """The existing ones by id; one query, none for no ids."""
     if not ids:
         return {}
     columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)
@@ -126,7 +126,7 @@ def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[st
 
 
 def _monitors_of(connection: Connection, pools: Sequence[Pool]) -> dict[str, HealthMonitor]:
-    """The live monitors of pools that may have one, by pool."""
+    """The monitors, not marked deleted, of the pools."""
     ids = [row.id for row in pools if row.health_monitor_id is not None]
     if not ids:
         return {}

@@ -1,8 +1,8 @@
-"""Health monitors of LBaaS v1: each stands alone, and takes the place of the health monitor in any number of pools.
+"""Shared health monitors of LBaaS v1: each may be associated with any number of pools.
 
-The row of ``shared_monitor`` says what it is; a health monitor in a pool that names it is the association. Whoever
-changes one, associates it or removes it raises its revision first, so these are one after the other; load balancers
-are locked after it, in the order of their ids.
+A row of ``shared_monitor`` holds its attributes; a health monitor in a pool that names it is the association. Every
+change, association and removal raises its revision first, which serializes them; load balancers are locked after it, in
+the order of their ids.
 """
 
 from collections.abc import Mapping
@@ -49,11 +49,11 @@ _root = schema.load_balancer
 SHARED_MONITOR_CHANGES = frozenset(
     {"admin_state_up", "delay", "timeout", "max_retries", "http_method", "url_path", "expected_codes"}
 )
-"""What an update may set: what is fixed is its type."""
+"""What an update may set: everything but its type."""
 
 
 def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMonitor]:
-    """Store a monitor that no pool has yet. Raises :class:`QuotaMet`."""
+    """Store a monitor without associations. Raises :class:`QuotaMet`."""
     defaults = writes.options.default_quotas
 
     def op(connection: Connection) -> SharedMonitor:
@@ -81,7 +81,7 @@ def update_shared_monitor(
 
 
 def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: ProjectId | None) -> None:
-    """Raises :class:`Conflict` while a pool has it."""
+    """Raises :class:`Conflict` while it is associated with a pool."""
     lock_shared_monitor(connection, monitor_id, project_id)
     used = connection.scalar(select(_monitor.c.pool_id).where(*is_association_of(monitor_id)).limit(1))
     if used is not None:
@@ -92,7 +92,7 @@ def delete_shared_monitor(connection: Connection, monitor_id: str, project_id: P
 def associate_monitor(
     writes: TenantWrites, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Put the monitor into a pool that has none. Raises :class:`NotFound`, :class:`Conflict`."""
+    """Associate the monitor with a pool that has none. Raises :class:`NotFound`, :class:`Conflict`."""
 
     def op(connection: Connection) -> Change:
         held = lock_shared_monitor(connection, monitor_id, project_id)
@@ -113,7 +113,7 @@ def set_pool_monitor(
     new_id: str,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Replace the pool's monitor; None: none. Attributes of the pool change with it."""
+    """Replace the pool's monitor; None: remove it. Attributes of the pool change with it."""
     check_changes(changes, CHANGEABLE[Pool])
 
     def op(connection: Connection) -> Change:
@@ -157,12 +157,12 @@ def _check_room(connection: Connection, pool_id: str, monitor_id: str) -> None:
 
 def _take_out(connection: Connection, pool_id: str, locked: Locked) -> None:
     mark_deleted(connection, HEALTH_MONITOR, locked, _monitor.c.pool_id == pool_id)
-    if not locked.placed:  # no device ever heard of it
+    if not locked.placed:  # no device has it
         connection.execute(delete(_monitor).where(_monitor.c.pool_id == pool_id))
 
 
 def _put_in(connection: Connection, held: Row[Any], new_id: str, pool_id: str, locked: Locked) -> HealthMonitor:
-    """Raises :class:`NotFound` for another project's, :class:`Conflict` if as many pools have it as may."""
+    """Raises :class:`NotFound` for another project's pool, :class:`Conflict` at the limit of pools."""
     if held.project_id != locked.project_id:
         raise NotFound(HEALTH_MONITOR.title, held.id)
     check_pool_count(connection, held.id)

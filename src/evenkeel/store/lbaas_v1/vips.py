@@ -62,7 +62,7 @@ def add_vip(
             _refuse_second_vip(connection, target.id, locked)
         writes.check_quota(connection, locked, row)
         _give_vip(connection, plan, locked, random)
-        # before the listener is there, which it need not touch
+        # before the listener exists, so that it need not be updated
         update_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
         listener = as_new(row, locked)
         insert_all(connection, schema.listener, [row_of(listener)])
@@ -134,7 +134,7 @@ def _refuse_second_vip(connection: Connection, pool_id: str, locked: Locked) -> 
     listener = schema.listener
     vip_id = connection.scalar(select(listener.c.id).where(listener.c.load_balancer_id == locked.id).limit(1))
     if locked.row.vip_leaving_revision is not None:
-        reason = f"has vip {vip_id}, whose device has not let go of it yet"
+        reason = f"has vip {vip_id}, which its device has not released yet"
     elif vip_id is None or locked.row.root_pool_id is None:
         reason = f"is of load balancer {locked.id}, which has the VIP {locked.row.vip_address} already"
     else:
@@ -152,7 +152,7 @@ def _check_without_vip(connection: Connection, pool_id: str) -> None:
 
 
 def _with_its_root(connection: Connection, pool_id: str, locked: Locked) -> Change:
-    """The pool is marked deleted, and with the last one in it a load balancer that was made for a pool of LBaaS v1."""
+    """Mark the pool deleted, and with its last pool a load balancer that was made for a pool of LBaaS v1."""
     pool = build_one(connection, POOL, read_any(connection, Target(POOL, pool_id, None)))
     if locked.row.root_pool_id is not None and not has_children(connection, locked.id):
         if not locked.placed:

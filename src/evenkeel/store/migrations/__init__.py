@@ -1,8 +1,8 @@
-"""Bringing the database's tables up to date, when a process starts.
+"""Migrates the database's schema when a process starts.
 
-Any number of processes may do it at once: it is one transaction under a lock, so one does it and the others find it
-done (MariaDB: see :mod:`evenkeel.store.migrations.mariadb`). A migration only adds, so that processes of the version
-before go on working beside those of this one; hence a schema newer than this code is left alone and used.
+Several processes may start at once: it is one transaction under a lock, so one process migrates and the others find it
+done (MariaDB: see :mod:`evenkeel.store.migrations.mariadb`). A migration only adds, so that processes of the previous
+version go on working beside those of this one; hence a schema newer than this code is left unchanged and used.
 
 After a change of :mod:`evenkeel.store.records.schema`,
 ``python -m evenkeel.store.migrations "what changed"`` drafts the migration, to be read and corrected.
@@ -30,7 +30,7 @@ _log = structlog.get_logger(__name__)
 
 
 def upgrade(connection: Connection) -> None:
-    """Make the tables as this version needs them; nothing if they are. Part of the caller's transaction."""
+    """Upgrade the tables to this version, if they are older. Part of the caller's transaction."""
     if connection.dialect.name == "postgresql":
         # SQLite's BEGIN IMMEDIATE is lock enough
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
@@ -41,9 +41,10 @@ def upgrade(connection: Connection) -> None:
 
 
 def _upgrade_mariadb(connection: Connection) -> None:
-    """A lock of the session, because DDL ends transactions. On Galera it binds controllers on the same node only;
-    those on others do the same harmlessly (see :mod:`evenkeel.store.migrations.mariadb`), and the slower one
-    stumbles over the version number, puts it right and goes on from there."""
+    """Under a lock of the session, because DDL ends transactions. On Galera it excludes only controllers on the same
+    node. Those on other nodes may run the same statements (see :mod:`evenkeel.store.migrations.mariadb`); the slower
+    one fails at the version number, corrects it and continues from there.
+    """
     name = {"name": f"evenkeel:{connection.engine.url.database}"[:64]}
     if not connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), name | {"seconds": LOCK_SECONDS}):
         raise StoreUnavailable("another controller is changing the tables of the database")
@@ -63,18 +64,19 @@ def _upgrade_mariadb(connection: Connection) -> None:
 
 
 def _came_second(error: CommandError | DBAPIError) -> bool:
-    """Another controller was changing the same tables or version number."""
+    """Whether another controller was changing the same tables or version number."""
     if isinstance(error, CommandError):
         return True
     return not error.connection_invalidated and error.orig is not None and error.orig.args[0] in mariadb.CAME_SECOND
 
 
 def _keep_newest_version(connection: Connection) -> None:
-    """Of several version numbers that controllers at several nodes have written, the newest is true: each is written
-    when its tables are made."""
+    """Keep the newest of the version numbers that controllers at several nodes have written: each is written after its
+    tables are made.
+    """
     written = MigrationContext.configure(connection).get_current_heads()
     if len(written) > 1:
-        # from the newest on; one that is not known is newer than all of these
+        # from the newest on; an unknown one is newer than all of these
         known = [script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()]
         newest = min(written, key=lambda revision: known.index(revision) if revision in known else -1)
         statement = text("DELETE FROM alembic_version WHERE version_num != :newest")

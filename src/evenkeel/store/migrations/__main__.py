@@ -1,4 +1,4 @@
-"""For developers: draft a migration from what the schema says and the migrations do not make yet."""
+"""For developers: draft a migration from the difference between the schema and the migrations."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Run by Alembic for each command: takes the connection, and so the transaction, of whoever gave the command."""
+"""Run by Alembic for each command, on the connection, and so in the transaction, of the caller."""
 
 from alembic import context
 

@@ -1,11 +1,10 @@
-"""Migrations on MariaDB, where DDL is not part of a transaction: each statement stands, or not, by itself.
+"""Migrations on MariaDB, where DDL is not part of a transaction: each statement takes effect by itself.
 
-So each is made one that may be run again (IF NOT EXISTS), and a migration that was interrupted half-way goes on
-where it stopped when the next controller starts. A migration that changes rows must be written so that it may be run
-again too.
+So each statement may run again (IF NOT EXISTS), and an interrupted migration continues when the next controller starts.
+A migration that changes rows must be repeatable, too.
 
-Tables are made as the store needs them, whatever the server's defaults are: InnoDB, all of Unicode, and texts that
-are equal only if every character is (also at the end, where most of MariaDB's collations overlook spaces).
+Tables do not depend on the server's defaults: InnoDB, full Unicode, and exact comparison of texts (most of MariaDB's
+collations ignore trailing spaces).
 """
 
 import re
@@ -20,11 +19,11 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 TABLE_OPTIONS = " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
 
 CAME_SECOND = frozenset({1050, 1060, 1061, 1062, 1684})
-"""The table, column, index or row is there already; the table is just being changed."""
+"""The table, column, index or row exists already; the table is just being changed."""
 
 
 class ResumableImpl(MySQLImpl):
-    """How Alembic runs DDL on MariaDB; it takes the place of Alembic's own."""
+    """Replaces Alembic's implementation of DDL on MariaDB."""
 
     __dialect__ = "mariadb"
 
@@ -37,7 +36,7 @@ class ResumableImpl(MySQLImpl):
 @compiles(CreateTable, "mariadb")
 def _create_table(element: CreateTable, compiler: Any, **kw: Any) -> str:
     made = str(compiler.visit_create_table(element, **kw)).rstrip() + TABLE_OPTIONS
-    return re.sub(r"CONSTRAINT \w+ PRIMARY KEY", "PRIMARY KEY", made)  # it has no other name, and warns of one
+    return re.sub(r"CONSTRAINT \w+ PRIMARY KEY", "PRIMARY KEY", made)  # MariaDB ignores another name with a warning
 
 
 @compiles(AddColumn, "mariadb")

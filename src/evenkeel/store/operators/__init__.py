@@ -1,1 +1,1 @@
-"""What operators see and set: environments, agents, shards, quotas, flavors, subnets."""
+"""The operators' API: environments, agents, shards, quotas, flavors, subnets."""

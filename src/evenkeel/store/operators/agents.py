@@ -1,6 +1,5 @@
-"""Agents as operators see them, and what operators say of them: drained, dead, to have their shards back.
-
-Saying it writes one flag; the scheduler does what follows from it.
+"""Agents as operators see them, and the flags that operators set: drained, dead, to get their shards back. The
+scheduler acts on the flags.
 """
 
 from collections import Counter, defaultdict
@@ -28,7 +27,7 @@ Place = tuple[str, int]
 
 
 def set_admin_state(connection: Connection, agent_id: AgentId, up: bool) -> Agent:
-    """Drain the agent, or have it back. Raises :class:`NotFound`."""
+    """Drain the agent, or end the drain. Raises :class:`NotFound`."""
     kind, told = ("agent_undrained", "undrained") if up else ("agent_drained", "drained")
     return _set_flag(connection, agent_id, _agent.c.admin_state_up, up, kind, told)
 
@@ -39,13 +38,13 @@ def force_down(connection: Connection, agent_id: AgentId, down: bool) -> Agent:
     return _set_flag(connection, agent_id, _agent.c.forced_down, down, kind, told)
 
 
-# -- what they say
+# -- flags
 
 
 def _set_flag(
     connection: Connection, agent_id: AgentId, column: Column[bool], value: bool, kind: str, told: str
 ) -> Agent:
-    """Set it, and say so if it was not set so already."""
+    """Set the flag; record an event if it changed."""
     changed = connection.execute(
         update(_agent).where(_agent.c.id == agent_id, column != value).values({column.name: value})
     )
@@ -62,8 +61,9 @@ def _set_flag(
 
 
 def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
-    """Raises :class:`NotFound`, :class:`Conflict` where the environment's failback is ``never``. With nothing away
-    nothing changes."""
+    """Raises :class:`NotFound`, :class:`Conflict` where the environment's failback is ``never``. No change if none of
+    its shards is away.
+    """
     agent = read_agent(connection, agent_id)
     if agent.failback is FailbackMode.NEVER:
         raise Conflict(
@@ -76,11 +76,11 @@ def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
     return _set_flag(connection, agent_id, _agent.c.failback_asked, True, "agent_failback", told)
 
 
-# -- what they see
+# -- reads
 
 
 def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
-    """One agent, by way of its whole group: what becomes of its shards depends on the others. Four queries.
+    """One agent. Reads its whole group, because the outlook of its shards depends on the other agents. Four queries.
 
     Raises :class:`NotFound`.
     """
@@ -137,7 +137,7 @@ def _within(table: Table, environment: str | None, group_number: int | None) -> 
 
 
 def _alike_shards(connection: Connection, environment: str | None, group_number: int | None) -> Sequence[Any]:
-    """Shards that are alike in what the rule looks at, and how many there are of each kind."""
+    """Shards grouped by the attributes that placement reads, with counts."""
     kind = (
         _shard.c.environment,
         _shard.c.group_number,
@@ -150,8 +150,7 @@ def _alike_shards(connection: Connection, environment: str | None, group_number:
 
 
 def _outlooks(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, Outlook]:
-    """What the rule makes of each device group, and of its shards. An agent of no environment or group has no shards
-    that settings could apply to."""
+    """The outlook of each device group and its shards. An agent without environment or group has no shards."""
     alike: dict[Place, list[ShardSnapshot]] = {}
     for shard in shards:
         alike.setdefault((shard.environment, shard.group_number), []).append(_shard_view(shard))

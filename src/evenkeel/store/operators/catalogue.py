@@ -1,9 +1,9 @@
 """Flavors, availability zones and their profiles.
 
-What is in use is kept by foreign keys: a load balancer refers to its flavor and zone as long as its row is there, a
-flavor to its profile. So what another controller takes into use at the same moment cannot be deleted. What a profile
-says can be changed only while nothing refers to it: that writes the profile's row and looks then, and whoever refers to
-it writes the row first too.
+Foreign keys protect entries in use: a load balancer refers to its flavor and zone as long as its row exists, a flavor
+to its profile. So an entry that another controller concurrently begins to use cannot be deleted. A profile's data can
+be changed only while nothing refers to it: the change writes the profile's row and then checks, and every new reference
+writes that row first, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -134,7 +134,7 @@ def _read(connection: Connection, kind: Any, key: str) -> Any:
 
 
 def _hold_profile(connection: Connection, profiled: _Profiled, profile_id: str) -> None:
-    """Raises :class:`Invalid` if there is no such profile; else nobody changes it before this is committed."""
+    """Lock a profile until this transaction ends. Raises :class:`Invalid` if there is no such profile."""
     table = profiled.profile
     held = connection.execute(update(table).where(table.c.id == storable(profile_id)).values(name=table.c.name))
     if held.rowcount == 0:
@@ -149,7 +149,7 @@ def _update(connection: Connection, kind: Any, key: str, changes: Mapping[str, A
     if changes:
         table = stored.table
         connection.execute(update(table).where(table.c[stored.key] == storable(key)).values(dict(changes)))
-    # looked for after the row was written, so that nobody begins to use it meanwhile
+    # checked after the row was written, so that no other transaction begins to use it meanwhile
     if reference is not None and changes.keys() - {"name"} and _is_used(connection, reference, key):
         raise _in_use(stored, key)
     return _read(connection, kind, key)

@@ -18,7 +18,7 @@ _agent, _root = schema.agent, schema.load_balancer
 
 CHANGEABLE = ("description", "failback", "breaker_share", "breaker_agents")
 _STATED = ("device_driver", *CHANGEABLE)
-"""What an operator says of an environment; the rest comes about."""
+"""The attributes of an environment that operators set."""
 
 
 def read_environments(connection: Connection) -> tuple[Environment, ...]:
@@ -70,7 +70,7 @@ def _same(stored: Environment, wanted: Environment) -> Environment:
 
 
 def update_environment(connection: Connection, name: str, changes: Mapping[str, Any]) -> Environment:
-    """Change what may be changed. Raises :class:`NotFound`, :class:`Invalid`."""
+    """Change the mutable attributes. Raises :class:`NotFound`, :class:`Invalid`."""
     for field in changes:
         if field not in CHANGEABLE:
             raise Invalid(f"{field} of an environment cannot be changed. Allowed: {', '.join(CHANGEABLE)}.")
@@ -91,7 +91,7 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
 
 
 def _checked(before: Environment, changes: Mapping[str, Any]) -> Environment:
-    """The environment with the changes. Raises :class:`Invalid` for a value that is none."""
+    """The environment with the changes. Raises :class:`Invalid` for a value that is not allowed."""
     try:
         wanted = msgspec.convert(msgspec.structs.asdict(before) | dict(changes), Environment)
     except msgspec.ValidationError as error:
@@ -124,7 +124,7 @@ def resume_environment(connection: Connection, name: str) -> Environment:
 
 def delete_environment(connection: Connection, name: str) -> None:
     """Raises :class:`NotFound`, :class:`Conflict` while it has agents or load balancers."""
-    _one(connection, name)  # locked: registrations take turns on this row
+    _one(connection, name)  # locked: registrations are serialized on this row
     agents = connection.scalar(select(func.count()).where(_agent.c.environment == name)) or 0
     roots = connection.scalar(select(func.count()).where(_root.c.provider == name)) or 0
     if agents or roots:
@@ -132,7 +132,7 @@ def delete_environment(connection: Connection, name: str) -> None:
             f"Environment {name} has {_counted(agents, 'agent')} and {_counted(roots, 'load balancer')}, those being"
             " deleted included: delete them first."
         )
-    # its shards are empty; should it be made again, owners lift their epochs above what devices remember
+    # its shards are empty; if the environment is added again, owners raise their epochs above the devices' guards
     for table in (schema.shard, schema.device_group):
         connection.execute(delete(table).where(table.c.environment == name))
     connection.execute(delete(_environment).where(_environment.c.name == name))
@@ -149,5 +149,5 @@ def _counted(count: int, what: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """An enumeration's word; anything else as it is."""
+    """The value of an enumeration's member; anything else unchanged."""
     return getattr(value, "value", value)

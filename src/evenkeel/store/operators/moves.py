@@ -1,7 +1,7 @@
-"""Homes that are moved for good: shards rebound to another agent, and agents forgotten.
+"""Permanent moves of homes: shards rebound to another agent, and agents deleted.
 
-Both take the environment's row first, as registrations do, so no two of them mix. Nobody is asked whether a
-handover is under way: it goes on where it still makes sense, and is called off where its receiver goes.
+Both lock the environment's row first, as registrations do, which serializes them. A handover in progress continues,
+unless its receiver is deleted: then it is cancelled.
 """
 
 from sqlalchemy import Connection, delete, or_, select, update
@@ -45,7 +45,9 @@ def _successor(connection: Connection, agent: Agent, successor_id: str, field: s
 
 
 def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
-    """How many shards got the other agent as home. Raises :class:`NotFound`, :class:`Conflict` naming ``to``."""
+    """The number of shards whose home is now the other agent. Raises :class:`NotFound`, :class:`Conflict` naming
+    ``to``.
+    """
     agent = _lock(connection, agent_id)
     successor = _successor(connection, agent, to_agent_id, "to")
     moved = _move_home(connection, agent, successor.id)
@@ -62,7 +64,7 @@ def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
 
 
 def _move_home(connection: Connection, agent: Agent, successor_id: str) -> int:
-    """Another agent becomes the home of all its shards; how many."""
+    """Make another agent the home of all its shards; returns how many."""
     changed = connection.execute(
         update(_shard)
         .where(_shard.c.home_agent_id == agent.id, _shard.c.environment == agent.environment)
@@ -88,11 +90,12 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
         successor_id = _successor(connection, agent, rebind_to, "rebind_to").id
     elif agent.load_balancers:
         raise _bound(agent)
-    # its empty shards stay even without a successor: their epochs must go on growing, for the devices remember them
+    # its empty shards stay even without a successor: their epochs must keep growing, because the devices' guards hold
+    # them
     moved = _move_home(connection, agent, successor_id) if successor_id is not None else 0
     _free(connection, agent)
     keep_count(connection, agent_id)
-    # a keepalive may revive the session meanwhile; then nothing of this happened
+    # a keepalive may revive the session meanwhile; then this transaction is rolled back
     deleted = connection.execute(
         delete(_agent).where(_agent.c.id == agent_id, or_(_agent.c.session_id.is_(None), ~live()))
     )
@@ -121,7 +124,7 @@ def _bound(agent: Agent) -> Conflict:
 
 
 def _any_successor(connection: Connection, agent: Agent) -> str | None:
-    """Some other agent of its group, a live one if there is one."""
+    """Another agent of its group, preferably a live one."""
     successor: str | None = connection.scalar(
         select(_agent.c.id)
         .where(
@@ -136,7 +139,7 @@ def _any_successor(connection: Connection, agent: Agent) -> str | None:
 
 
 def _free(connection: Connection, agent: Agent) -> None:
-    """What it acted for is free for others; who was to hand a shard over to it keeps that, and is told."""
+    """Free the shards it acted for. Owners that were to hand over shards to it keep them, and get a hint."""
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent.id).values(**FREED))
     givers = connection.scalars(
         select(_shard.c.acting_agent_id).where(_shard.c.handover_to == agent.id).distinct()

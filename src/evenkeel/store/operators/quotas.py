@@ -1,4 +1,4 @@
-"""Reading and setting the quotas of projects. What is in use: see :mod:`evenkeel.store.writing.quota_check`."""
+"""Reading and setting the quotas of projects. For checks see :mod:`evenkeel.store.writing.quota_check`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -48,7 +48,7 @@ class SqlQuotas:
         return await self.quotas_of(project_id)
 
     def _build(self, row: Sequence[Any]) -> ProjectQuotas:
-        """Of a row that begins with the project, or of the project alone."""
+        """From a row that begins with the project id, or from the project id alone."""
         own = dict(zip(TITLES, row[1:], strict=False))
         return ProjectQuotas(project_id=row[0], quotas=self._options.default_quotas.with_own(own))
 

@@ -1,4 +1,4 @@
-"""Shards, events and counts as operators see them."""
+"""Shards, events and counts for operators."""
 
 from collections.abc import Mapping
 

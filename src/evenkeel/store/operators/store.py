@@ -17,7 +17,7 @@ from evenkeel.store.scheduling.reach import read_out_of_reach
 
 
 class SqlOperators:
-    """What operators see and set."""
+    """The operators' data."""
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database
@@ -32,7 +32,7 @@ class SqlOperators:
         try:
             return await self._db.write(lambda connection: environments.add_environment(connection, environment))
         except IntegrityError:
-            # somebody else stored it meanwhile
+            # another process stored it meanwhile
             return await self._db.write(lambda connection: environments.add_environment(connection, environment))
 
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:

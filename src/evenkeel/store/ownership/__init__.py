@@ -1,1 +1,1 @@
-"""Sessions of agents, shards and their epochs: where two processes meet."""
+"""Sessions of agents, shards and their epochs."""

@@ -1,4 +1,4 @@
-"""Agents as the rule of :mod:`evenkeel.core.placement` sees them: the only place where their rows become views."""
+"""Agents as :mod:`evenkeel.core.placement` sees them: the only place that makes snapshots from their rows."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -59,8 +59,9 @@ def read_agents(
     group_number: int | None = None,
     loads: bool = False,
 ) -> list[SeenAgent]:
-    """All agents, or those of an environment, or of one of its groups, by id. One statement; ``loads`` costs as much
-    as there are shards."""
+    """All agents, or those of an environment, or of one of its groups, by id. One statement; ``loads``: also count
+    their shards, at a cost that grows with their number.
+    """
     statement = _statement(loads)
     if environment is not None:
         statement = statement.where(_agent.c.environment == environment)
@@ -78,7 +79,7 @@ def by_group(agents: Iterable[SeenAgent]) -> dict[tuple[str, int], list[AgentSna
 
 
 def time_of(connection: Connection, agents: Sequence[SeenAgent]) -> float:
-    """The database's time when the agents were read; asking for it costs a statement only if there are none."""
+    """The database's time when the agents were read; takes a statement only if there are none."""
     return agents[0].read_at if agents else float(connection.scalar(select(db_now())) or 0.0)
 
 
@@ -91,7 +92,7 @@ def _statement(loads: bool) -> Select[Any]:
 
 
 def _count_of(column: ColumnElement[Any]) -> ScalarSelect[int]:
-    """How many shards name the agent; each count reads one index and no shard."""
+    """How many shards refer to the agent; each count reads only an index."""
     return select(func.count()).select_from(_shard).where(column == _agent.c.id).scalar_subquery()
 
 
@@ -108,7 +109,7 @@ def _seen(row: Any, settle_seconds: float) -> SeenAgent:
 
 
 def view_of(row: Any, *, settle_seconds: float = 0.0, acting_shards: int = 0, home_shards: int = 0) -> AgentSnapshot:
-    """The view of a row of the agent table that holds ``now`` too, the database's time when it was read."""
+    """The snapshot of a row of the agent table that also has ``now``, the database's time when it was read."""
     record = AgentRecord(
         id=row.id,
         registered=row.session_id is not None,

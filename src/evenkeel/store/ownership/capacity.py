@@ -1,8 +1,9 @@
-"""Capacity of device groups: the figures agents report, and what is placed and not in those figures yet.
+"""Capacity of device groups: the figures that agents report, and reservations for placed load balancers that the
+figures do not include yet.
 
-Everything that changes how full a group is locks the group's row and writes it: two controllers that place at once
-come one after the other on a server, and on a cluster that only certifies commits one of the two fails and runs
-again. So a group never takes more than its operator allows, however many place on it.
+Everything that changes a group's utilization locks and writes the group's row: two concurrent placements are serialized
+on a single server, and on a Galera cluster one of them fails at COMMIT and runs again. So a group never exceeds its
+limits, however many controllers place on it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ from evenkeel.store.ownership.sql import Raced, live
 from evenkeel.store.records import schema
 
 REPORT_SLACK_SECONDS = 5.0
-"""A report's figures may be older than it says by the time it was under way."""
+"""A report's figures may be older than stated, by the time the report was in transit."""
 UNLIMITED = "{}"
 """``device_group.capacity`` of a group without a policy."""
 
@@ -48,25 +49,25 @@ _reservation = schema.capacity_reservation
 
 
 class GroupCapacity(Wire):
-    """``device_group.capacity``, as JSON; controllers of neighbouring versions read it."""
+    """``device_group.capacity``, as JSON; controllers of adjacent versions read it."""
 
     figures: dict[str, CapacityFigure] = {}
     """As last reported by one of its agents."""
     reserved: dict[str, float] = {}
-    """What is placed and not in the figures yet."""
+    """Reserved for load balancers that the figures do not include yet."""
 
     @property
     def score(self) -> float:
-        """With what is reserved."""
+        """Including reservations."""
         return capacity.score(self.figures, self.reserved)
 
     @property
     def at_limit(self) -> tuple[str, ...]:
-        """Why it takes no more, for people."""
+        """The metrics at their limit (human-readable)."""
         return capacity.at_limit(self.figures, self.reserved)
 
     def reserving(self, amounts: Mapping[str, float]) -> "GroupCapacity":
-        """With so much more reserved."""
+        """A copy with these amounts reserved, too."""
         reserved = {name: self.reserved.get(name, 0.0) + amounts.get(name, 0.0) for name in {*self.reserved, *amounts}}
         return GroupCapacity(figures=self.figures, reserved=reserved)
 
@@ -81,7 +82,7 @@ def group_capacity(text: str) -> GroupCapacity:
 
 
 def is_limited(environment: Any, number: Any) -> ColumnElement[bool]:
-    """The group has a policy."""
+    """SQL condition: the group has a policy."""
     return exists().where(*_is(environment, number), _group.c.capacity != UNLIMITED)
 
 
@@ -93,7 +94,7 @@ def _is(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnEleme
 
 
 def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any) -> None:
-    """Take what a load balancer bound to ``shard`` will need of its group, until a measurement includes it.
+    """Reserve capacity of the group for a load balancer in ``shard``, until a measurement includes it.
 
     One statement without a policy, at most four with one. Raises :class:`Raced` if the group is full.
     """
@@ -124,7 +125,7 @@ def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any
 
 
 def _needs(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: ShardId) -> dict[str, float]:
-    # one marked deleted keeps nobody's place: it may leave the device before this one is there
+    # one marked deleted does not count: it may leave the device before this one is applied
     others = exists().where(_root.c.shard_id == shard_id, _root.c.id != load_balancer_id, _root.c.deleted == false())
     addresses = (
         select(func.count(distinct(_member.c.address)))
@@ -135,11 +136,11 @@ def _needs(connection: Connection, load_balancer_id: LoadBalancerId, shard_id: S
     return capacity.amounts_of(row.addresses, new_tenant=not row.others)
 
 
-# -- what devices confirm and agents measure
+# -- confirmations and measurements
 
 
 def confirm(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
-    """Their devices have them now: the next measurement that begins after this includes them."""
+    """Record that their devices hold them now: the next measurement that begins after this includes them."""
     connection.execute(
         update(_reservation)
         .where(in_list(_reservation.c.load_balancer_id, load_balancer_ids), _reservation.c.confirmed_at.is_(None))
@@ -148,7 +149,7 @@ def confirm(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId])
 
 
 def note_first_figures(connection: Connection, call: Register) -> None:
-    """What a new agent measured, where nobody told anything yet: nothing is placed before the limits are known."""
+    """Store the first figures of a new group: no load balancer is placed before the limits are known."""
     known = GroupCapacity(figures=call.capacity)
     connection.execute(
         update(_group)
@@ -158,7 +159,7 @@ def note_first_figures(connection: Connection, call: Register) -> None:
 
 
 def note_figures(connection: Connection, environment: str, number: int, report: ReportState) -> None:
-    """Keep what an agent measured, and let go of what its measurement includes."""
+    """Store an agent's figures, and drop the reservations that they include."""
     if report.capacity_unknown:
         return
     if report.capacity:
@@ -171,7 +172,7 @@ def _keep(connection: Connection, environment: str, number: int, report: ReportS
     here = (_reservation.c.environment == environment, _reservation.c.group_number == number)
     before = connection.scalar(select(_group.c.capacity).where(*_is(environment, number)).with_for_update())
     since = db_now() - float(report.capacity_measured_seconds_ago + REPORT_SLACK_SECONDS)
-    confirmed_at = _reservation.c.confirmed_at  # in the future: before the database's clock was set back
+    confirmed_at = _reservation.c.confirmed_at  # in the future: stored before the database's clock was set back
     included = or_(confirmed_at < since, confirmed_at > db_now() + REPORT_SLACK_SECONDS)
     connection.execute(delete(_reservation).where(*here, included))
     now = GroupCapacity(figures=report.capacity)
@@ -182,9 +183,9 @@ def _keep(connection: Connection, environment: str, number: int, report: ReportS
 
 
 def _note_none(connection: Connection, environment: str, number: int) -> None:
-    """The agent has no policy: unless another one has, nothing is limited, and a bare score is believed.
+    """The agent has no policy: unless another agent has one, nothing is limited, and its plain score is used.
 
-    The group is as full as its fullest live agent says: all of them look at the same devices.
+    The group's score is the highest that a live agent reports: all of them measure the same devices.
     """
     living = and_(_agent.c.environment == environment, _agent.c.group_number == number, live())
     fullest = select(func.coalesce(func.max(_agent.c.capacity_score), 0.0)).where(living).scalar_subquery()

@@ -1,8 +1,8 @@
-"""Which devices a registration names: no two device groups of one environment drive the same one.
+"""Checks the devices of a registration: no two device groups of one environment may have the same device.
 
-Each group removes what it does not know from the part of the device that is its tenants'; two groups would remove each
-other's. Environments have parts of their own on a device, so they may share one. Registrations of one environment take
-turns, so two of them cannot both find the device free.
+Each group removes unknown objects from its tenants' partitions on a device; two groups would remove each other's.
+Environments have separate partitions on a device, so they may share one. Registrations of one environment are
+serialized, so two of them cannot both find the device free.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ def _check_twice(call: Register) -> None:
 
 
 def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
-    """What both name, for people; empty if nothing."""
+    """What both have in common (human-readable); empty if nothing."""
     theirs = {normalised(endpoint) for endpoint in endpoints}
     for endpoint in call.endpoints:
         if normalised(endpoint) in theirs:
@@ -79,7 +79,7 @@ def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str
 
 
 def normalised(endpoint: str) -> str:
-    """One spelling of ``host:port``, ``host`` or a URL of either."""
+    """The canonical form of ``host:port``, ``host`` or a URL of either."""
     text = endpoint.strip().lower().rpartition("://")[2].rstrip("/")
     head, colon, port = text.rpartition(":")
     if not colon or not port.isdigit() or (":" in head and not head.endswith("]")):
@@ -91,7 +91,7 @@ def normalised(endpoint: str) -> str:
 
 
 def _in_use(connection: Connection, environment: str, number: int) -> bool:
-    """It has a live agent, or load balancers."""
+    """Whether the group has a live agent, or load balancers."""
     alive = exists().where(_agent.c.environment == environment, _agent.c.group_number == number, live())
     here = and_(_shard.c.environment == environment, _shard.c.group_number == number)
     holds = exists().where(here, _shard.c.project_id != COMMON_PROJECT, _root.c.shard_id == _shard.c.id)
@@ -99,7 +99,9 @@ def _in_use(connection: Connection, environment: str, number: int) -> bool:
 
 
 def _end_sessions(connection: Connection, environment: str, number: int) -> None:
-    """Its agents must not be revived by a keepalive: they are to register, and refused while we have the device."""
+    """A keepalive must not revive its agents: they have to register, which is refused while another group has the
+    device.
+    """
     connection.execute(
         update(_agent)
         .where(_agent.c.environment == environment, _agent.c.group_number == number, _agent.c.session_id.is_not(None))
@@ -108,8 +110,9 @@ def _end_sessions(connection: Connection, environment: str, number: int) -> None
 
 
 def note_identities(connection: Connection, call: Register, group: Any) -> str:
-    """The group's identities with those that the agent saw, as the column keeps them. A device that is another one than
-    before is an event."""
+    """The group's identities, updated with those that the agent read, as the column stores them. Records an event for a
+    replaced device.
+    """
     known = {} if group is None else _identities.decode(group.identities)
     kept = {endpoint: known[endpoint] for endpoint in call.endpoints if endpoint in known}
     for endpoint, identity in sorted(call.identities.items()):

@@ -1,7 +1,7 @@
-"""Agents that were deleted: how many keepalives were confirmed to each.
+"""Deleted agents: the number of keepalives confirmed to each.
 
-The process of a deleted agent may live and come back. The number that it knows then proves no loss of commits, unless
-it is higher than the one that was kept; so its new row goes on counting there.
+The process of a deleted agent may still run and register again. Its number then proves no loss of commits, unless it is
+higher than the stored one; so its new row continues counting from there.
 """
 
 from sqlalchemy import Connection, delete, select
@@ -12,14 +12,16 @@ from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 
 KEPT_MAX = 10_000
-"""The oldest go first. An agent that comes back after that begins a new history, which costs a look at everything."""
+"""The oldest are removed first. An agent that comes back after that begins a new history, and all agents check
+everything.
+"""
 
 _agent = schema.agent
 _former = schema.former_agent
 
 
 def keep_count(connection: Connection, agent_id: AgentId) -> None:
-    """Before the agent's row is removed, in the same transaction."""
+    """Store the count before the agent's row is removed, in the same transaction."""
     keepalives = connection.scalar(select(_agent.c.keepalives).where(_agent.c.id == agent_id))
     if keepalives is None:
         return
@@ -33,7 +35,7 @@ def keep_count(connection: Connection, agent_id: AgentId) -> None:
 
 
 def take_count(connection: Connection, agent_id: AgentId) -> int:
-    """Of the agent that is back; 0 if it was never there. Not kept any longer: its row has it."""
+    """Remove and return the count of an agent that registers again; 0 if there is none."""
     keepalives = connection.scalar(select(_former.c.keepalives).where(_former.c.id == agent_id))
     if keepalives is None:
         return 0

@@ -1,18 +1,19 @@
-"""The history of a database: what tells everybody that it lost commits.
+"""The history of a database: detects that it lost commits.
 
-A fail-over to a copy that was behind, or a backup that is restored, takes the last commits away, and nothing in the
-database says so. But agents live on, and know what was confirmed to them: the number of their last keepalive, which is
-a committed write every second on a row of their own, and the last change a report of theirs was taken for. Commits are
-lost from the end, so whoever finds the newest of what was confirmed to him has lost nothing; and a database that is
-behind what it confirmed has lost commits. Then a new history begins: another random id, that every agent sees in the
-answer to its next keepalive, forgets what it believes to be on the devices, and looks at all it serves.
+A fail-over to a replica that was behind, or a restored backup, loses the last commits, and nothing in the database
+shows it. But agents keep running and know what was confirmed to them: the number of their last keepalive, which is a
+committed write every second on a row of their own, and the last change whose report was accepted. Commits are lost from
+the end: a database that still has the newest confirmed data has lost nothing, and one that is behind it has lost
+commits. Then a new history begins: another random id, which every agent gets in the answer to its next keepalive. The
+agent then drops its cached state of the devices and checks everything it serves.
 
-A load balancer that was confirmed and is not there proves nothing: the agent may have removed it after it said so. Then
-only the shard it was in is looked at as a whole.
+A confirmed load balancer that is missing proves nothing: the agent may have removed it after its report. Then only its
+shard gets a complete pass.
 
-Until an agent has done so, nothing says that devices hold what the database says: what was ACTIVE is PENDING_UPDATE.
+Until an agent has done so, it is unknown whether devices hold what the database says: ACTIVE load balancers become
+PENDING_UPDATE.
 
-The database must not answer from copies that lag behind (see ``docs/how-to/deploy.md``): each would look like a loss.
+The database must not answer from lagging replicas (see ``docs/how-to/deploy.md``): each would look like a loss.
 """
 
 from typing import Any, NamedTuple
@@ -38,7 +39,7 @@ CONFIRMED_ANEW = "the database has lost changes: its device is being looked at a
 BY_OPERATOR = "an operator says that the database was restored or has lost changes"
 
 SPACING_SECONDS = 60.0
-"""Agents can begin one so often: one that lies must not keep all others busy."""
+"""The least time between two histories that agents begin: a faulty agent must not keep all others busy."""
 
 _history = schema.history
 _root = schema.load_balancer
@@ -62,18 +63,18 @@ class Histories:
 
 
 def renew_history(connection: Connection, deadline_seconds: float) -> History:
-    """An operator says that commits were lost: a new history, however young the one before is."""
+    """Begin a new history because an operator states that commits were lost, however recent the last one is."""
     begin_history(connection, read_history(connection).id, BY_OPERATOR, deadline_seconds, spacing_seconds=0.0)
     return read_history(connection)
 
 
 def history_id() -> ScalarSelect[str]:
-    """SQL expression: the history as it is."""
+    """SQL expression: the id of the current history."""
     return select(_history.c.id).where(_history.c.number == 1).scalar_subquery()
 
 
 def ensure_history(connection: Connection) -> None:
-    """A database whose tables were filled without it gets one."""
+    """Create the row in a database that was filled without it."""
     if connection.scalar(select(_history.c.id)) is None:
         insert_if_absent(connection, _history, {"number": 1, "id": str(uuid4()), "begun_at": db_now()})
 
@@ -81,8 +82,9 @@ def ensure_history(connection: Connection) -> None:
 def begin_history(
     connection: Connection, seen_id: str, reason: str, deadline_seconds: float, *, spacing_seconds: float
 ) -> str:
-    """A new one, if it still is the seen one and not as young as that; the id of the one that is now. Locks everything
-    that was ACTIVE."""
+    """Begin a new history if the current one is still ``seen_id`` and older than ``spacing_seconds``; returns the
+    current id. Locks all load balancers that were ACTIVE.
+    """
     age = db_now() - _history.c.begun_at  # below 0: from before the database's clock was set back
     begun = connection.execute(
         update(_history)
@@ -112,10 +114,10 @@ def begin_history(
 
 
 class SeenCheck(NamedTuple):
-    """What the database makes of what was confirmed to an agent."""
+    """The result of comparing the database with what was confirmed to an agent."""
 
     lost: str = ""
-    """How it proves that commits were lost; empty: it does not."""
+    """The proof that commits were lost; empty: there is none."""
     unknown_in: ShardEpoch | None = None
     """See :attr:`evenkeel.core.messages.SessionState.unknown_in`."""
 
@@ -123,8 +125,9 @@ class SeenCheck(NamedTuple):
 def check_seen(
     connection: Connection, agent_id: AgentId, seen: Seen | None, *, history: str, keepalives: int
 ) -> SeenCheck:
-    """One statement, if a change was confirmed to the agent lately; one more if its load balancer is gone, and one if
-    it was told of a shard no more lately."""
+    """One statement if a change was recently confirmed to the agent; one more if its load balancer is gone, and one if
+    a shard recently left its assignments.
+    """
     if seen is None or not history or seen.history != history:
         return SeenCheck()
     if keepalives < seen.keepalives:
@@ -145,7 +148,7 @@ def check_seen(
 
 
 def _owns(connection: Connection, agent_id: AgentId, shard: ShardEpoch | None) -> bool:
-    """The shard is the agent's still, at the same epoch."""
+    """Whether the agent still owns the shard, at the same epoch."""
     if shard is None or not plausible(shard.epoch):
         return False
     found = select(_shard.c.id).where(
@@ -155,12 +158,12 @@ def _owns(connection: Connection, agent_id: AgentId, shard: ShardEpoch | None) -
 
 
 def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:
-    """In words, for people."""
+    """The reason (human-readable)."""
     knows = "another change" if told == revision else f"revision {revision}"
     return f"it was told revision {told} of load balancer {load_balancer_id}, and the database knows {knows}"
 
 
 def read_history(connection: Connection) -> History:
-    """Which history of the database this is."""
+    """The current history of the database."""
     row = connection.execute(select(_history.c.id, _history.c.begun_at).where(_history.c.number == 1)).first()
     return History(id="", begun_at=0.0) if row is None else History(id=row.id, begun_at=row.begun_at)

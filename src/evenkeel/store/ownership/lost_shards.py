@@ -1,8 +1,8 @@
-"""Shards that the database lost: made again for the agent that served them, so that what is on the devices has an owner
-who removes it, or does with it what the database says.
+"""Shards that the database lost: created again for the agent that served them, so that their configuration on the
+devices has an owner, which removes or updates it.
 
-The agent is believed only for a while after a new history has begun: at other times a shard that the database does not
-know was never there.
+Agents' claims are accepted only for a while after a new history has begun: at other times a shard that the database
+does not know never existed.
 """
 
 import uuid
@@ -24,9 +24,9 @@ from evenkeel.store.writing.events import record_event
 RESTORING_SECONDS = 600.0
 """After a new history has begun."""
 RESTORED_MAX = 500
-"""At once."""
+"""In one call."""
 RESTORED_TOTAL_MAX = 5_000
-"""For one agent and history: as many as an agent remembers. All that came home to it since is counted."""
+"""For one agent and history: as many as an agent remembers. All shards created for it since then count."""
 NAMED_MAX = 3
 """Shards that the event names."""
 
@@ -38,8 +38,9 @@ _shard = schema.shard
 def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> bool:
-    """Make those that are not there, above the epochs they had. False: the history is not new, so none was looked at.
-    Raises :class:`SessionLost`; :class:`Raced` if calls of the same agent made too many together."""
+    """Create the missing ones, with higher epochs than they had. False: the history is not new, so nothing was checked.
+    Raises :class:`SessionLost`; :class:`Raced` if concurrent calls of the same agent created too many.
+    """
     agent = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.host).where(
             _agent.c.id == agent_id, _agent.c.session_id == session_id
@@ -65,14 +66,14 @@ def restore_shards(
 
 
 def _came_since(connection: Connection, agent_id: AgentId) -> int:
-    """Shards that were made for the agent since the history began."""
+    """The number of shards created for the agent since the history began."""
     begun_at = select(_history.c.begun_at).where(_history.c.number == 1).scalar_subquery()
     statement = select(func.count()).where(_shard.c.home_agent_id == agent_id, _shard.c.created_at >= begun_at)
     return connection.scalar(statement) or 0
 
 
 def _restore(connection: Connection, agent_id: AgentId, agent: Any, lost: FormerShard) -> dict[ShardId, ProjectId]:
-    """Its project's id, by its own; empty if it is there."""
+    """The project id by shard id; empty if the shard exists."""
     shard_id = ShardId(str(uuid.uuid4()))
     row = {
         "id": shard_id,

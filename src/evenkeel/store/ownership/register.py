@@ -1,8 +1,8 @@
-"""Opening a session: may this process be the agent of (environment, group, host), and what becomes true if so.
+"""Opening a session: checks whether this process may be the agent of (environment, group, host).
 
-Two processes that claim the same place, or one device group seen differently by two agents, are the faults that
-no later check can repair; so they are refused here, naming the field and both values. Registrations of one
-environment take turns on its row.
+Two processes for the same agent, or two agents with different settings of one device group, are faults that no later
+check can repair; so they are refused here, naming the field and both values. Registrations of one environment are
+serialized on its row.
 """
 
 import uuid
@@ -49,7 +49,7 @@ _shard = schema.shard
 
 
 class Opened(NamedTuple):
-    """A session that stands."""
+    """A live session."""
 
     state: SessionState
     lost: str
@@ -106,7 +106,7 @@ def _check_environment(connection: Connection, call: Register) -> None:
 
 
 def _check_group(connection: Connection, call: Register) -> Any:
-    """The group's row, None if there is none yet. What its agents agreed on holds while another one is live."""
+    """The group's row, None if there is none yet. Its stored settings bind this agent while another agent is live."""
     group = connection.execute(
         select(_group).where(_group.c.environment == call.environment, _group.c.number == call.group_number)
     ).first()
@@ -128,7 +128,7 @@ def _check_group(connection: Connection, call: Register) -> Any:
 
 
 def _end_silent_sessions(connection: Connection, call: Register) -> None:
-    """Those who agreed on other devices must not be revived by a keepalive: they have to register, and be checked."""
+    """A keepalive must not revive agents with other devices: they have to register and be checked."""
     connection.execute(
         update(_agent)
         .where(
@@ -153,7 +153,7 @@ def _has_other_live_agent(connection: Connection, call: Register) -> bool:
 
 
 def _claims(connection: Connection, call: Register) -> list[Any]:
-    """Rows that hold this agent id or this place: none, one, or one of each."""
+    """Rows with this agent id or this (environment, group, host): none, one, or one of each."""
     place = and_(
         _agent.c.environment == call.environment,
         _agent.c.group_number == call.group_number,
@@ -183,7 +183,7 @@ def _check_duplicates(call: Register, claims: list[Any]) -> None:
 
 
 def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
-    """An agent may change its host; its shards tie it to its device group."""
+    """An agent may change its host, but not its device group while it has shards."""
     if mine is None or (mine.environment, mine.group_number) == (call.environment, call.group_number):
         return
     if _shards_of(connection, mine.id):
@@ -197,7 +197,7 @@ def _check_moved(connection: Connection, call: Register, mine: Any) -> None:
 
 
 def _replace_predecessor(connection: Connection, call: Register, claims: list[Any]) -> None:
-    """Another agent id held this place. It goes if nothing is bound to it; its row would block the place."""
+    """Another agent id was registered for this host. Remove its row if no shard is bound to it; otherwise refuse."""
     for row in claims:
         if row.id == call.agent_id:
             continue
@@ -243,11 +243,11 @@ def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened
 def renew(
     connection: Connection, agent_id: AgentId, session_id: SessionId, ttl_seconds: float, seen: Seen | None = None
 ) -> Opened | None:
-    """Prolong a session; None if it was ended or replaced. One statement, and one more if a change was confirmed to the
+    """Renew a session; None if it was ended or replaced. One statement, and one more if a change was confirmed to the
     agent since its last keepalive.
 
-    One that had expired lives again, and has to settle again. (``session_started_at`` is set before the expiry it is
-    judged by: MariaDB evaluates assignments from left to right.)
+    An expired session becomes live again, and has to settle again. (``session_started_at`` is set before the expiry
+    that it depends on: MariaDB evaluates assignments from left to right.)
     """
     parameters = {
         "b_id": agent_id,
@@ -271,7 +271,7 @@ def _opened(connection: Connection, agent_id: AgentId, row: Any, ttl_seconds: fl
 
 
 MAX_KEEPALIVES = 2**62
-"""No agent sends so many."""
+"""More than any agent sends."""
 _CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
 _SEEN: BindParameter[int] = bindparam("b_seen", type_=BigInteger())
 _TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
@@ -282,17 +282,19 @@ _RENEW = returning(
         (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
         (_agent.c.session_expires_at, db_now() + _TTL),
         (_agent.c.session_ttl_seconds, _TTL),
-        # not while it is behind what was confirmed: that stays to be seen until a new history has begun
+        # not while it is behind what was confirmed: the difference must remain visible until a new history has begun
         (_agent.c.keepalives, case((_agent.c.keepalives < _SEEN, _agent.c.keepalives), else_=_agent.c.keepalives + 1)),
     ),
     *_CONFIRMED,
     by=_agent.c.id == bindparam("b_id"),
 )
-"""Built once: building it costs more than running it, and every agent asks for it every second."""
+"""Built once: building it costs more than running it, and every agent sends a keepalive every second."""
 
 
 def _free_former_shards(connection: Connection, agent_id: AgentId) -> None:
-    """A new life does not know what the former one left under way: an epoch belongs to one session only."""
+    """Free the shards of the former session: the new one does not know its unfinished operations, and an epoch belongs
+    to one session only.
+    """
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
 
 

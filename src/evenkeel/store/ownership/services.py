@@ -80,8 +80,7 @@ def _those_of(connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalan
 def _page(
     connection: Connection, ids: Sequence[LoadBalancerId], size: int, missing: tuple[LoadBalancerId, ...] = ()
 ) -> ServiceDefinitions:
-    """The first ``size`` of ``ids``, or fewer if they are large; one that has gone since its id was read is left
-    out."""
+    """The first ``size`` of ``ids``, or fewer if they are large; one deleted since its id was read is left out."""
     shown = ids[:size]
     while len(shown) > 1 and _crowded(connection, shown):
         shown = shown[: len(shown) // 2]
@@ -113,6 +112,6 @@ _REFERRED = (
 
 
 def _crowded(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
-    """They have more members than are read for one page; counts no further."""
+    """Whether they have more members than one page reads; stops counting there."""
     some = select(literal(1)).where(in_list(_member.c.load_balancer_id, load_balancer_ids)).limit(MEMBERS_PER_PAGE + 1)
     return (connection.scalar(select(func.count()).select_from(some.subquery())) or 0) > MEMBERS_PER_PAGE

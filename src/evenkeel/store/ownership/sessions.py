@@ -1,4 +1,6 @@
-"""Sessions: one row per agent, whatever it owns. The database's clock alone says who is live."""
+"""Sessions: one row per agent, however many shards it owns. Only the database's clock decides whether an agent is
+live.
+"""
 
 from sqlalchemy import Connection, case, select, update
 
@@ -29,7 +31,7 @@ def keep_alive(
 
 
 def session_lost(agent_id: AgentId) -> SessionLost:
-    """The session of that agent is over."""
+    """The error for an ended session."""
     return SessionLost(f"the session of agent {agent_id} has ended")
 
 

@@ -1,6 +1,5 @@
-"""Shards as their owners see them: what is mine and what is to be done, giving back, and lifting the epoch.
-
-Every change names the epoch it saw; a change that comes late finds no row and does nothing.
+"""Shards as their owners see them: assignments and pending work, release, and raising the epoch. Every change names the
+epoch it read; a late change finds no row and does nothing.
 """
 
 from typing import Any
@@ -32,12 +31,12 @@ _shard = schema.shard
 _root = schema.load_balancer
 
 UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningStatus.ERROR}))
-"""Named one by one, because an index finds these and not "other than ACTIVE"."""
+"""Listed explicitly, because an index finds these and not "other than ACTIVE"."""
 
 
 def read_assignments(connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int) -> Assignments:
     """The shards of the session and their unconfirmed load balancers. Raises :class:`SessionLost`."""
-    # the revision is read before the shards: where a change slips in between, the agent asks once more
+    # the revision is read before the shards: after a change in between, the agent requests them again
     agent = connection.execute(
         select(_agent.c.assignments_revision, history_id().label("history")).where(
             _agent.c.id == agent_id, _agent.c.session_id == session_id
@@ -68,9 +67,8 @@ def read_assignments(connection: Connection, agent_id: AgentId, session_id: Sess
 
 
 def _work(connection: Connection, agent_id: AgentId, work_limit: int) -> dict[ShardId, list[LoadBalancerId]]:
-    """Unconfirmed load balancers by shard: what waits longest first, then ERROR ones in random order.
-
-    A fixed order would let ``work_limit`` hopeless ones hide all others for ever.
+    """Unconfirmed load balancers by shard: the longest waiting first, then ERROR ones in random order. In a fixed order
+    ``work_limit`` permanently failing ones would hide all others.
     """
     failed = _root.c.provisioning_status == ProvisioningStatus.ERROR.value
     mine = select(_shard.c.id).where(_shard.c.acting_agent_id == agent_id)
@@ -109,7 +107,7 @@ def owned(connection: Connection, agent_id: AgentId, session_id: SessionId, shar
 def release(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardOwner | None:
-    """Free the shard or hand it over: then its new owner. Raises :class:`SessionLost`."""
+    """Free the shard, or hand it over and return its new owner. Raises :class:`SessionLost`."""
     shard = owned(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         if not connection.scalar(select(is_of(agent_id, session_id))):
@@ -131,7 +129,7 @@ def release(
 
 
 def _hand_over(connection: Connection, shard: Any) -> bool:
-    """Pass the locked shard on, if the receiver is still fit to take it, and there is an epoch for it."""
+    """Assign the locked shard to the receiver, if that is still fit and a higher epoch is available."""
     if shard.handover_to is None or not plausible(shard.epoch + 1):
         return False
     passed = connection.execute(
@@ -145,7 +143,9 @@ def _hand_over(connection: Connection, shard: Any) -> bool:
 def raise_epoch(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
 ) -> bool | None:
-    """None: there is no higher one."""
+    """Raise the epoch above ``seen_epoch``; False if the agent does not own the shard, None if there is no higher
+    epoch.
+    """
     shard = owned(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:
         return False

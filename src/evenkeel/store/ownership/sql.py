@@ -1,4 +1,5 @@
-"""What the ownership statements share: who is live, in which order rows are locked, and inserts that may come second.
+"""Shared parts of the ownership statements: which agents are live, the order of row locks, and inserts that may lose a
+race.
 
 Locks are always taken in this order, so that two operations wait for each other at worst: environment, shards,
 load balancers, what is below them, certificates, agents, device groups; within a table by id.
@@ -44,7 +45,7 @@ class Raced(Exception):
 def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
     """The agent's session has not expired, by the database's clock as the statement runs.
 
-    The SQL of :func:`evenkeel.core.placement.is_live`, for statements that are to fail when it is not so.
+    The SQL of :func:`evenkeel.core.placement.is_live`, for statements that must not match otherwise.
     """
     return and_(
         agent.c.session_id.is_not(None),
@@ -54,14 +55,15 @@ def live(agent: FromClause = schema.agent) -> ColumnElement[bool]:
 
 
 def is_of(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
-    """The session is the agent's: the one opened last, whether it has expired or not, and not ended."""
+    """The session is the agent's current one: opened last and not ended, expired or not."""
     agent = schema.agent
     return exists().where(agent.c.id == agent_id, agent.c.session_id == session_id)
 
 
 def reports(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
-    """As :func:`is_of`; or none is named, and the agent's session is not the one that promised to name itself: its
-    process is of the version before, which names none."""
+    """As :func:`is_of`; or the report names no session, and the agent's session did not register with
+    ``names_session``: its process is of the previous version.
+    """
     agent = schema.agent
     if session_id:
         return is_of(agent_id, session_id)
@@ -71,13 +73,13 @@ def reports(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
 
 @cache
 def acts(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """What it acts for is served: the SQL of :attr:`evenkeel.core.placement.AgentSnapshot.acts`."""
+    """The agent serves the shards it acts for: the SQL of :attr:`evenkeel.core.placement.AgentSnapshot.acts`."""
     return and_(live(agent), not_(agent.c.forced_down))
 
 
 @cache
 def eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """It may be given shards: the SQL of :attr:`evenkeel.core.placement.AgentSnapshot.eligible`."""
+    """Shards may be assigned to it: the SQL of :attr:`evenkeel.core.placement.AgentSnapshot.eligible`."""
     return and_(acts(agent), agent.c.admin_state_up)
 
 
@@ -89,16 +91,16 @@ def eligible_ids() -> Select[tuple[str]]:
 
 @cache
 def acting_ids() -> Select[tuple[str]]:
-    """Ids of agents whose shards are served, for ``IN``; evaluated once a statement."""
+    """Ids of agents that serve their shards, for ``IN``; evaluated once a statement."""
     return select(schema.agent.c.id).where(acts())
 
 
 FREED: Mapping[str, Any] = {"acting_agent_id": None, "handover_to": None, "handover_at": None}
-"""What a shard's row says when nobody acts for it."""
+"""The columns of a shard for which no agent acts."""
 
 
 def handover_overdue() -> ColumnElement[bool]:
-    """The acting agent has had its time to release the shard: the SQL of
+    """The acting agent's time to release the shard is over: the SQL of
     :func:`evenkeel.core.placement.handover_overdue`."""
     asked_at = schema.shard.c.handover_at
     patience = HANDOVER_PATIENCE_SECONDS
@@ -109,7 +111,7 @@ def handover_overdue() -> ColumnElement[bool]:
 def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) -> dict[str, str]:
     """Lock agents until the end of the transaction; their hosts by id.
 
-    A keepalive that began before their expiry is waited for, and the next statement sees what it did.
+    Waits for a keepalive that began before their expiry; the next statement sees its result.
     """
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     agent = schema.agent
@@ -118,7 +120,7 @@ def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) ->
 
 
 def tell_agents(connection: Connection, agent_ids: Iterable[AgentId | None]) -> None:
-    """Raise the assignments revision of each: its next keepalive makes it ask for its shards."""
+    """Raise the assignments revision of each: after its next keepalive it requests its shards."""
     agent = schema.agent
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})
     if ids:
@@ -136,12 +138,12 @@ def owner_of(shard: Any, host: str) -> ShardOwner:
 
 
 def shard_title(project_id: ProjectId) -> str:
-    """A shard's name in texts for people."""
+    """A shard's name in event texts."""
     return f"shard of project {project_id}" if project_id else "common shard"
 
 
 def record_used_up(connection: Connection, shards: Iterable[Any]) -> None:
-    """Say of these shards that no epoch is left for another owner: once each, however often it is tried."""
+    """Record that no epoch is left for another owner of these shards: once per shard."""
     event, rows = schema.event, list(shards)
     said = select(event.c.shard_id).where(
         event.c.kind == EPOCHS_USED_UP, in_list(event.c.shard_id, [shard.id for shard in rows])

@@ -1,7 +1,7 @@
 """Implements :class:`evenkeel.core.ports.OwnershipStore`: each method is a transaction.
 
-This is where two processes meet. Any two operations may run at the same moment in different controllers; each is
-one transaction that names what it saw, and the database's clock alone says what has expired.
+Any two operations may run at the same time in different controllers; each is one transaction that names the state it
+read, and only the database's clock decides what has expired.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class SqlOwnership:
         self._db = database
         self._histories = histories
         self._beginning = False
-        """A new history is being begun for one of the agents."""
+        """Held while a new history begins."""
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
         return await self._opened(call.agent_id, lambda connection: register(connection, call, ttl_seconds))
@@ -54,11 +54,11 @@ class SqlOwnership:
         )
 
     async def _opened(self, agent_id: AgentId, op: Op[Opened], *, urgent: bool = False) -> SessionState:
-        """Run it; a new history begins if it finds that commits were lost, in a transaction of its own: that one locks
-        load balancers, which come before agents.
+        """Run ``op``; if it finds that commits were lost, begin a new history in a transaction of its own, because that
+        locks load balancers, which come before agents.
 
-        It may take long where there are many, and all agents find the same: one waits for it, the others are answered
-        and find it again."""
+        It may take long with many load balancers, and all agents detect the loss: one call waits for it, the others are
+        answered and detect it again at their next keepalive."""
         state, lost = await self._db.write(op, urgent=urgent)
         if not lost or self._beginning:
             return state

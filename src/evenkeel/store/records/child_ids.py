@@ -1,8 +1,8 @@
-"""The ids of what is below load balancers and pools: what their values carry besides their own rows.
+"""The ids of children of load balancers and pools, which their values contain besides their own rows.
 
-They are read by the same query as the row, one column for each kind of children: the ids joined by commas, in the
-order the children were made, L7 policies in the order of their positions. Children marked deleted are included: they
-are there until the device has let go of them. Of a pool's monitors the live one is last.
+The query of the row reads them, too, in one column for each kind of children: the ids joined by commas, in order of
+creation, L7 policies in the order of their positions. Children marked deleted are included: they exist until the device
+has removed them. Of a pool's monitors the live one is last.
 """
 
 from functools import cache
@@ -25,7 +25,7 @@ _PARENTS: dict[Kind, tuple[Column[Any], ...]] = {
 
 @cache
 def whole_columns(kind: Kind) -> tuple[ColumnElement[Any], ...]:
-    """What to select so that :func:`build` can make values of the kind: its columns, then the ids below it."""
+    """The columns that :func:`build` needs to make values of the kind: its own, then the ids of children."""
     return (*kind.columns, *(_ids(kind, parent) for parent in _PARENTS.get(kind, ())))
 
 
@@ -40,7 +40,7 @@ def build(kind: Kind, row: Any) -> Any:
 
 
 def build_one(connection: Connection, kind: Kind, row: Any) -> Any:
-    """The value of a row that begins with the kind's columns; one query if the kind carries ids of children."""
+    """The value of a row that begins with the kind's columns; one query if the kind has ids of children."""
     own = row[: len(kind.columns)]
     if kind not in _PARENTS:
         return kind.build(own)
@@ -68,10 +68,10 @@ def _ids(kind: Kind, parent: Column[Any]) -> ColumnElement[str]:
         order.insert(0, table.c.deleted.desc())
     if table is schema.l7policy:
         order.insert(0, table.c.position)
-    # an aggregate takes its rows in the order of the subquery; SQLite before 3.44 knows no other way
+    # the aggregate keeps the subquery's order; SQLite before 3.44 has no other way
     children = select(table.c.id).where(parent == kind.table.c.id).order_by(*order).correlate(kind.table).subquery()
     ids = select(joined(children.c.id)).correlate(kind.table).scalar_subquery()
-    # MariaDB forgets the order of a subquery, and its subqueries in FROM see nothing from outside
+    # MariaDB ignores the order of a subquery, and its subqueries in FROM cannot refer to outer tables
     in_order = select(group_concat(table.c.id, *order)).where(parent == kind.table.c.id)
     return variant(ids, mariadb=in_order.correlate(kind.table).scalar_subquery())
 

@@ -13,15 +13,15 @@ ID = String(36)
 NAME = String(255)
 KEYWORD = String(16)
 JSON_TYPES = (inspect.VarTupleType, inspect.DictType, inspect.StructType)
-"""Kept as JSON text."""
+"""Stored as JSON text."""
 
 
 def columns_for(kind: type[Any], *given: Column[Any], without: tuple[str, ...] = ()) -> list[Column[Any]]:
     """``given``, and a column for each other attribute of the class that is not in ``without``.
 
-    Those are made for columns that are added to a table with rows in it: what cannot be NULL has the attribute's
-    default in the database too. Texts are ids (if so called), keywords or names; give the column of any other, and
-    of what has a key or an index.
+    These may be added to a table with rows: a column that is not nullable has the attribute's default in the database,
+    too. Texts are ids (by their names), keywords or names; declare any other column explicitly, and those with a key or
+    an index.
     """
     named = {column.name for column in given} | {*LINKS[kind], *without}
     defaults = defaults_of(kind)

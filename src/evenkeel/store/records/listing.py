@@ -1,7 +1,7 @@
 """Lists: filters, a total order, and pages by marker.
 
-A page is found by the marker's own values in the order asked for (keyset), never by an offset, so rows that come and
-go elsewhere neither repeat nor hide what is on the next page. Missing values come last, on every database.
+A page begins after the marker's values in the requested order (keyset pagination), never at an offset, so rows added or
+removed elsewhere neither repeat nor hide rows on the next page. NULLs come last, on every database.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ from evenkeel.store.records.rows import JSON_FIELDS, TEXT_LISTS, Kind
 from evenkeel.store.records.tag_filter import list_condition, tag_conditions
 
 _MOMENTS = frozenset({"created_at", "updated_at"})
-"""Times, which people see and name by whole seconds."""
+"""Times, which the APIs show in whole seconds."""
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
 _FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
 
@@ -46,7 +46,7 @@ class SortKey(NamedTuple):
 def list_page(
     connection: Connection, kind: Kind, query: ListQuery, conditions: Sequence[ColumnElement[bool]] = ()
 ) -> Page:
-    """The page asked for; also ``conditions`` must hold. One query, and one for the marker.
+    """The requested page of rows for which ``conditions`` hold. One query, and one for the marker.
 
     Raises :class:`Invalid` for an unknown filter, sort name or marker, or a filter value of the wrong type.
     """
@@ -77,7 +77,9 @@ def _attributes(kind: Kind) -> dict[str, Column[Any]]:
 
 
 def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]:
-    """Each filter as a condition: one of its values, None meaning "not set"; of a list, that one is in it."""
+    """Each filter as a condition: the attribute equals one of its values (None: not set); a list contains one of
+    them.
+    """
     attributes = _attributes(kind)
     lists = {column.name: column for column in kind.columns if column.name in TEXT_LISTS}
     conditions: list[ColumnElement[bool]] = []
@@ -147,9 +149,9 @@ def _integer(value: Any, bits: int) -> int:
 
 def _text(value: Any) -> str:
     text = str(value)
-    if "\x00" in text:  # PostgreSQL has no such character
+    if "\x00" in text:  # PostgreSQL cannot store it
         raise ValueError(text)
-    text.encode()  # nor has any database half a surrogate pair: that is a ValueError too
+    text.encode()  # no database stores a lone surrogate: that is a ValueError, too
     return text
 
 
@@ -157,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def sort_keys(kind: Kind, sort: Sequence[tuple[str, bool]]) -> list[SortKey]:
-    """The columns of a total order: those asked for, then the kind's own (``created_at``, ``id``)."""
+    """The columns of a total order: the requested ones, then the kind's own (``created_at``, ``id``)."""
     attributes = _attributes(kind)
     keys: dict[str, SortKey] = {}
     for name, descending in (*sort, *((name, False) for name in kind.order)):
@@ -198,7 +200,7 @@ def _beyond(keys: Sequence[SortKey], values: Sequence[Any], *, reverse: bool) ->
     first = keys[0].column
     if first.nullable:
         return or_(*alternatives)
-    # says nothing new, but lets an index on the first column find the page
+    # redundant, but allows an index on the first column
     bound = literal(values[0], first.type)
     return and_(first <= bound if keys[0].descending != reverse else first >= bound, or_(*alternatives))
 

@@ -1,4 +1,4 @@
-"""Whole trees from the database, in a number of queries that does not depend on how many or how large they are."""
+"""Reads whole trees with a constant number of queries."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -29,7 +29,7 @@ from evenkeel.store.records.rows import (
 
 
 class _Below(NamedTuple):
-    """What is below one load balancer, as read; what carries ids of children still as rows."""
+    """The children of one load balancer, as read; those with ids of children still as rows."""
 
     listener_rows: list[Any]
     pool_rows: list[Any]
@@ -42,12 +42,12 @@ class _Below(NamedTuple):
 def load_trees(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], *, brief: bool = False
 ) -> dict[str, LoadBalancerTree]:
-    """The trees of those load balancers that exist, by id in the order asked for; six queries. ``brief``: what is below
-    them without tags and descriptions, of which each object may have kilobytes.
+    """The trees of the load balancers that exist, by id in the given order; six queries. ``brief``: children without
+    tags and descriptions, which may have kilobytes each.
 
-    Rows marked deleted are included: what is to be removed from a device is part of the picture. Children are in
-    the order they were made. Load balancers are read first, so a tree never claims a revision newer than what it
-    holds, even where the database gives no snapshot.
+    Rows marked deleted are included: they have to be removed from the device. Children are in order of creation. Load
+    balancers are read first, so a tree's revision is never newer than its content, even where the database gives no
+    snapshot.
     """
     if not load_balancer_ids:
         return {}
@@ -98,7 +98,7 @@ def _shown(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
 def _add_policies(
     connection: Connection, load_balancer_ids: list[LoadBalancerId], below: dict[str, _Below], brief: bool
 ) -> None:
-    """Both kinds by one query: most load balancers have neither."""
+    """Read policies and rules by one query: most load balancers have neither."""
     for row in connection.execute(_policies_with_rules(brief), {"wanted": load_balancer_ids}):
         policy, rule = row[:_POLICY_COLUMNS], row[_POLICY_COLUMNS:]
         into = below[row.load_balancer_id]
@@ -161,7 +161,7 @@ def _pools(below: _Below, senders: tuple[Listener, ...]) -> tuple[Pool, ...]:
     members: dict[str, list[str]] = {}
     for member in below.members:
         members.setdefault(member.pool_id, []).append(member.id)
-    # a live monitor hides the deleted one it succeeded
+    # a live monitor hides the deleted one it replaced
     monitors = {monitor.pool_id: monitor.id for monitor in below.monitors if monitor.deleted}
     monitors |= {monitor.pool_id: monitor.id for monitor in below.monitors if not monitor.deleted}
     return tuple(

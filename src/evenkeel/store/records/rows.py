@@ -1,4 +1,4 @@
-"""Values to rows and back: the one place that knows both.
+"""Maps values to rows and back.
 
 Rows are read as tuples in the order of each kind's ``columns``, which is that of the class's fields, and built into
 values by position; values become dictionaries of column values. Nothing here runs SQL.
@@ -51,7 +51,7 @@ _VIP_COLUMNS = ("vip_address", "vip_subnet_id", "vip_network_id", "vip_port_id")
 
 
 def _json_shapes() -> dict[str, Shape]:
-    """The attributes of tenant objects that are kept as JSON text."""
+    """The attributes of tenant objects that are stored as JSON text."""
     shapes = {
         name: shape_of(field.type)
         for cls in _TENANT_CLASSES
@@ -63,7 +63,7 @@ def _json_shapes() -> dict[str, Shape]:
 
 _JSON = _json_shapes()
 JSON_FIELDS = frozenset(_JSON)
-"""Attributes kept as JSON text: no order by them."""
+"""Attributes stored as JSON text: lists cannot be sorted by them."""
 TEXT_LISTS = frozenset(
     name
     for name, (node, _) in _JSON.items()
@@ -71,12 +71,12 @@ TEXT_LISTS = frozenset(
     and isinstance(node.item_type, inspect.StrType | inspect.LiteralType)
     and name != "tags"
 )
-"""Those of them that can be filtered by what is in them; tags have filters of their own."""
+"""Those of them whose elements can be filtered; tags have filters of their own."""
 _NOTHING = {
     name: None if optional else "{}" if isinstance(node, inspect.DictType) else "[]"
     for name, (node, optional) in _JSON.items()
 }
-"""What None is stored as."""
+"""The stored value of None."""
 
 
 def _columns(table: Table, names: str) -> Columns:
@@ -84,7 +84,7 @@ def _columns(table: Table, names: str) -> Columns:
 
 
 def _own_fields(cls: type[Any]) -> tuple[str, ...]:
-    """The attributes of a tenant object that are kept with it, in their order."""
+    """The attributes of a tenant object that are in its own row, in their order."""
     return tuple(name for name in fields_of(cls) if name not in LINKS[cls])
 
 
@@ -95,8 +95,7 @@ def _tenant_columns(cls: type[Any], table: Table) -> Columns:
 
 
 def _builder(cls: type[T]) -> Callable[..., T]:
-    """A function that makes a value of the values of its own attributes as they are stored, in their order, and then of
-    its links as they are."""
+    """A function that makes a value from its own attributes as stored, in their order, followed by its links."""
     make: Callable[..., T] = cls
     own = _own_fields(cls)
     provisioning, operating = own.index("provisioning_status"), own.index("operating_status")
@@ -146,19 +145,19 @@ NO_NETWORK = ""
 
 
 def vip_of(address: str, subnet_id: str, network_id: str, port_id: str) -> Vip | None:
-    """The VIP that columns say; see :func:`vip_columns`."""
+    """The VIP in these columns; see :func:`vip_columns`."""
     if network_id == NO_NETWORK:
         return None
     return Vip(address=address, subnet_id=subnet_id, network_id=network_id, port_id=port_id)
 
 
 def vips_of(text: str) -> tuple[Vip, ...]:
-    """The additional VIPs that a column says."""
+    """The additional VIPs in a column."""
     return () if text == "[]" else _vips.decode(text)
 
 
 def vip_columns(load_balancer_id: LoadBalancerId, vip: Vip | None) -> dict[str, str]:
-    """No VIP is an address of no network that nobody else has, as (network, address) is unique."""
+    """No VIP is stored as a unique placeholder, because (network, address) is unique."""
     vip = vip or Vip(address=load_balancer_id, subnet_id="", network_id=NO_NETWORK, port_id="")
     return {
         "vip_address": vip.address,
@@ -173,16 +172,16 @@ class Kind:
     """How one class of tenant objects is stored. Compared by identity: there is one per class."""
 
     title: str
-    """Its name in texts for people (Octavia's)."""
+    """Its name in error and event texts (Octavia's)."""
     table: Table
     columns: Columns
     build: Callable[..., Any]
     parent: Column[Any] | None = None
-    """The id by which the API names the object's parent in paths; None where there is none in them."""
+    """The column with the id of the parent in the API's paths; None where paths have none."""
     key: str = "id"
-    """What objects are named by, and lists continued after."""
+    """The attribute that identifies objects, also as marker of lists."""
     order: tuple[str, ...] = ("created_at", "id")
-    """A total order, the last of every list."""
+    """A total order, appended to that of every list."""
 
 
 def _kind(
@@ -217,7 +216,7 @@ _FIELDS: dict[type[Any], tuple[str, ...]] = {
 
 
 def columns_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Attribute values as column values; names are those of the value classes."""
+    """Attribute values as column values, by the attribute names of the value classes."""
     return {name: _encoded(name, value) for name, value in attributes.items()}
 
 
@@ -241,14 +240,15 @@ def row_of(value: Resource) -> dict[str, Any]:
 
 
 def live_key_of(value: Resource) -> str:
-    """What unique constraints tell rows apart by: deleted ones by their ids; of live listeners each protocol that is
-    no TCP, because it has port numbers of its own."""
+    """The part of unique constraints that separates rows: of deleted ones their ids; of live listeners the protocol if
+    it is not TCP, because it has a port space of its own.
+    """
     if value.deleted:
         return value.id
     return value.protocol if isinstance(value, Listener) and value.protocol in DATAGRAM_PROTOCOLS else ""
 
 
-# -- what operators see
+# -- operators' objects
 
 ENVIRONMENT_COLUMNS = _columns(
     schema.environment,
@@ -298,7 +298,7 @@ def event_of(row: Sequence[Any]) -> Event:
 
 
 def agent_of(row: Sequence[Any], **found: Any) -> Agent:
-    """The agent of a row of ``AGENT_COLUMNS`` and what else was found out about it, by attribute."""
+    """The agent of a row of ``AGENT_COLUMNS`` and further attributes by name."""
     values: dict[str, Any] = {column.name: value for column, value in zip(AGENT_COLUMNS, row, strict=True)}
     values["endpoints"] = _texts.decode(values["endpoints"])
     values["configurations"] = _text_map.decode(values["configurations"])

@@ -1,9 +1,9 @@
 """The tables. One dialect-neutral schema for SQLite, PostgreSQL and MariaDB.
 
 * Times are ``Double`` seconds by the database's clock (:class:`evenkeel.store.engine.clock.db_now`).
-* Tenant rows are never removed by a tenant's delete: ``deleted`` is set and the row goes when the device
-  confirmed. ``live_key`` is the row's own id on a deleted row and the same on all live ones (but listeners of UDP and
-  SCTP have their protocol there), so that unique constraints bind live rows only and a successor may be made at once.
+* A tenant's delete sets ``deleted``; the row is removed when the device has confirmed. ``live_key`` is the row's own
+  id on a deleted row and the same on all live ones (but listeners of UDP and SCTP have their protocol there), so that
+  unique constraints bind live rows only and a successor may be created at once.
 * Sequences of strings and small maps are JSON text.
 * Of a tenant object's attributes those columns are written here that have a key, an index or a type of their own, or
   no default in the database, as they are of the first tables. The rest follows from the value class.
@@ -53,7 +53,7 @@ environment = Table(
     Column("halted_at", Double),
     Column("halted_reason", NAME, nullable=False, default="", server_default=""),
     Column("resumed_at", Double),
-    # raised by every registration, so that of two at different nodes of a Galera cluster one is certified first
+    # raised by every registration, so that of two at different nodes of a Galera cluster one fails at COMMIT
     Column("registrations", BigInteger, nullable=False, default=0, server_default="0"),
 )
 
@@ -65,27 +65,27 @@ device_group = Table(
     Column("device_driver", String(64), nullable=False),
     Column("ha_type", String(16), nullable=False),
     Column("reschedule", String(16), nullable=False),
-    Column("endpoints", Text, nullable=False),  # JSON list, as the first agent gave it
-    Column("capacity_score", Double, nullable=False, default=0.0),  # with what is reserved
-    # JSON: figures {metric: {value, limit}} as last reported by one of its agents, and sums of what is reserved
+    Column("endpoints", Text, nullable=False),  # JSON list, from the first agent
+    Column("capacity_score", Double, nullable=False, default=0.0),  # including reservations
+    # JSON: figures {metric: {value, limit}} as last reported by one of its agents, and sums of reservations
     Column("capacity", String(2000), nullable=False, default="{}", server_default="{}"),
-    # what its agents together can reach: see core.reach. away_devices: JSON list of names
+    # which devices its agents reach: see core.reach. away_devices: JSON list of names
     Column("reach", String(16), nullable=False, default="reached", server_default="reached"),
     Column("away_devices", Text, nullable=False, default="[]", server_default="[]"),
-    # how often it was reached again
+    # how often its devices became reachable again
     Column("reached_count", BigInteger, nullable=False, default=0, server_default="0"),
     Column("identities", Text, nullable=False, default="{}", server_default="{}"),  # JSON map endpoint -> identity
     Column("created_at", Double, nullable=False),
 )
 
-capacity_reservation = Table(  # what was placed, and is not in the devices' reported figures yet
+capacity_reservation = Table(  # reservations: placed load balancers that the reported figures do not include yet
     "capacity_reservation",
     metadata,
     Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
     Column("environment", String(64), nullable=False),
     Column("group_number", Integer, nullable=False),
     Column("amounts", String(2000), nullable=False),  # JSON map metric -> amount
-    Column("confirmed_at", Double),  # when its device confirmed it first; a later measurement includes it
+    Column("confirmed_at", Double),  # when its device first confirmed it; a later measurement includes it
     Index("ix_capacity_reservation_environment_group_number", "environment", "group_number"),
 )
 
@@ -100,36 +100,36 @@ agent = Table(
     Column("ha_type", String(16), nullable=False),
     Column("endpoints", Text, nullable=False, default="[]"),
     Column("admin_state_up", Boolean, nullable=False, default=True),
-    # the session: one life of the agent process. NULL: ended. It is live while expires_at > db_now()
+    # the session of the agent process. NULL: ended. It is live while expires_at > db_now()
     Column("session_id", ID),
-    # the session whose process promised to name it in all it says: while it is the session, what comes without one is
-    # somebody else's. Controllers of before 0018 go by names_session, which outlives the session that it is about
+    # the session whose process names it in every message: while it is current, messages without a session are not its
+    # own. Controllers before 0018 use names_session, which is not reset with the session
     Column("naming_session_id", ID),
     Column("names_session", Boolean, nullable=False, default=False, server_default=false()),
     # what private keys are sealed for, in hexadecimal; only while the session is the one named beside it
     Column("sealing_key", String(128)),
     Column("sealing_session_id", ID),
-    # raised by each: an agent that was told a higher number proves that commits were lost. See store/histories
+    # raised by each: an agent with a higher number proves that commits were lost. See ownership/histories.py
     Column("keepalives", BigInteger, nullable=False, default=0, server_default="0"),
     Column("session_started_at", Double),
     Column("session_expires_at", Double),
     Column("session_ttl_seconds", Double, nullable=False, default=5.0, server_default="5"),
-    Column("silent_since", Double),  # its session expired and was not ended: said once, and counted by the breaker
-    # "the host is dead", says an operator
+    Column("silent_since", Double),  # its session expired without being ended; the circuit breaker counts it
+    # an operator declared the host dead
     Column("forced_down", Boolean, nullable=False, default=False, server_default=false()),
     Column("failback_asked", Boolean, nullable=False, default=False, server_default=false()),
-    Column("sight_since", Double),  # since when reachable_devices is what it is
-    Column("reachable_devices", Integer),  # by its last state report; NULL: it has not said yet
-    Column("away_devices", Text, nullable=False, default="[]", server_default="[]"),  # the others' names, a JSON list
-    # raised in the same transaction as every change to the set of shards it acts for, or a handover asked of it
+    Column("sight_since", Double),  # since when reachable_devices has its value
+    Column("reachable_devices", Integer),  # by its last state report; NULL: not reported yet
+    Column("away_devices", Text, nullable=False, default="[]", server_default="[]"),  # the others, a JSON list
+    # raised in the same transaction as every change of the shards it acts for, or a requested handover
     Column("assignments_revision", BigInteger, nullable=False, default=0),
     Column("reported_at", Double),
     Column("configurations", Text, nullable=False, default="{}"),
     Column("devices", Text, nullable=False, default="[]"),
-    Column("serving", Text, nullable=False, default="[]"),  # what it says it owns; never decides anything
+    Column("serving", Text, nullable=False, default="[]"),  # shards it believes to own; for display only
     Column("queue_depth", Integer, nullable=False, default=0),
     Column("capacity_score", Double, nullable=False, default=0.0),
-    # JSON map metric -> {value, limit} as it reported last
+    # JSON map metric -> {value, limit} as last reported
     Column("capacity", String(2000), nullable=False, default="{}", server_default="{}"),
     Column("created_at", Double, nullable=False),
     UniqueConstraint("environment", "group_number", "host"),
@@ -147,8 +147,8 @@ shard = Table(
     Column("acting_agent_id", ID),
     Column("epoch", BigInteger, nullable=False),
     Column("handover_to", ID),
-    Column("handover_at", Double),  # when the handover was asked for
-    # of a common shard: the newest report on what was seen on the devices, and the session whose report it is
+    Column("handover_at", Double),  # when the handover was requested
+    # of a common shard: the number of the newest status report, and its session
     Column("observed_session_id", ID),
     Column("observed_number", BigInteger, nullable=False, default=0, server_default="0"),
     Column("created_at", Double, nullable=False),
@@ -174,11 +174,11 @@ subnet = Table(
 )
 
 
-quota = Table(  # a project that has limits of its own, or that defaults have limited; the row is the lock of counting
+quota = Table(  # a project with limits of its own, or to which defaults apply; the row is the lock for counting
     "quota",
     metadata,
     Column("project_id", NAME, primary_key=True),
-    Column("checks", BigInteger, nullable=False, default=0),  # raised by each check, so that two cannot both count
+    Column("checks", BigInteger, nullable=False, default=0),  # raised by each check, which serializes checks
     # NULL: the default
     *(
         Column(name, Integer)
@@ -229,12 +229,12 @@ availability_zone = Table(
 
 
 def _tenant_columns() -> list[Column[object]]:
-    """What every tenant object with a name has."""
+    """Columns of every tenant object with a name."""
     return [*_nameless_columns(), Column("name", NAME, nullable=False)]
 
 
 def _nameless_columns() -> list[Column[object]]:
-    """What every tenant object has."""
+    """Columns of every tenant object."""
     return [
         Column("id", ID, primary_key=True),
         Column("project_id", NAME, nullable=False),
@@ -266,17 +266,17 @@ load_balancer = Table(
         Column("status_reason", Text, nullable=False),
         Column("pending_deadline", Double),  # NULL: nothing pending, or not placed yet
         Column("shard_id", ID),  # NULL: not placed yet
-        # both are in use as long as the row is there, also while it is being deleted
+        # both are in use as long as the row exists, also while it is being deleted
         Column("flavor_id", ID, ForeignKey("flavor.id"), index=True),
         Column("availability_zone", NAME, ForeignKey("availability_zone.name"), index=True),
-        Column("vip_leaving_revision", BigInteger),  # what gives the VIP up, and is not confirmed yet
-        # the revisions since the applied one, newest first, each with the head of its change id: see store/changes
+        Column("vip_leaving_revision", BigInteger),  # the unconfirmed revision that releases the VIP
+        # the revisions since the applied one, newest first, each with a prefix of its change id: see core.changes
         Column("earlier_changes", Text, nullable=False, default="", server_default=""),
         without=("vip",),
     ),
-    # no live_key: the address stays taken until the device has let go of it
+    # no live_key: the address stays allocated until the device has released it
     UniqueConstraint("vip_network_id", "vip_address"),
-    # "what is to be done in this shard" is revision > applied_revision OR ERROR: see ix below and store/ownership
+    # pending work of a shard is revision > applied_revision OR ERROR: see the index below and ownership/shards.py
     Index("ix_load_balancer_shard_work", "shard_id", "provisioning_status"),
     Index("ix_load_balancer_project_created", "project_id", "created_at", "id"),
     Index("ix_load_balancer_created", "created_at", "id"),
@@ -284,7 +284,7 @@ load_balancer = Table(
     Index("ix_load_balancer_vip_port_id", "vip_port_id"),
 )
 
-vip_address = Table(  # every address that load balancers hold, so that no two hold the same: see store/vip_addresses
+vip_address = Table(  # all addresses of load balancers, so that they are unique: see vips/addresses.py
     "vip_address",
     metadata,
     Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
@@ -294,19 +294,19 @@ vip_address = Table(  # every address that load balancers hold, so that no two h
     UniqueConstraint("network_id", "address"),
 )
 
-vip_port_change = Table(  # the network service is to be told what the VIP's port is to be: see store/vip_port_changes
+vip_port_change = Table(  # pending changes of VIPs' ports at the network service: see vips/port_changes.py
     "vip_port_change",
     metadata,
     Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
-    Column("revision", BigInteger, nullable=False),  # of the load balancer, as it was changed last
-    Column("security_groups", Boolean, nullable=False),  # they are among what changed
+    Column("revision", BigInteger, nullable=False),  # of the load balancer, at the last change of the port
+    Column("security_groups", Boolean, nullable=False),  # security groups are part of the change
     Column("due_at", Double, nullable=False, index=True),
     Column("attempts", Integer, nullable=False),
 )
 
 
 def _child_columns() -> list[Column[object]]:
-    """What every object below a load balancer has."""
+    """Columns of every object below a load balancer."""
     return [*_tenant_columns(), _load_balancer_id()]
 
 
@@ -334,7 +334,7 @@ listener = Table(
         Column("timeout_tcp_inspect", Integer, nullable=False),
         Column("tls_ciphers", Text),
     ),
-    # live_key tells ports of UDP and SCTP from those of TCP: see rows.live_key_of
+    # live_key separates ports of UDP and SCTP from those of TCP: see rows.live_key_of
     UniqueConstraint("load_balancer_id", "protocol_port", "live_key"),
     Index("ix_listener_project_created", "project_id", "created_at", "id"),
 )
@@ -390,7 +390,7 @@ health_monitor = Table(
     Index("ix_health_monitor_project_created", "project_id", "created_at", "id"),
 )
 
-shared_monitor = Table(  # a health monitor of LBaaS v1: it stands alone, and any number of pools use it
+shared_monitor = Table(  # a shared health monitor of LBaaS v1, associated with any number of pools
     "shared_monitor",
     metadata,
     Column("id", ID, primary_key=True),
@@ -403,7 +403,7 @@ shared_monitor = Table(  # a health monitor of LBaaS v1: it stands alone, and an
     Column("http_method", String(16)),
     Column("url_path", Text),
     Column("expected_codes", String(255)),
-    # raised by every change and association: the lock that orders them
+    # raised by every change and association, which serializes them
     Column("revision", BigInteger, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("updated_at", Double),
@@ -481,22 +481,22 @@ certificate_use = Table(  # by listeners and pools that are not marked deleted
     _load_balancer_id(),
 )
 
-vip_claim = Table(  # what may have been taken of a network service, written down before it is
+vip_claim = Table(  # ports that may exist at a network service, stored before they are created
     "vip_claim",
     metadata,
     Column("load_balancer_id", ID, primary_key=True),
-    # set with the load balancer, emptied by the database when its row goes, whatever removes it
+    # set with the load balancer; the foreign key sets it to NULL when that row is removed
     Column("held_by", ID, ForeignKey("load_balancer.id", ondelete="SET NULL")),
     Column("device_owner", NAME, nullable=False),
     Column("device_id", NAME, nullable=False),
-    Column("port_id", ID),  # known once held
+    Column("port_id", ID),  # known once a load balancer holds it
     Column("made_at", Double, nullable=False),
-    Column("due_at", Double, nullable=False),  # if nobody holds it
+    Column("due_at", Double, nullable=False),  # if no load balancer holds it
     Column("attempts", Integer, nullable=False),
     Index("ix_vip_claim_held_by_due_at", "held_by", "due_at"),
 )
 
-former_agent = Table(  # deleted ones: see store/former_agents
+former_agent = Table(  # deleted agents: see ownership/former_agents.py
     "former_agent",
     metadata,
     Column("id", ID, primary_key=True),
@@ -504,11 +504,11 @@ former_agent = Table(  # deleted ones: see store/former_agents
     Column("deleted_at", Double, nullable=False),
 )
 
-history = Table(  # one row: see store/histories
+history = Table(  # one row: see ownership/histories.py
     "history",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("id", ID, nullable=False),  # random; another one after commits were lost
+    Column("id", ID, nullable=False),  # random; a new one after commits were lost
     Column("begun_at", Double, nullable=False),
 )
 

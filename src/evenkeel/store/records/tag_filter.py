@@ -1,9 +1,8 @@
-"""Filters by tags and other lists of texts, which are kept as JSON text: ``["a","b"]``.
+"""Filters by tags and other lists of texts, which are stored as JSON text: ``["a","b"]``.
 
-A tag is looked for with what encloses it: ``["a"`` at the beginning or ``,"a"`` after another one. Neither can be in
-the midst of a tag, where JSON writes quotes with a backslash before them. Comparing is exact, upper and lower case
-are different, on every database: its functions for the place of a text in another go by the column's collation, and
-SQLite's by characters; ``LIKE`` would do neither.
+A tag is searched together with its delimiters: ``["a"`` at the beginning or ``,"a"`` after another one. Neither occurs
+within a tag, because JSON escapes quotes. The comparison is exact and case-sensitive on every database: the functions
+used here follow the column's collation (on SQLite they compare characters), unlike ``LIKE``.
 """
 
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ EMPTY = "[]"
 
 
 def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement[bool]]:
-    """What must hold of the column of tags. Raises :class:`Invalid` for a text that no database can hold."""
+    """Conditions on the column of tags. Raises :class:`Invalid` for a text that no database can store."""
     conditions: list[ColumnElement[bool]] = []
     if wanted.every:
         conditions.append(and_(true(), *_each(column, wanted.every)))
@@ -35,7 +34,7 @@ def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement
 
 
 def list_condition(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
-    """One of the values at least is in the column's list; empty: nothing is. Raises as :func:`tag_conditions`."""
+    """The column's list contains at least one of the values; never true for none. Raises as :func:`tag_conditions`."""
     return or_(false(), *(column == literal(EMPTY, Text()) if value == "" else _has(column, value) for value in values))
 
 
@@ -52,7 +51,7 @@ def _has(column: Column[Any], tag: str) -> ColumnElement[bool]:
 
 
 class _Position(FunctionElement[int]):
-    """Where the second text is in the first, from 1; 0: nowhere."""
+    """The position of the second text in the first, from 1; 0: not found."""
 
     type = Integer()
     inherit_cache = True

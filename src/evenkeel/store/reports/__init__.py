@@ -1,1 +1,1 @@
-"""What agents report: outcomes of changes, statuses, what devices lack."""
+"""Reports of agents: outcomes of changes, statuses, differences on devices."""

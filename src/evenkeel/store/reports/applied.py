@@ -1,7 +1,7 @@
-"""Reports of what was applied: outcomes become statuses, in a number of statements that does not grow with them.
+"""Reports of outcomes, which set provisioning statuses by a constant number of statements.
 
-The shard's row is locked while a report is written, so a report of an owner and the takeover from it are one after
-the other, and a report that comes second is stale.
+The shard's row is locked while a report is written, which serializes an owner's report and the takeover from it; a
+report after the takeover is stale.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,9 +55,9 @@ CHILD_TABLES: tuple[Table, ...] = (
     schema.health_monitor,
     schema.pool,
 )
-"""In the order they are written and removed: what hangs below a policy, listener or pool goes before it."""
+"""In the order they are written and removed: children of a policy, listener or pool go before it."""
 UNOBSERVED = (schema.health_monitor, schema.l7policy, schema.l7rule)
-"""Nobody observes these: they work as soon as the device has them."""
+"""Tables without observed statuses: ONLINE as soon as the device has the object."""
 PENDING_STATUSES = tuple(sorted(status.value for status in PENDING))
 ACTIVE = ProvisioningStatus.ACTIVE.value
 ERROR = ProvisioningStatus.ERROR.value
@@ -66,7 +66,7 @@ NO_MONITOR = OperatingStatus.NO_MONITOR.value
 
 
 def record_applied(connection: Connection, report: ReportApplied, lost: list[str]) -> ReportReceipt:
-    """``lost``: gets how the report proves that the database lost commits, if it does."""
+    """Appends to ``lost`` if the report proves that the database lost commits."""
     lost.clear()
     shard = connection.execute(
         select(
@@ -119,7 +119,7 @@ def _repaired_events(connection: Connection, environment: str, report: ReportApp
 
 
 def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
-    """One outcome for each load balancer, by id: the newest revision's, the last one of equals."""
+    """One outcome for each load balancer, by id: that of the newest revision, the last one if several are equal."""
     newest: dict[LoadBalancerId, Applied] = {}
     for outcome in outcomes:
         known = newest.get(outcome.load_balancer_id)
@@ -151,7 +151,7 @@ def _status_changes(
 
 
 def locked_states() -> Select[Any]:
-    """Load balancers as :func:`state_of` takes them, with environment and shard; their rows are locked, by id."""
+    """Load balancers with the columns for :func:`state_of`, environment and shard; locks their rows in order of ids."""
     columns = [*(_root.c[name] for name in LoadBalancerState.__struct_fields__), _root.c.provider, _root.c.shard_id]
     # NO KEY UPDATE on PostgreSQL: the rows are changed, their keys are not
     return select(*columns).order_by(_root.c.id).with_for_update(key_share=True)
@@ -172,7 +172,7 @@ def _events(change: StatusChange, environment: str, report: ReportApplied) -> It
     elif now.provisioning_status is was.provisioning_status:
         return
     elif now.provisioning_status is ProvisioningStatus.ACTIVE and was.status_reason == CONFIRMED_ANEW:
-        return  # of all at once, and no news
+        return  # a new history sets all at once: no events
     elif now.provisioning_status is ProvisioningStatus.ACTIVE:
         kind, text = "load_balancer_active", f"load balancer {was.id} is active at revision {now.revision}"
     elif now.provisioning_status is ProvisioningStatus.ERROR:
@@ -195,7 +195,7 @@ def _events(change: StatusChange, environment: str, report: ReportApplied) -> It
 def write_status_changes(
     connection: Connection, changes: Sequence[StatusChange], *, carries_traffic: bool = True
 ) -> None:
-    """Write what became of locked load balancers: at most 25 statements however many they are."""
+    """Write the new states of locked load balancers: at most 25 statements for any number."""
     kept = [each for each in changes if not each.removed]
     confirmed = [
         {"b_id": each.was.id, "b_revision": each.confirmed_revision}
@@ -268,7 +268,7 @@ _CHANGE = (
 
 
 def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
-    """As ``IN``, which a statement for many rows cannot have."""
+    """As ``IN``, which an executemany statement cannot have."""
     return or_(*(column == value for value in values))
 
 
@@ -297,7 +297,7 @@ def _confirm_children(table: Table, carries_traffic: bool) -> Update:
             table.c.deleted == false(),
             table.c.provisioning_status != ACTIVE,
         )
-        # in this order, because MariaDB lets a later assignment see an earlier one
+        # in this order, because in MariaDB a later assignment sees an earlier one
         .ordered_values(
             (table.c.operating_status, _first_operating_status(table, carries_traffic)),
             (table.c.provisioning_status, ACTIVE),

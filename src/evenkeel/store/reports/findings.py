@@ -1,7 +1,8 @@
-"""What looks at devices found amiss: shown on the load balancers, told, and handed to the owners of their shards.
+"""Differences found on devices: stored in the load balancers, recorded as events, and sent to the owners of their
+shards.
 
-An absent load balancer is one that its devices confirmed and do not hold any more. It is shown as ERROR, with all
-below it, until it is seen again; its provisioning status says what was asked for, and stays.
+An absent load balancer is one that its devices confirmed and no longer hold. Its operating status, and that of its
+children, is ERROR until it is observed again; its provisioning status stays.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,15 +25,16 @@ from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
 
-ABSENT_REASON = "no device in reach holds it; its agent puts it back"
+ABSENT_REASON = "no reachable device holds it; its agent restores it"
 NAMED_MAX = 3
-"""Load balancers that one event names."""
+"""Most load balancers that one event names."""
 DEVICES_NAMED_MAX = 16
 
 
 def _is_expected() -> tuple[ColumnElement[bool], ...]:
-    """The devices confirmed it, and nothing that was accepted since takes it away. One that was made for a pool may
-    have been confirmed without a VIP, so it is expected only when its newest revision was."""
+    """The devices confirmed it, and no change accepted since removes it. A load balancer made for a pool may have been
+    confirmed without a VIP, so it is expected only if its newest revision was confirmed.
+    """
     return (
         or_(_root.c.root_pool_id.is_(None), _root.c.revision == _root.c.applied_revision),
         _root.c.applied_revision > 0,
@@ -56,7 +58,7 @@ _EXPECTED = (
 
 
 def read_expected(connection: Connection, report: ReportStatus, limit: int) -> ReportReceipt:
-    """A page of what the devices of the group are to hold."""
+    """A page of the load balancers that the devices of the group must hold."""
     group = observed_group(connection, report)
     if group is None:
         return ReportReceipt(stale=True)
@@ -72,7 +74,7 @@ def read_expected(connection: Connection, report: ReportStatus, limit: int) -> R
 
 
 def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
-    """Show what is absent and what is back; who is to look again."""
+    """Record absent load balancers and those that are back; returns the agents that must check again."""
     group = locked_group(connection, report)
     if group is None:
         return ()
@@ -93,9 +95,9 @@ def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck
 
 
 def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[Any]:
-    """Those of the group that are expected on its devices, with the owners of their shards.
+    """The load balancers of the group that are expected on its devices, with the owners of their shards.
 
-    An owner counts whether its session stands or not: it may revive with its workers, and its queue keeps the hint.
+    Owners without a live session are included: an agent's session may revive, and its queue keeps the hint.
     """
     return connection.execute(
         select(
@@ -122,7 +124,9 @@ def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[A
 
 
 def _looks(rows: Iterable[Any], *, complete: set[str]) -> list[Recheck]:
-    """What has a change under way is being written by its owner anyway, unless it is missing."""
+    """Load balancers with a pending change are left out, because their owner applies them anyway, unless they are
+    absent.
+    """
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:
         if row.host is not None and (row.settled or row.id in complete):
@@ -164,7 +168,7 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
 
 
 def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[EventRow]:
-    """One for each shard, however many load balancers of it."""
+    """One event for each shard."""
     by_shard: dict[ShardId, list[Any]] = {}
     for row in rows:
         by_shard.setdefault(row.shard_id, []).append(row)
@@ -199,7 +203,7 @@ def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
 
 
 def _all_agents(connection: Connection, group: Any) -> list[Recheck]:
-    """Every agent of the group looks at all that it serves, also one whose session may revive."""
+    """A complete check by every agent of the group, including those whose session may revive."""
     hosts = connection.scalars(
         select(_agent.c.host).where(
             _agent.c.environment == group.environment,

@@ -1,11 +1,11 @@
 """Observations: operating statuses and statistics of a whole device group, from the owner of its common shard.
 
-Whatever is not of that group is passed over, and so is what has gone since it was observed.
+Objects of other groups, and those removed since the observation, are ignored.
 
-A message may come late, after newer ones, and would show what is past. So reports are numbered, and none is taken after
-a newer one of its session; the common shard's row knows the newest, and is locked by whoever takes one. Nothing is lost
-by that, though the newer one may speak of other objects: an agent makes a report when the one before was taken; if that
-got no answer, or was refused, all that was in it is said again, as it is seen then.
+A message may arrive late, after newer ones, with outdated statuses. So reports are numbered, and one that arrives after
+a newer one of its session is refused; the common shard's row holds the newest number, and every report locks it. No
+status is lost, although the newer report may contain other objects: an agent sends a report after the previous one was
+answered; without an answer, or after a refusal, it sends the current statuses of the same objects again.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ _statistics = schema.listener_statistics
 
 REASON_CHARACTERS_MAX = 255
 NUMBER_MAX = 2**53
-"""No agent makes so many reports."""
+"""More than any agent sends."""
 _COUNTERS = ListenerStatistics.__struct_fields__
 
 OBSERVED_TABLES: dict[str, Table] = {
@@ -77,14 +77,14 @@ _REACHED_COUNT = (
 
 
 def observed_group(connection: Connection, report: ReportStatus) -> Any:
-    """Environment, number and ``reached_count`` of the group that the sender observes; None if it does not any more."""
+    """Environment, number and ``reached_count`` of the group that the sender observes; None if it no longer does."""
     return connection.execute(_observed_by(report)).first()
 
 
 def locked_group(connection: Connection, report: ReportStatus) -> Any:
-    """As :func:`observed_group`; it stays so until the end of the transaction, which writes.
+    """As :func:`observed_group`, locked until the end of the writing transaction.
 
-    Raises :class:`CallRefused` for a report that comes after a newer one.
+    Raises :class:`CallRefused` for a report that arrives after a newer one.
     """
     if not (report.session_id and 0 < report.number <= NUMBER_MAX):
         return connection.execute(_observed_by(report).with_for_update(read=True)).first()
@@ -95,8 +95,9 @@ def locked_group(connection: Connection, report: ReportStatus) -> Any:
 
 
 def _newest_of_group(connection: Connection, report: ReportStatus) -> Any:
-    """The group, with this report noted as the newest; None if it is not, or not the observer's. A report is several
-    transactions, so one that is as new as the newest is that one."""
+    """The group, after recording this report as the newest; None if it is not, or not the observer's. A report takes
+    several transactions, so a report with the newest number is the same one.
+    """
     of_another = func.coalesce(_shard.c.observed_session_id, "") != report.session_id
     statement = (
         update(_shard)
@@ -114,7 +115,7 @@ def _observed_by(report: ReportStatus) -> Select[Any]:
 
 
 def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
-    """The shard is the common one of the group that the report's session observes."""
+    """Condition: the shard is the common one of the group that the report's session observes."""
     return and_(
         _shard.c.id == report.shard_id,
         _shard.c.project_id == COMMON_PROJECT,

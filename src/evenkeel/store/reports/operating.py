@@ -19,7 +19,7 @@ _KEPT = tuple(sorted(status.value for status in KEPT_BELOW))
 def set_operating(
     connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], status: OperatingStatus, reason: str
 ) -> None:
-    """Set the status of load balancers, and of everything below them: see :func:`evenkeel.core.operating.below`. Four
+    """Set the status of load balancers and all their children: see :func:`evenkeel.core.operating.below`. Four
     statements."""
     connection.execute(
         update(_root)

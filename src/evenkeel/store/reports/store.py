@@ -8,7 +8,7 @@ from evenkeel.store.reports import applied, findings, observed
 
 
 class SqlReports:
-    """What agents report."""
+    """Reports of agents."""
 
     def __init__(self, database: Database, histories: Histories) -> None:
         self._db = database

@@ -1,1 +1,1 @@
-"""What the scheduler reads, and the decisions that it commits."""
+"""Reads and writes of the scheduler and the sweeper."""

@@ -1,7 +1,7 @@
-"""What the scheduler's tick looks for: above all, shards that need a decision.
+"""Queries of the scheduler's tick: above all, shards that need a decision.
 
-Agents are few and shards many, so the agents are read and judged here, and the shards are found by index through
-the ids of those agents whose shards must move.
+Agents are few and shards many, so all agents are read and evaluated here, and the shards are found by index through the
+ids of the agents whose shards must move.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,12 +36,12 @@ def read_due_work(connection: Connection, settle_seconds: float, window_seconds:
 
 
 def _reach_news(rules: Mapping[tuple[str, int], GroupRules], now: float) -> tuple[tuple[str, int], ...]:
-    """Groups of which more, or less, can be reached than was noted."""
+    """Groups whose reachable devices differ from the recorded ones."""
     return tuple(place for place, each in rules.items() if judge(each.reach, each.group.agents, now) != each.reach)
 
 
 def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
-    """See :class:`evenkeel.core.placement.Candidates`; whose agents were deleted, no agent can be looked for by."""
+    """See :class:`evenkeel.core.placement.Candidates`; shards of deleted agents cannot be found by an agent's id."""
     acting, home, handover_to = _shard.c.acting_agent_id, _shard.c.home_agent_id, _shard.c.handover_to
     free = handover_to.is_(None)
     unserved = or_(acting.is_(None), in_bound_list(acting, "b_not_acting"))
@@ -60,9 +60,10 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
 
 
 NEEDS_DECISION = {homes: _needs_decision(homes=homes) for homes in (False, True)}
-"""Shards that nobody serves and somebody can take, that are to leave their acting agent, or whose handover gets
-nowhere; and with True, which reads every shard's index entry, those that are away from a home that wants them or whose
-agents were deleted. Parameters: :func:`looked_for`."""
+"""Unserved shards that an agent can take, shards that must leave their acting agent, or whose handover must be
+cancelled; and with True, which scans the index of all shards, those to hand back to their home or whose agents were
+deleted. Parameters: :func:`looked_for`.
+"""
 
 _DUE_GROUPS = {
     homes: select(_shard.c.environment, _shard.c.group_number)
@@ -74,7 +75,7 @@ _DUE_GROUPS = {
 
 
 def looked_for(groups: Iterable[GroupSnapshot]) -> dict[str, list[str]]:
-    """The parameters of ``NEEDS_DECISION``: the agents of these groups that the rule names, by what is looked for."""
+    """The parameters of ``NEEDS_DECISION``: the candidates among the agents of these groups, by condition."""
     found: dict[str, list[str]] = {f"b_{name}": [] for name in Candidates.__struct_fields__}
     for group in groups:
         named = candidates(group)

@@ -1,12 +1,10 @@
-"""The scheduler's decisions, committed with compare-and-set: of two controllers that decide the same, one wins.
+"""The scheduler's decisions, committed with compare-and-set: of two controllers that decide the same, one succeeds.
 
-A takeover is exact: the agents' rows are locked before their sessions are judged, so a keepalive that was answered
-"live" and a takeover for "not live" cannot both be true of one moment. What is left of the old owner's work after
-it is refused by the device's guard.
+A takeover is exact: the agents' rows are locked before their sessions are checked, so the database cannot both confirm
+a keepalive and take over for a dead agent at the same time. The device's guard refuses later writes of the old owner.
 
-On a Galera cluster the lock holds on one node only. There it is enough that a keepalive and a takeover both write
-the former owner's row (:func:`tell_agents`): committed at two nodes at once, one of them is rolled back and looks
-again.
+On a Galera cluster the lock holds on one node only. There it suffices that a keepalive and a takeover both write the
+former owner's row (:func:`tell_agents`): of two concurrent commits at two nodes, one is rolled back and runs again.
 """
 
 import uuid
@@ -56,7 +54,7 @@ def place(
     home_agent_id: AgentId | None,
     deadline_seconds: float,
 ) -> ShardOwner | None:
-    """Bind the load balancer to the tenant's shard; its acting agent, None if nobody acts for it now. Raises
+    """Assign the load balancer to the tenant's shard; returns the acting agent, None if there is none. Raises
     :class:`Raced`."""
     shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
     _bind(connection, load_balancer_id, shard, deadline_seconds)
@@ -77,7 +75,9 @@ def place(
 def _shard_for(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
-    """The tenant's shard on the group, and whether it was made now. Raises :class:`Raced` if the home has gone."""
+    """The tenant's shard on the group, and whether it was created now. Raises :class:`Raced` if the home agent was
+    deleted.
+    """
     statement = select(_shard).where(
         _shard.c.environment == environment,
         _shard.c.project_id == project_id,
@@ -144,7 +144,7 @@ def _may_receive(agent_id: AgentId) -> Any:
 
 
 def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-    """A number of statements that does not grow with the steps. All shards are locked before any agent."""
+    """Commit takeovers with a constant number of statements. Locks all shards before any agent."""
     by_shard = {step.shard_id: step for step in steps}
     locked = connection.execute(
         select(_shard).where(in_list(_shard.c.id, by_shard)).order_by(_shard.c.id).with_for_update()
@@ -191,7 +191,7 @@ def _taking(step: Assign, shard: Any) -> dict[str, Any]:
 
 
 def _takers(connection: Connection, agent_ids: Iterable[AgentId]) -> dict[str, Any]:
-    """Those of the agents that act now, and whether they may have other shards than their own."""
+    """The agents that act now, and whether they may take shards of other homes."""
     columns = (_agent.c.id, _agent.c.environment, _agent.c.group_number, eligible().label("eligible"))
     return {row.id: row for row in connection.execute(select(*columns).where(in_list(_agent.c.id, agent_ids), acts()))}
 
@@ -207,11 +207,11 @@ class _Unserved(NamedTuple):
 
     anybody: set[str]
     home_only: set[str]
-    """The circuit breaker has been opened, perhaps since this was decided."""
+    """The circuit breaker is open, perhaps since after the decision."""
 
 
 def _unserved(connection: Connection, shard_ids: Iterable[ShardId]) -> _Unserved:
-    """Those of the shards that nobody serves, or whose owner was asked to release them long ago."""
+    """The shards that no agent serves, or whose handover is overdue."""
     acting = _shard.c.acting_agent_id
     unserved = or_(acting.is_(None), acting.not_in(acting_ids()), handover_overdue())
     rows = connection.execute(
@@ -244,7 +244,9 @@ def _assign_event(step: Assign, shard: Any, hosts: dict[str, str]) -> EventRow:
 def start_handover(
     connection: Connection, shard_id: ShardId, seen_epoch: int, agent_id: AgentId, rebind: bool
 ) -> ShardOwner | None:
-    """Ask the acting agent to release the shard to ``agent_id``; who is to be told, None if nothing changed."""
+    """Start a handover of the shard to ``agent_id``; returns the acting agent, which gets a hint, None if nothing
+    changed.
+    """
     shard = _seen(connection, shard_id, seen_epoch)
     if shard is None or shard.acting_agent_id is None or shard.acting_agent_id == agent_id:
         return None

@@ -1,8 +1,7 @@
-"""What its agents can reach of a device group: written down when it changes, on the group and on its load balancers.
+"""Reachability of a group's devices: changes are stored in the group and its load balancers.
 
-A group of which no device can be reached serves nothing that anybody can vouch for: everything in it is OFFLINE. One
-that no agent looks at may well serve: what was ONLINE is DEGRADED, with that reason. What is seen later overwrites
-both.
+The state of load balancers in a group without reachable devices is unknown: all are OFFLINE. A group without live
+agents may still serve: ONLINE becomes DEGRADED, with that reason. Later observations overwrite both.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,9 @@ OFFLINE = OperatingStatus.OFFLINE
 
 
 def note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
-    """Write down what changed of the reach of a group; who is to look at its devices again. Raises :class:`Raced`."""
+    """Record a change of a group's reachability; returns the agent that must observe its devices again. Raises
+    :class:`Raced`.
+    """
     here = (_group.c.environment == environment, _group.c.number == number)
     row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()
     if row is None:
@@ -50,7 +51,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
         .values(
             reach=found.kind.value,
             away_devices=json_text(found.away),
-            reached_count=_group.c.reached_count + int(again),  # the observer hears of it, also if the hint is lost
+            reached_count=_group.c.reached_count + int(again),  # the observer learns it even if the hint is lost
         )
     )
     if changed.rowcount == 0:
@@ -127,7 +128,7 @@ def _events(environment: str, place: str, known: Reach, found: Reach) -> Iterabl
 
 
 def _observer(connection: Connection, environment: str, number: int) -> ShardOwner | None:
-    """Who acts for the group's common shard."""
+    """The acting agent of the group's common shard."""
     row = connection.execute(
         select(_shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.host)
         .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
@@ -142,7 +143,7 @@ def _observer(connection: Connection, environment: str, number: int) -> ShardOwn
 
 
 def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
-    """Device groups that are not wholly in reach. One query."""
+    """Device groups with unreachable devices. One query."""
     here = (_shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number)
     tenants = select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
     rows = connection.execute(

@@ -1,4 +1,6 @@
-"""What decides over each device group: its settings, its agents, its devices, its environment's circuit breaker."""
+"""The inputs of placement for each device group: its settings, agents and devices, and its environment's circuit
+breaker.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +20,7 @@ _environment = schema.environment
 
 
 class GroupRules(Value):
-    """What decides over one group: its settings and agents, and what is known of its devices."""
+    """The inputs of placement for one group: its settings and agents, and the reachability of its devices."""
 
     group: GroupSnapshot
     """Without its shards."""
@@ -26,7 +28,7 @@ class GroupRules(Value):
 
 
 def reach_of(row: Any) -> Reach:
-    """What is known of the reach of a row's device group."""
+    """The recorded reachability of a row's device group."""
     return Reach(kind=ReachKind(row.reach), away=names.decode(row.away_devices))
 
 
@@ -47,8 +49,9 @@ _RULES = select(
 def read_rules(
     connection: Connection, agents: Iterable[SeenAgent], environment: str | None = None
 ) -> tuple[dict[tuple[str, int], GroupRules], dict[str, BreakerState]]:
-    """The rules of every group, with those of the agents that are in it, and every environment's circuit breaker; or of
-    one environment. One statement."""
+    """The rules of every group, with its share of ``agents``, and every environment's circuit breaker; or of one
+    environment. One statement.
+    """
     seen = by_group(agents)
     statement = _RULES if environment is None else _RULES.where(_environment.c.name == environment)
     rows = connection.execute(statement).all()

@@ -1,6 +1,6 @@
-"""Agents that fell silent or are heard of again, and the circuit breakers that open and close with them.
+"""Agents that fell silent or came back, and the circuit breakers that open and close because of them.
 
-The scheduler's tick asks whether there is news, by what it has read anyway; a transaction of its own writes it.
+The scheduler's tick detects changes in what it reads anyway; a separate transaction records them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,9 @@ from evenkeel.store.scheduling.rules import read_rules
 from evenkeel.store.writing.events import record_event
 
 FALTERING_SHARE_OF_TTL = 0.5
-"""An agent with less of its session left has missed keepalives; it counts as silent once another one is."""
+"""An agent with a smaller share of its TTL left has missed keepalives; it counts as silent once another agent is
+silent.
+"""
 
 _agent = schema.agent
 _shard = schema.shard
@@ -35,7 +37,7 @@ def has_news(
     *,
     homes: bool,
 ) -> bool:
-    """:func:`note_silence` has something to do. One query if ``homes`` and an operator asked for hand-backs."""
+    """Whether :func:`note_silence` has something to do. One query if ``homes`` and an operator requested hand-backs."""
     now = agents[0].read_at
     if any(_is_news(agent) for agent in agents) or _verdicts(agents, breakers, now, window_seconds):
         return True
@@ -43,14 +45,14 @@ def has_news(
 
 
 def _is_news(agent: SeenAgent) -> bool:
-    """It fell silent, or is heard of again, and nobody has said so yet."""
+    """Whether it fell silent or came back, and that is not recorded yet."""
     return agent.view.registered and agent.view.live == (agent.silent_since is not None)
 
 
 def _verdicts(
     agents: Sequence[SeenAgent], breakers: dict[str, BreakerState], now: float, window_seconds: float
 ) -> dict[str, str]:
-    """What is to change, by environment: see :func:`evenkeel.core.circuit_breaker.breaker_change`."""
+    """The changes of circuit breakers, by environment: see :func:`evenkeel.core.circuit_breaker.breaker_change`."""
     changes: dict[str, str] = {}
     for name, breaker in breakers.items():
         members = [agent for agent in agents if agent.environment == name and agent.view.registered]
@@ -82,7 +84,7 @@ def _silent_since(agent: SeenAgent, now: float, somebody_silent: bool) -> float 
 
 
 def _came_home(connection: Connection, agents: Sequence[SeenAgent]) -> list[str]:
-    """Agents whose shards an operator wanted home, and none of them is away any more."""
+    """Agents with a requested hand-back none of whose shards is away any more."""
     asked = [agent.view.id for agent in agents if agent.view.failback_asked]
     if not asked:
         return []
@@ -153,13 +155,13 @@ def _set_breaker(connection: Connection, name: str, reason: str) -> None:
 
 
 def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
-    """The sessions that stand now. One query."""
+    """The live sessions. One query."""
     rows = connection.execute(_SESSIONS).all()
     return tuple(SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment) for row in rows)
 
 
 def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
-    """End these sessions now; how many were live."""
+    """End these sessions now; returns how many were live."""
     ended = 0
     for session in sorted(sessions, key=lambda each: each.agent_id):
         changed = connection.execute(

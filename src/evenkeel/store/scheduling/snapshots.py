@@ -1,6 +1,6 @@
-"""Snapshots for the scheduler: what waits for a place, which groups need a decision, and how loaded everybody is.
+"""Snapshots for the scheduler: unplaced load balancers, groups with shards to decide on, and the load of agents.
 
-Snapshots decide nothing. Each decision is committed by :mod:`evenkeel.store.scheduling.placing`, which looks again.
+:mod:`evenkeel.store.scheduling.placing` commits each decision and checks its conditions again.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for
 from evenkeel.store.scheduling.rules import read_rules
 
 MAX_SHARDS_PER_SNAPSHOT = 1_000
-"""Decisions on older snapshots fail more often; what is left over is in the next one."""
+"""Most shards of one snapshot: decisions on old snapshots fail more often. The rest is in the next one."""
 
 _agent = schema.agent
 _group = schema.device_group
@@ -45,15 +45,18 @@ _root = schema.load_balancer
 
 
 def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
-    """Those that an environment can take now come first, else waiting ones of another would hide them."""
+    """Those that an environment can take now come first, so that waiting ones of another environment do not hide
+    them.
+    """
     rows = connection.execute(_unplaced_statement(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
 
 
 @cache
 def _unplaced_statement(limit: int) -> Select[Any]:
-    """First those of an environment, or zone, in which a group may be ``GroupView.eligible``: only an order, the rule
-    decides on each."""
+    """First those of an environment, or zone, in which a group may be ``GroupView.eligible``: this is only an order;
+    the rule decides on each.
+    """
     taking = (
         select(_agent.c.environment)
         .join(_group, and_(_group.c.environment == _agent.c.environment, _group.c.number == _agent.c.group_number))
@@ -61,9 +64,9 @@ def _unplaced_statement(limit: int) -> Select[Any]:
     )
     zone = _root.c.zone_group_number
     in_zone = taking.where(_group.c.environment == _root.c.provider, _group.c.number == zone).correlate(_root).exists()
-    # not one look for each where there are no zones
+    # no subquery per row where there are no zones
     can_go = or_(and_(zone.is_(None), _root.c.provider.in_(taking)), and_(zone.is_not(None), in_zone))
-    # then those nobody has explained yet, so that each gets its reason
+    # then those without a reason, so that each gets one
     urgency = case((can_go, 0), (_root.c.status_reason == "", 1), else_=2)
     return (
         select(_root.c.id, _root.c.provider, _root.c.project_id)
@@ -74,7 +77,7 @@ def _unplaced_statement(limit: int) -> Select[Any]:
 
 
 def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
-    """Write the reason on those that are still unplaced."""
+    """Store the reason in those that are still unplaced."""
     connection.execute(
         update(_root)
         .where(_root.c.id == bindparam("b_id"), _root.c.shard_id.is_(None), _root.c.status_reason != reason)
@@ -99,7 +102,7 @@ def read_groups(
         _shard.c.project_id == project_id,
         _shard.c.group_number == _group.c.number,
     )
-    # NULL where there is no zone, or nobody was named
+    # NULL without a zone, or without a load balancer
     zone = select(_root.c.zone_group_number).where(_root.c.id == load_balancer_id).scalar_subquery()
     shown = (held.label("holds_tenant"), zone.label("zone"))
     rows = connection.execute(
@@ -117,7 +120,7 @@ def read_groups(
         )
         for row in rows
     ]
-    # where the tenant stays, nobody's load decides anything
+    # the tenant stays there, so the load does not matter
     stays = any(group.keeps_tenant for group in groups)
     agents = by_group(read_agents(connection, settle_seconds, environment=environment, loads=not stays))
     return tuple(replace(group, agents=tuple(agents.get((environment, group.number), ()))) for group in groups)
@@ -137,7 +140,7 @@ def read_snapshot(connection: Connection, environment: str, group_number: int, s
 
 
 def _group_shards() -> Select[Any]:
-    """Shards to decide on, the unserved ones first, then all handovers under way: they count."""
+    """Shards to decide on, the unserved ones first, then all handovers in progress, which are counted."""
     unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_ids()))
     under_way = _shard.c.handover_to.is_not(None)
     return (
@@ -174,7 +177,7 @@ def _shard_views(
 
 
 def end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:
-    """Nobody waits for these shards any more; their owners keep them."""
+    """Cancel handovers to agents that cannot take the shards any more; their owners keep them."""
     dead = and_(_shard.c.handover_to.is_not(None), _shard.c.handover_to.not_in(eligible_ids()))
     rows = connection.execute(
         select(_shard.c.id, _shard.c.acting_agent_id)

@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 
 class SqlScheduling:
-    """What the scheduler and the sweeper read and commit."""
+    """Reads and writes of the scheduler and the sweeper."""
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database
@@ -73,12 +73,13 @@ class SqlScheduling:
                     connection, load_balancer_id, environment, project_id, group_number, home_agent_id, deadline_seconds
                 )
             )
-        except (Raced, IntegrityError):  # somebody else was quicker, the agent was deleted, or the group is full
+        except (Raced, IntegrityError):  # another transaction was faster, the agent was deleted, or the group is full
             return None
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
-        """What fails at one shard does not keep the others: each half is tried by itself, down to the one that is in
-        trouble."""
+        """A failure at one shard does not affect the others: after a failure each half is tried separately, down to
+        single shards.
+        """
         try:
             return await self._db.write(lambda connection: placing.assign_all(connection, steps))
         except (Invalid, IntegrityError) as error:
@@ -113,13 +114,13 @@ class SqlScheduling:
         try:
             return await self._db.write(lambda connection: reach.note_reach(connection, environment, group_number))
         except Raced:
-            return None  # another controller noted it first
+            return None  # another controller recorded it first
 
     async def mark_overdue(self, *, limit: int) -> int:
         seconds = self._options.pending_deadline_seconds
         size = min(limit, MAX_IDS_PER_STATEMENT)
         if not await self._db.read(lambda connection: sweeping.read_overdue(connection, size, seconds)):
-            return 0  # the usual answer, without taking the write lock
+            return 0  # the usual case, without taking the write lock
         return await self._db.write(lambda connection: sweeping.mark_overdue(connection, size, seconds))
 
     async def add_event(self, event: Event) -> None:

@@ -24,7 +24,7 @@ way."""
 
 def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
     return (
-        # a deadline from the far future is from before the database's clock was set back
+        # a deadline in the far future was set before the database's clock was set back
         or_(_root.c.pending_deadline < db_now(), _root.c.pending_deadline > db_now() + 2 * deadline_seconds),
         _root.c.provisioning_status.in_(PENDING_STATUSES),
         _root.c.shard_id.is_not(None),
@@ -38,10 +38,10 @@ def read_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
 
 
 def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) -> int:
-    """PENDING_* past its deadline becomes ERROR with a reason; how many."""
+    """Set PENDING_* past its deadline to ERROR with a reason; returns how many."""
     reason = f"not confirmed by its device within {deadline_seconds:g} s; still being retried"
     ids = read_overdue(connection, limit, deadline_seconds)
-    # said again under the lock: a report or another sweeper may have come first
+    # checked again under the lock: a report or another sweeper may have come first
     rows = connection.execute(locked_states().where(in_list(_root.c.id, ids), *_is_overdue(deadline_seconds))).all()
     write_status_changes(connection, [overdue(state_of(row), reason) for row in rows])
     events = [
@@ -59,7 +59,7 @@ def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
 
 
 def trim_events(connection: Connection, keep: int) -> int:
-    """Remove the oldest events beyond ``keep``; how many."""
+    """Remove the oldest events beyond ``keep``; returns how many."""
     newest_to_go = connection.scalar(select(_event.c.id).order_by(_event.c.id.desc()).limit(1).offset(max(0, keep)))
     if newest_to_go is None:
         return 0

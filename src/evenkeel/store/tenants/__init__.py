@@ -1,1 +1,1 @@
-"""Load balancers and what is below them, as tenants make, read, change and delete them."""
+"""Load balancers and their children: created, read, changed and deleted by tenants."""

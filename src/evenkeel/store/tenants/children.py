@@ -1,7 +1,7 @@
 """Adding listeners, pools, members and monitors.
 
-Each takes the load balancer's lock, touches the parents, inserts. What another child of the same load balancer
-forbids (port, address, second monitor) is left to the unique constraints.
+Each function takes the load balancer's lock, updates the parents' statuses and inserts. Unique constraints detect
+conflicts with other children of the load balancer (port, address, second monitor).
 """
 
 from collections import Counter
@@ -54,7 +54,9 @@ def add_listener(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add a listener with its policies, rules and new pools. Raises :class:`NotFound` for a pool of another one."""
+    """Add a listener with its policies, rules and new pools. Raises :class:`NotFound` for a pool of another load
+    balancer.
+    """
     target = Target(LOAD_BALANCER, row.load_balancer_id, project_id)
     for new in new_pools:
         check_members(new.members)
@@ -88,7 +90,7 @@ def add_pool(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add a pool with what is in it; ``row.load_balancer_id`` may be empty if ``listener_id`` is given.
+    """Add a pool with its members and monitor; ``row.load_balancer_id`` may be empty if ``listener_id`` is given.
 
     Raises :class:`Conflict` if the listener has a default pool already.
     """
@@ -141,14 +143,14 @@ def _add_to_pool(
 
 
 def as_default(new: NewPool, listener: Listener) -> NewPool:
-    """The pool with the listener that comes with it, if that sends to it by default."""
+    """The pool, linked to the new listener if it is that listener's default pool."""
     if listener.default_pool_id != new.pool.id:
         return new
     return replace(new, pool=replace(new.pool, listener_ids=(listener.id,)))
 
 
 def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: Locked) -> list[Child]:
-    """Store new pools with what is in them, by one statement a table."""
+    """Store new pools with their members and monitors, one statement per table."""
     members = [as_new(replace(row, pool_id=new.pool.id), locked) for new in new_pools for row in new.members]
     monitors = [
         as_new(replace(new.monitor, pool_id=new.pool.id), locked) for new in new_pools if new.monitor is not None
@@ -170,8 +172,9 @@ def insert_pools(connection: Connection, new_pools: Sequence[NewPool], locked: L
 def _check_pools(
     connection: Connection, row: Listener, policies: Sequence[L7Policy], new_pools: Sequence[NewPool], locked: Locked
 ) -> None:
-    """Raises :class:`NotFound` for a pool that is not of this load balancer, :class:`Invalid` for one that does not
-    fit. At most one query."""
+    """Raises :class:`NotFound` for a pool of another load balancer, :class:`Invalid` for one with an incompatible
+    protocol. At most one query.
+    """
     protocols = {new.pool.id: new.pool.protocol for new in new_pools}
     wanted = [pool_id for pool_id in (row.default_pool_id, *(each.redirect_pool_id for each in policies)) if pool_id]
     protocols |= _pool_protocols(connection, [pool_id for pool_id in wanted if pool_id not in protocols], locked)
@@ -192,7 +195,9 @@ def _pool_protocols(connection: Connection, pool_ids: list[str], locked: Locked)
 
 
 def _give_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> str:
-    """Make the pool the listener's default pool; its protocol. Raises :class:`Conflict` if it has one."""
+    """Make the pool the listener's default pool; returns the listener's protocol. Raises :class:`Conflict` if it has
+    one.
+    """
     table = schema.listener
     statement = (
         update(table)

@@ -1,4 +1,4 @@
-"""Making load balancers: the hottest write, so one query to look around, then one insert a table."""
+"""Creating load balancers: the most frequent write, so one query, then one insert per table."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -66,7 +66,7 @@ def _create(
     root = tree.load_balancer
     rows = (root, *tree.listeners, *tree.pools, *tree.members, *tree.l7policies, *tree.l7rules)
     check_limits(root.id, options.load_balancer_limits, {}, made(rows))
-    # before anything that others could wait for: shared monitors are locked first
+    # before all other locks: shared monitors are locked first
     monitors = [resolve_shared_monitor(connection, row, root.project_id) for row in tree.health_monitors]
     tree = replace(tree, health_monitors=tuple(monitors))
     wanted = made((*rows, *tree.health_monitors))
@@ -108,8 +108,9 @@ _HELD = select(joined(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
 def _around() -> Select[Any]:
-    """The shard is of a group that :func:`evenkeel.core.placement.choose_group` may choose: of those that keep the
-    tenant, the emptiest."""
+    """The shard is in a group that :func:`evenkeel.core.placement.choose_group` may choose: of those that keep the
+    tenant, the one with the lowest score.
+    """
     environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
     keeps_tenant = and_(
         group.c.environment == shard.c.environment,
@@ -123,10 +124,10 @@ def _around() -> Select[Any]:
         or_(zone.is_(None), shard.c.group_number == zone),
     )
     has_room = group.c.number.is_not(None)
-    # what has a policy is placed by the scheduler, which reserves
+    # the scheduler places into groups with a policy, because it reserves capacity
     shard_id = case((group.c.capacity == UNLIMITED, shard.c.id)).label("id")
     quota = has_quota(project_id)
-    # joined one by one: a nested join would make SQLite go through all shards
+    # joined one by one: with a nested join SQLite would scan all shards
     sources = environment.outerjoin(shard, tenants).outerjoin(group, keeps_tenant)
     return (
         select(db_now().label("now"), shard_id, shard.c.group_number, agent.c.host, _HELD.label("held"), quota)
@@ -141,17 +142,17 @@ _AROUND = _around()
 
 
 class _Around(NamedTuple):
-    """What there is to know before a load balancer is made."""
+    """The state read before a load balancer is created."""
 
     now: float
     owner: ShardOwner | None
-    """Who acts for the shard."""
+    """The acting agent of the shard."""
     shard_id: ShardId | None
     """The shard with room that the project has in this environment."""
     held: frozenset[str]
-    """Those addresses, of the ones asked about, that are taken."""
+    """The addresses, of those looked up, that are taken."""
     has_quota: bool
-    """The project has limits of its own."""
+    """The project has quotas of its own."""
 
 
 def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]) -> _Around:
@@ -181,7 +182,7 @@ def _taken(
     held: frozenset[str],
     random: Random,
 ) -> Vip:
-    """The VIP that one part of the plan comes to; all are on one port."""
+    """The VIP for one part of the plan; all are on one port."""
     address = each.address or free_address(connection, each, some[each.subnet_id], held, random)
     return Vip(address=address, subnet_id=each.subnet_id, network_id=each.network_id, port_id=plan.port_id)
 
@@ -203,7 +204,7 @@ def _as_new(tree: LoadBalancerTree, vips: Sequence[Vip], shard_id: ShardId | Non
         listener_ids=tuple(listener.id for listener in tree.listeners),
         pool_ids=tuple(pool.id for pool in tree.pools),
     )
-    # children begin like those added later, under a lock that nobody else can want
+    # children start like those added later; no other transaction can know this load balancer
     made = Locked(root.id, root.project_id, 1, shard_id is not None, now)
     return LoadBalancerTree(
         load_balancer=root,
@@ -231,7 +232,7 @@ def _with_rules(policies: list[L7Policy], tree: LoadBalancerTree) -> list[L7Poli
 
 
 def _linked(pools: list[Pool], tree: LoadBalancerTree) -> list[Pool]:
-    """The pools with the ids of what belongs to them."""
+    """The pools with the ids of their listeners, members and monitors."""
     listeners: dict[str | None, list[str]] = {}
     for listener in tree.listeners:
         listeners.setdefault(listener.default_pool_id, []).append(listener.id)

@@ -33,7 +33,7 @@ def add_l7policy(
     certificates: Sequence[CheckedCertificate] = (),
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Add a policy at its place, with its rules and the new pool that it sends to."""
+    """Add a policy at its position, with its rules and its new redirect pool."""
     check_rule_count(row.id, len(rules))
     target = Target(LISTENER, row.listener_id, project_id)
     new_pools = [] if new_pool is None else [new_pool]
@@ -57,7 +57,7 @@ def add_l7policy(
 
 
 def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | None) -> Op[Change]:
-    """Add a rule. Raises :class:`Conflict` if the policy has as many as it may."""
+    """Add a rule. Raises :class:`Conflict` if the policy has the maximum number of rules."""
     target = Target(L7POLICY, row.l7policy_id, project_id)
 
     def op(connection: Connection) -> Change:
@@ -75,7 +75,7 @@ def add_l7rule(writes: TenantWrites, row: L7Rule, *, project_id: ProjectId | Non
 def _as_new(
     connection: Connection, row: L7Policy, rules: Sequence[L7Rule], locked: Locked
 ) -> tuple[L7Policy, list[L7Rule]]:
-    """Both as they are stored first, the policy at its place."""
+    """Policy and rules as first stored, the policy at its position."""
     stored = [as_new(replace(rule, l7policy_id=row.id), locked) for rule in rules]
     position = make_room(connection, row.listener_id, row.position)
     policy = replace(as_new(row, locked), position=position, rule_ids=tuple(sorted(rule.id for rule in stored)))

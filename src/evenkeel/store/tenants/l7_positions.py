@@ -1,7 +1,7 @@
-"""Places of L7 policies: 1, 2, 3 … among the live ones of a listener, whatever comes, goes or moves.
+"""Positions of L7 policies: 1, 2, 3 … among the live ones of a listener.
 
-As in Octavia, one that comes in between moves those from its place on up, and one that goes leaves no gap. All is done
-under the load balancer's lock, which orders two controllers that do it at once, with a constant number of statements.
+As in Octavia, an inserted policy moves the later ones up, and a removed one leaves no gap. Runs under the load
+balancer's lock, which serializes controllers, with a constant number of statements.
 """
 
 from sqlalchemy import Connection, bindparam, false, func, select, update
@@ -19,7 +19,7 @@ _SHIFT = (
 
 
 def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
-    """The place of a policy that comes: the one wanted, or the one after the last if that is less."""
+    """Make room for a new policy; returns its position: ``wanted``, or the one after the last if that is less."""
     count = _count(connection, listener_id)
     if wanted <= count:
         _shift(connection, listener_id, wanted, count, by=1)
@@ -27,7 +27,7 @@ def make_room(connection: Connection, listener_id: str, wanted: int) -> int:
 
 
 def move(connection: Connection, listener_id: str, place: int, wanted: int) -> int:
-    """The new place of the policy at ``place``; those in between make room."""
+    """Move the policy at ``place``; returns its new position. Those in between move by one."""
     new = min(wanted, _count(connection, listener_id))
     if new < place:
         _shift(connection, listener_id, new, place - 1, by=1)
@@ -37,7 +37,7 @@ def move(connection: Connection, listener_id: str, place: int, wanted: int) -> i
 
 
 def close_gap(connection: Connection, listener_id: str, place: int) -> None:
-    """The policy at ``place`` is no longer among the live ones."""
+    """Close the gap that the removed policy at ``place`` leaves."""
     _shift(connection, listener_id, place + 1, _count(connection, listener_id) + 1, by=-1)
 
 

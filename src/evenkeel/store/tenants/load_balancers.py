@@ -29,7 +29,7 @@ from evenkeel.store.writing.steps import CHILD_KINDS, check_changes, mark_delete
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
-"""Those of the VIP's port."""
+"""Attributes of the VIP's port."""
 
 _root = schema.load_balancer
 
@@ -75,7 +75,7 @@ def fail_over_load_balancer(
 def delete_load_balancer(
     writes: TenantWrites, load_balancer_id: LoadBalancerId, *, cascade: bool, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Mark it and all below it deleted; one that was never placed goes at once. Repeating it is harmless."""
+    """Mark it and all its children deleted; one that was never placed is removed at once. Idempotent."""
     target = Target(LOAD_BALANCER, load_balancer_id, project_id)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}
 
@@ -105,7 +105,7 @@ def _ports_of_vips(locked: Locked) -> Conflict:
 
 
 def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
-    """It has listeners or pools."""
+    """Whether it has listeners or pools."""
     below = [
         exists().where(table.c.load_balancer_id == load_balancer_id, table.c.deleted == false())
         for table in (schema.listener, schema.pool)
@@ -114,7 +114,7 @@ def has_children(connection: Connection, load_balancer_id: LoadBalancerId) -> bo
 
 
 def remove_unplaced(connection: Connection, locked: Locked) -> Change:
-    """Nothing of it is on any device: the row goes, and those below it with it."""
+    """Remove the row and its children: no device has it."""
     change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
     connection.execute(delete(_root).where(_root.c.id == locked.id))
     record_event(

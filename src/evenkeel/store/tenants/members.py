@@ -30,20 +30,20 @@ _UPDATE = (
 
 
 class MemberPlan(NamedTuple):
-    """What makes the members of a pool what was asked for."""
+    """The changes that make a pool's members the requested ones."""
 
     added: list[Member]
     changed: list[Member]
     removed: list[Member]
     result: list[Member]
-    """Those asked for, in that order, as they are afterwards."""
+    """The resulting members, in the requested order."""
 
 
 def replace_members(
     writes: TenantWrites, pool_id: str, members: Sequence[Member], *, additive_only: bool, project_id: ProjectId | None
 ) -> Op[Change]:
     """Make the pool's members exactly ``members``, matched by (address, port); only add and change if
-    ``additive_only``. Members that stay as they are keep status and revision."""
+    ``additive_only``. Unchanged members keep status and revision."""
     members = [replace(member, pool_id=pool_id) for member in members]
     check_members(members)
     target = Target(POOL, pool_id, project_id)
@@ -52,7 +52,7 @@ def replace_members(
         locked = writes.lock(connection, target)
         touch_pool(connection, pool_id, locked)
         plan = plan_members(_live(connection, pool_id), members, locked, additive_only=additive_only)
-        # the batch counts as a whole, and what it removes makes room
+        # the batch counts as a whole: removed members make room
         writes.check_growth(connection, locked, {"member": len(plan.added) - len(plan.removed)})
         _apply(connection, plan, locked)
         return change_of(connection, locked.row, tuple(plan.result))
@@ -63,7 +63,7 @@ def replace_members(
 def plan_members(
     present: Iterable[Member], wanted: Iterable[Member], locked: Locked, *, additive_only: bool
 ) -> MemberPlan:
-    """Match by (address, port): a match keeps its id, and what cannot be changed."""
+    """Match by (address, port): a match keeps its id and its immutable attributes."""
     left = {(member.address, member.protocol_port): member for member in present}
     plan = MemberPlan([], [], [], [])
     for member in wanted:
@@ -101,7 +101,7 @@ def _live(connection: Connection, pool_id: str) -> list[Member]:
 
 
 def _apply(connection: Connection, plan: MemberPlan, locked: Locked) -> None:
-    # removed ones first: they give their (address, port) free, should an id come back
+    # removed ones first: that frees their (address, port)
     if plan.removed:
         ids = [member.id for member in plan.removed]
         if locked.placed:

@@ -1,4 +1,4 @@
-"""Reading load balancers and what is below them."""
+"""Reading load balancers and their children."""
 
 from functools import cache
 from typing import Any
@@ -41,7 +41,9 @@ def _served_by(kind: Kind) -> Select[Any]:
 
 
 def read_served_by(connection: Connection, kind: Kind, object_id: str) -> ServedBy | None:
-    """What serves the load balancer that the object is or belongs to; None if there is no such object. One query."""
+    """The environment of the load balancer that the object is or belongs to; None if there is no such object. One
+    query.
+    """
     row = connection.execute(_served_by(kind), {"object_id": storable(object_id)}).first()
     if row is None:
         return None

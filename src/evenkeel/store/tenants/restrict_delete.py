@@ -1,4 +1,4 @@
-"""Deletes that are refused while something is below, as LBaaS v2 does it (in Octavia what is below goes too)."""
+"""Deletes that are refused while there are children, as in LBaaS v2 (Octavia deletes children, too)."""
 
 from sqlalchemy import Connection, false, select, update
 
@@ -13,7 +13,7 @@ _policy = schema.l7policy
 def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: Locked) -> None:
     """Raises :class:`Conflict` for a listener with L7 policies and for a pool with a health monitor.
 
-    Policies that send to the pool reject from now on.
+    Policies that redirect to the pool become REJECT.
     """
     if kind is LISTENER:
         _check_without(connection, kind, child_id, L7POLICY, "listener_id")

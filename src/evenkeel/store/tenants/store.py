@@ -43,7 +43,7 @@ from evenkeel.store.writing.tenant_writes import TenantWrites
 
 
 class SqlTenants:
-    """Load balancers and what is below them."""
+    """Load balancers and their children."""
 
     def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
         self._db = database
@@ -91,7 +91,7 @@ class SqlTenants:
             load_balancers.delete_load_balancer(self._writes, load_balancer_id, cascade=cascade, project_id=project_id)
         )
 
-    # -- what is below them
+    # -- children
 
     async def add_listener(
         self,
@@ -163,7 +163,7 @@ class SqlTenants:
         )
 
     async def _add(self, op: Op[Change], duplicate: RequestError | None = None) -> Change:
-        """``duplicate``: what it means if such a child exists."""
+        """``duplicate``: the error if such a child exists."""
         try:
             return await self._db.write(op)
         except IntegrityError as error:

@@ -64,8 +64,8 @@ def update_child(
 ) -> Op[Change]:
     """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule.
 
-    Raises :class:`Invalid` for an attribute that cannot be changed or a pool of the wrong protocol to send to,
-    :class:`NotFound` for one that is not of this load balancer.
+    Raises :class:`Invalid` for an attribute that cannot be changed or a pool with an incompatible protocol,
+    :class:`NotFound` for a pool of another load balancer.
     """
     target = Target(KINDS[kind], child_id, project_id, parent_id)
     check_changes(changes, CHANGEABLE[kind])
@@ -95,10 +95,10 @@ def delete_child(
     restrict: bool = False,
     project_id: ProjectId | None,
 ) -> Op[Change]:
-    """Mark a child (and what is below it) deleted; ``restrict``: see
+    """Mark a child and its children deleted; ``restrict``: see
     :meth:`evenkeel.core.ports.tenants.TenantStore.delete_child`. Repeating it is harmless.
 
-    A listener leaves its pool behind. Rows of a load balancer that was never placed go at once.
+    A listener's pool stays. Rows of a load balancer that was never placed are removed at once.
     """
     target = Target(KINDS[kind], child_id, project_id, parent_id)
 
@@ -127,7 +127,7 @@ def delete_child(
 
 
 def check_target_pool(connection: Connection, listener_id: str, pool_id: str, locked: Locked) -> None:
-    """May the listener send to the pool? Raises :class:`NotFound`, :class:`Invalid`."""
+    """Check that the listener may send to the pool. Raises :class:`NotFound`, :class:`Invalid`."""
     pool, listener = schema.pool, schema.listener
     row = connection.execute(
         select(listener.c.protocol, pool.c.protocol)
@@ -145,7 +145,7 @@ def check_target_pool(connection: Connection, listener_id: str, pool_id: str, lo
 
 
 def _place(connection: Connection, policy_id: str, changes: Mapping[str, Any], locked: Locked) -> dict[str, Any]:
-    """Checks where an L7 policy is to send; its new position, if it is to have one."""
+    """Check the redirect of an L7 policy; returns its new position, if it moves."""
     table = schema.l7policy
     pool_id, wanted = changes.get("redirect_pool_id"), changes.get("position")
     if pool_id is None and wanted is None:
@@ -171,7 +171,9 @@ def check_unused(connection: Connection, pool_id: str) -> None:
 
 
 def update_row(connection: Connection, kind: Kind, child_id: str, values: dict[str, Any], locked: Locked) -> Any:
-    """Set columns of a live child; its row then. Raises :class:`Conflict` if it was deleted before we had the lock."""
+    """Set columns of a live child and return its row. Raises :class:`Conflict` if it was deleted before the lock was
+    taken.
+    """
     parameters = {f"new_{name}": value for name, value in values.items()}
     parameters |= {"child_id": child_id, "new_revision": locked.revision, "new_updated_at": locked.now}
     row = _update_statement(kind, tuple(sorted(values))).first(connection, parameters)
@@ -213,7 +215,7 @@ def _remove_what_is_below(connection: Connection, kind: Kind, row: Any, locked: 
 
 
 def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
-    """What is in a pool goes with it, and listeners send to it no more."""
+    """Mark a pool's members and monitor deleted, and remove it as listeners' default pool."""
     for kind in (MEMBER, HEALTH_MONITOR):
         mark_deleted(connection, kind, locked, kind.table.c.pool_id == pool_id)
     table = schema.listener
@@ -225,6 +227,6 @@ def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def as_it_is(connection: Connection, kind: Kind, row: Any) -> Change:
-    """What a repeated delete comes to. Deleted before: nothing changes."""
+    """The result of a repeated delete: nothing changes."""
     root = read_any(connection, Target(LOAD_BALANCER, row.load_balancer_id, None))
     return change_of(connection, root, (build_one(connection, kind, row),))

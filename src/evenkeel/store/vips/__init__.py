@@ -1,1 +1,1 @@
-"""VIP addresses and the ports that carry them: who holds which, and who lets go."""
+"""VIP addresses and their ports: allocation and release."""

@@ -1,12 +1,11 @@
-"""The addresses that load balancers hold: a row for each, first VIPs and additional ones alike.
+"""The allocated addresses of load balancers: a row for each VIP and additional VIP.
 
-Nothing but its unique constraint on (network, address) decides who has an address: the addresses of one load balancer
-stand in several columns, which no other constraint could compare with each other's. So whatever gives a load balancer
-an address takes it here in the same transaction, and whatever takes one away gives it back here. With the load
-balancer's row they go by themselves.
+Its unique constraint on (network, address) alone decides which load balancer has an address: a load balancer's row has
+addresses in several columns, which no constraint can compare. So every allocation inserts a row here in the same
+transaction, and every release removes it. They are removed with the load balancer's row.
 
-Controllers of the version before additional VIPs do not know this: what they make while an upgrade is under way is
-written down when the next controller starts.
+Controllers of versions before additional VIPs do not write this table: addresses that they allocate during an upgrade
+are added when the next controller starts.
 """
 
 from collections.abc import Iterable
@@ -28,13 +27,15 @@ _root = schema.load_balancer
 _held = schema.vip_address
 
 HELD = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
-"""Addresses that are held on a network."""
+"""Select the allocated addresses of a network."""
 HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
-"""Those of some that are."""
+"""Select those of a list that are allocated."""
 
 
 def take(connection: Connection, load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> None:
-    """One statement. Raises ``IntegrityError`` naming this table if another load balancer has one of the addresses."""
+    """Allocate the addresses; one statement. Raises ``IntegrityError`` naming this table if another load balancer has
+    one of them.
+    """
     rows = [
         {
             "load_balancer_id": load_balancer_id,
@@ -44,12 +45,12 @@ def take(connection: Connection, load_balancer_id: LoadBalancerId, vips: Iterabl
         }
         for vip in vips
     ]
-    # in one order, so that two that want the same do not wait for each other
+    # in a fixed order, so that concurrent transactions do not deadlock
     insert_all(connection, _held, sorted(rows, key=lambda row: row["address"]))
 
 
 def give_back(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-    """All that the load balancers hold: their devices have let go of them."""
+    """Release all addresses of the load balancers: their devices have released them."""
     connection.execute(delete(_held).where(in_list(_held.c.load_balancer_id, load_balancer_ids)))
 
 
@@ -65,7 +66,7 @@ _UNWRITTEN = select(
 
 
 def take_unwritten(connection: Connection) -> None:
-    """Write down the VIPs that a controller of an earlier version gave. One query if there are none."""
+    """Add the VIPs that a controller of an earlier version allocated. One query if there are none."""
     for row in connection.execute(_UNWRITTEN).fetchall():
         if not insert_if_absent(connection, _held, row._asdict()):
             log.warning("two load balancers have one address", **row._asdict())

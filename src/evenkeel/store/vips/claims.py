@@ -1,8 +1,8 @@
-"""Claims on VIPs: what was taken of a network service, so that it is given back whoever dies in between.
+"""Claims on VIPs: ports at a network service, so that they are deleted whichever process fails in between.
 
-A claim is written before anything is taken, held by the load balancer from the transaction that stores it on, and let
-go by the database itself when that row is removed (a foreign key): no path of removal can forget it. What nobody holds
-and is due is looked up by an index, so a look costs by what is to be done.
+A claim is stored before the port is created. The transaction that stores the load balancer makes it hold the claim, and
+a foreign key releases it when that row is removed: no code path can forget it. Due claims that no load balancer holds
+are found by an index.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 
 FAR_SECONDS = 3600.0
-"""More than any grace or pause."""
+"""More than any grace period or back-off delay."""
 AT_ONCE = 0.0
 
 _claim = schema.vip_claim
@@ -31,7 +31,7 @@ _UNHELD = _claim.c.held_by.is_(None)
 
 def _is_due() -> tuple[ColumnElement[bool], ...]:
     due_at = _claim.c.due_at
-    # one from the far future is from before the database's clock was set back
+    # a time in the far future was set before the database's clock was set back
     return (_UNHELD, or_(due_at <= db_now(), due_at > db_now() + FAR_SECONDS))
 
 
@@ -45,10 +45,10 @@ class SqlClaims:
         try:
             await self._db.write(lambda connection: _write_down(connection, claim, grace_seconds))
         except IntegrityError as error:
-            raise Conflict(f"The VIP of load balancer {claim.load_balancer_id} is being taken already.") from error
+            raise Conflict(f"The VIP of load balancer {claim.load_balancer_id} is being allocated already.") from error
 
     async def abandon_vip(self, claim: VipClaim) -> None:
-        with suppress(IntegrityError):  # somebody else wrote it down again
+        with suppress(IntegrityError):  # another process stored it again
             await self._db.write(lambda connection: _abandon(connection, claim))
 
     async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
@@ -88,7 +88,7 @@ def _due(limit: int) -> Any:
 
 
 def _take(connection: Connection, due: Any, backoff: Backoff) -> tuple[DueClaim, ...]:
-    """Those that nobody else took since they were read."""
+    """Those that no other process took since they were read."""
     taken = []
     for row in due:
         attempts = row.attempts + 1
@@ -108,18 +108,19 @@ def _take(connection: Connection, due: Any, backoff: Backoff) -> tuple[DueClaim,
 
 
 def let_go(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-    """These load balancers go on without their VIPs: what they hold is due."""
+    """Release the claims of load balancers that lost their VIPs: they are due."""
     connection.execute(update(_claim).where(in_list(_claim.c.held_by, load_balancer_ids)).values(held_by=None))
 
 
 def hold(connection: Connection, claim: VipClaim, port_id: str, *, by: str | None = None) -> None:
-    """Part of the transaction that stores the load balancer, or gives the VIP to the load balancer ``by``. Raises
-    :class:`NetworkUnavailable` if giving the VIP back has begun: this create was given up."""
+    """Make the load balancer, or ``by``, hold the claim; part of the transaction that stores the load balancer or its
+    VIP. Raises :class:`NetworkUnavailable` if deleting the port has begun: then this request took too long.
+    """
     statement = (
         update(_claim)
         .where(_claim.c.load_balancer_id == claim.load_balancer_id, _UNHELD, _claim.c.attempts == 0)
-        # due as soon as it is let go, also within the grace of the claim
+        # due as soon as it is released, also within the grace period
         .values(held_by=by or claim.load_balancer_id, port_id=port_id, due_at=AT_ONCE)
     )
     if not connection.execute(statement).rowcount:
-        raise NetworkUnavailable("the VIP's port is being given back, because storing the load balancer took too long")
+        raise NetworkUnavailable("the VIP's port is being deleted, because storing the load balancer took too long")

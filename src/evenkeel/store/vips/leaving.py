@@ -1,7 +1,7 @@
-"""VIPs that leave their load balancer before it goes: those that the vips of LBaaS v1 bring.
+"""VIPs that are released before their load balancer is deleted: those of LBaaS v1 vips.
 
-A load balancer made for a pool of LBaaS v1 gives its VIP up with its last listener. The address and its port stay
-taken until the device has confirmed that revision: until then it may still answer there.
+A load balancer made for a pool of LBaaS v1 releases its VIP with its last listener. The address and its port stay
+allocated until the device has confirmed that revision: until then it may still listen there.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _CLEAR = (
 
 
 def free_vips(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> None:
-    """Their devices hold the VIPs no more: anybody may take the addresses. Three statements, if there are any."""
+    """Free the VIPs that devices have released. Three statements, if there are any."""
     if not load_balancer_ids:
         return
     connection.execute(_CLEAR, [{"b_id": id_} for id_ in load_balancer_ids])
@@ -52,17 +52,17 @@ _live_listener = exists().where(
 
 
 def give_up_vip(connection: Connection, locked: Locked) -> None:
-    """After a listener was deleted: the last one of a pool of LBaaS v1 takes the VIP with it."""
+    """After a listener was deleted: begin to release the VIP if it was the last listener of an LBaaS v1 pool."""
     if locked.row.root_pool_id is None or connection.scalar(select(_live_listener), {"b_id": locked.id}):
         return
-    if not locked.placed:  # no device ever heard of it
+    if not locked.placed:  # no device has it
         free_vips(connection, [locked.id])
     else:
         connection.execute(_LEAVE, {"b_id": locked.id, "b_revision": locked.revision})
 
 
 def check_has_vip(locked: Locked) -> None:
-    """Raises :class:`Conflict` for a load balancer that a listener would have nothing to listen on."""
+    """Raises :class:`Conflict` for a load balancer without a VIP."""
     if locked.row.vip_network_id == NO_NETWORK or locked.row.vip_leaving_revision is not None:
         raise Conflict(
             f"Load Balancer {locked.id} was made for pool {locked.row.root_pool_id} of LBaaS v1 and has no VIP:"

@@ -1,7 +1,7 @@
-"""What the network service is still to be told of the ports of VIPs.
+"""Pending changes of VIPs' ports at the network service.
 
-A tenant's change of QoS policy or security groups is accepted like any other; that the port is to follow is written
-down in the same transaction, and stays written until the network service has taken it, whoever dies in between.
+A tenant's change of QoS policy or security groups is accepted like any other; the same transaction stores the pending
+change of the port, which stays until the network service has accepted it, whichever process fails in between.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.vips.claims import FAR_SECONDS
 
 GRACE_SECONDS = 10.0
-"""The controller that accepted the change tells the network service itself; others wait for that long."""
+"""The controller that accepted the change updates the network service itself; others wait for this time."""
 
 _change = schema.vip_port_change
 _root = schema.load_balancer
@@ -71,12 +71,12 @@ class SqlPortChanges:
 
 
 def _is_due() -> Any:
-    # one from the far future is from before the database's clock was set back
+    # a time in the far future was set before the database's clock was set back
     return or_(_change.c.due_at <= db_now(), _change.c.due_at > db_now() + FAR_SECONDS)
 
 
 def _take(connection: Connection, due: Any, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
-    """Those that nobody else took since they were read."""
+    """Those that no other process took since they were read."""
     taken = []
     for row in due:
         pause_seconds = backoff.nominal_seconds(row.attempts + 1)
@@ -114,7 +114,8 @@ _FIRST = insert(_change).from_select(
 
 def note(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, *, security_groups: bool) -> None:
     """Part of the accepted change, under the load balancer's lock. At most two statements. ``security_groups``: they
-    are among what changed; else those that the port has are left alone."""
+    changed; else the port's are left unchanged.
+    """
     values = {"root_id": load_balancer_id, "new_revision": revision, "groups": security_groups}
     if not connection.execute(_AGAIN, values).rowcount:
         connection.execute(_FIRST, values)

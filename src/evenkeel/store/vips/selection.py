@@ -1,6 +1,6 @@
-"""Which address a new VIP takes: chosen here, and chosen again while others are faster.
+"""Selects the address of a new VIP, and another one if a concurrent transaction took it first.
 
-The unique constraint on (network, address) has the last word."""
+The unique constraint on (network, address) decides."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -21,24 +21,24 @@ from evenkeel.store.vips.addresses import HELD, HELD_OF_SOME
 from evenkeel.store.writing.conflicts import constraint_text
 
 CANDIDATES = 4
-"""Addresses looked up at once; enough unless the range is nearly full. Each create pays for them."""
+"""Addresses looked up by each create; enough unless the range is nearly full."""
 
 
 class _Range(NamedTuple):
-    """Addresses as numbers."""
+    """A range of addresses as numbers."""
 
     version: int
     first: int
     size: int
 
     def address(self, offset: int) -> str:
-        """The address that far from the first."""
+        """The address at ``offset`` from the first."""
         number = self.first + offset
         return inet_ntoa(number.to_bytes(4)) if self.version == 4 else str(IPv6Address(number))
 
 
 def normal_address(text: str) -> str:
-    """The one way to write this address, so that equal addresses are equal texts. Raises :class:`Invalid`."""
+    """The canonical form of the address, so that equal addresses are equal texts. Raises :class:`Invalid`."""
     try:
         return str(ip_address(text))
     except ValueError:
@@ -46,7 +46,7 @@ def normal_address(text: str) -> str:
 
 
 def normal_plan(plan: VipPlan) -> VipPlan:
-    """The plan with its addresses in the one way to write them. Raises :class:`Invalid`."""
+    """The plan with its addresses in canonical form. Raises :class:`Invalid`."""
     wanted = None if plan.address is None else normal_address(plan.address)
     return replace(plan, address=wanted, additional=tuple(normal_plan(each) for each in plan.additional))
 
@@ -68,7 +68,7 @@ def candidates(plan: VipPlan, random: Random) -> list[str]:
 def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
     """One address of the plan's range that is neither taken nor reserved, at random; None if there is none.
 
-    Costs time by the number taken, not by the size of the range.
+    Takes time by the number of taken addresses, not by the size of the range.
     """
     found = _range(plan)
     addresses = (ip_address(text) for text in taken)
@@ -86,7 +86,7 @@ def any_free(plan: VipPlan, taken: Iterable[str], random: Random) -> str | None:
 
 
 _Span = tuple[int, int]
-"""Offsets of the first and last of some addresses in a row."""
+"""Offsets of the first and last address of a contiguous range."""
 
 
 def _reserved(plan: VipPlan, found: _Range) -> list[_Span]:
@@ -100,7 +100,7 @@ def _reserved(plan: VipPlan, found: _Range) -> list[_Span]:
 
 
 def _apart(spans: Iterable[_Span]) -> list[_Span]:
-    """The same, in order and none over another."""
+    """The same addresses as ordered, disjoint spans."""
     joined: list[_Span] = []
     for first, last in sorted(spans):
         if joined and first <= joined[-1][1]:
@@ -123,22 +123,22 @@ def _range(plan: VipPlan) -> _Range:
 
 @lru_cache(maxsize=1024)
 def _between(start: str, end: str) -> _Range | None:
-    """None: there is nothing between them. Raises :class:`ValueError`."""
+    """None: the range is empty. Raises :class:`ValueError`."""
     first, last = ip_address(start), ip_address(end)
     size = int(last) - int(first) + 1
     return _Range(first.version, int(first), size) if first.version == last.version and size > 0 else None
 
 
 VIP_ATTEMPTS = 32
-"""How often an address that somebody else took first is replaced by another before giving up."""
+"""How often another address is tried after a concurrent transaction took the selected one."""
 
 
 async def write_with_vip(
     database: Database, op: Op[Change], plan: VipPlan | None, refusal: Callable[[IntegrityError], RequestError]
 ) -> Change:
-    """Run a write that takes the addresses of the plan, again while others are faster to take what it chose.
+    """Run a write that allocates the plan's addresses; repeat it while concurrent transactions take the selected ones.
 
-    ``refusal``: what any other conflict means. Raises it, and :class:`Conflict` for addresses.
+    ``refusal``: the error for any other conflict. Raises it, and :class:`Conflict` for addresses.
     """
     attempts = 0
     while True:
@@ -154,7 +154,7 @@ async def write_with_vip(
 
 
 async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) -> None:
-    """Raises :class:`Conflict` if an address that was asked for is taken; else another one may be tried."""
+    """Raises :class:`Conflict` if a requested address is taken; else another one may be tried."""
     wanted = [each.address for each in (plan, *plan.additional) if each.address is not None]
     if not wanted:
         return
@@ -177,7 +177,7 @@ def free_address(connection: Connection, plan: VipPlan, some: list[str], held: f
 
 
 def _exhausted(plan: VipPlan) -> Conflict:
-    """All addresses are held."""
+    """The error when all addresses are allocated."""
     return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code="no_free_address")
 
 

@@ -1,4 +1,4 @@
-"""What a statement writes beside a revision, so that :mod:`evenkeel.core.changes` can tell whose it is."""
+"""Change ids that statements write beside a revision: see :mod:`evenkeel.core.changes`."""
 
 from uuid import uuid4
 
@@ -16,7 +16,9 @@ def new_change() -> str:
 
 
 def marked() -> dict[str, ColumnElement[str]]:
-    """What a statement that raises the revision sets; before the revision, for MariaDB evaluates from left to right."""
+    """Assignments for a statement that raises the revision; they come before the revision, because MariaDB evaluates
+    from left to right.
+    """
     former = cast(_root.c.revision, String(20)).concat(":").concat(func.substr(_root.c.change_id, 1, HEAD_CHARACTERS))
     earlier = func.substr(former.concat(" ").concat(_root.c.earlier_changes), 1, EARLIER_CHARACTERS_MAX)
     return {

@@ -1,4 +1,4 @@
-"""What a write is refused for, in Octavia's words, and how a unique constraint that fired is told from another."""
+"""Errors of refused writes, in Octavia's words, and the mapping from violated unique constraints to them."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -37,7 +37,7 @@ def duplicate_member(address: str, port: int) -> Conflict:
 
 
 def members_taken(rows: Sequence[Member]) -> Conflict:
-    """New members, one at least of which is in the pool already."""
+    """New members of which at least one is in the pool already."""
     if len(rows) == 1:
         return duplicate_member(rows[0].address, rows[0].protocol_port)
     return Conflict(
@@ -62,9 +62,9 @@ def duplicate_id() -> Conflict:
 
 
 def gone_reference(error: IntegrityError, root: LoadBalancer) -> RequestError | None:
-    """The refusal if what the new load balancer refers to was deleted meanwhile; None if it was another constraint.
+    """The error if a flavor or zone of the new load balancer was deleted meanwhile; None for another constraint.
 
-    SQLite does not say which reference it is, so both that were given are named.
+    SQLite does not report which reference it is, so the text names both.
     """
     if "foreign key" not in str(error.orig).lower():
         return None
@@ -74,17 +74,17 @@ def gone_reference(error: IntegrityError, root: LoadBalancer) -> RequestError | 
 
 
 def pool_in_use(pool_id: str, policy_id: str) -> Conflict:
-    """A pool that requests are sent to by a policy."""
+    """A pool to which an L7 policy redirects."""
     return Conflict(f"Pool {pool_id} is in use by L7 policy {policy_id}", code="in_use")
 
 
 def in_use(title: str, object_id: str, by_title: str, by_id: str) -> Conflict:
-    """Something that is to be deleted and has something else below it, which goes first."""
+    """An object to delete that has a child, which must be deleted first."""
     return Conflict(f"{title} {object_id} is in use by {by_title} {by_id}", code="in_use")
 
 
 def too_many_rules(policy_id: str) -> Conflict:
-    """A policy with more rules than are allowed."""
+    """A policy with too many rules."""
     return Conflict(f"Too many rules on L7 policy {policy_id}. At most {L7_RULES_MAX} are allowed.")
 
 
@@ -95,7 +95,7 @@ def check_rule_count(policy_id: str, count: int) -> None:
 
 
 def childless() -> Invalid:
-    """A pool or policy of a listener that has none."""
+    """A pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
 
@@ -112,17 +112,17 @@ def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
 
 
 def constraint_text(error: IntegrityError) -> str:
-    """What the database says of the constraint that fired, without the row's values.
+    """The database's text about the violated constraint, without the row's values.
 
     SQLite names the columns, the others the constraint, which is named after its columns.
     """
     said = str(error.orig).partition("\n")[0]
-    # MariaDB says the values before it
+    # MariaDB puts the values before it
     return said.rpartition(" for key ")[2]
 
 
 def child_conflict(error: IntegrityError, duplicate: RequestError | None = None) -> RequestError:
-    """The refusal for an insert of a child: ``duplicate`` if it was the child's own unique constraint."""
+    """The error for an insert of a child: ``duplicate`` if it violated the child's own unique constraint."""
     text = constraint_text(error)
     if duplicate is not None and "live_key" in text:
         return duplicate

@@ -1,6 +1,5 @@
-"""Events: what an operator wants to be told, written in the transaction that made it true.
-
-An event that was recorded happened; one whose transaction was rolled back leaves no trace.
+"""Events for operators, written in the transaction of the change that they report: a rolled back change leaves no
+event.
 """
 
 from collections.abc import Sequence
@@ -61,7 +60,7 @@ def record_event(
     shard_id: ShardId = ShardId(""),
     load_balancer_id: LoadBalancerId = LoadBalancerId(""),
 ) -> None:
-    """Record one event at the database's time. ``kind`` is stable, ``text`` is for people."""
+    """Record one event at the database's time. ``kind`` is stable, ``text`` is human-readable."""
     row = event_row(
         kind=kind,
         text=text,
@@ -74,6 +73,6 @@ def record_event(
 
 
 def record_events(connection: Connection, rows: Sequence[EventRow]) -> None:
-    """Record many events with one statement; none is fine."""
+    """Record any number of events with one statement."""
     if rows:
         connection.execute(_INSERT, [dict(row) for row in rows])

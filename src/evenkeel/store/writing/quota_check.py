@@ -1,13 +1,13 @@
-"""May a project have so many more, and a load balancer? Counted in the transaction that makes them, under the project's
-quota row.
+"""Checks quotas of a project and limits of a load balancer, in the transaction that creates objects, under the lock of
+the project's quota row.
 
-There is no counter that could drift: the rows themselves are counted, those marked deleted no more, so that a successor
-may be made at once. Two transactions that make objects of one project would each count without the other's; so each
-writes the project's row first. On one server the second waits for the first's commit, and its count, a later statement,
-sees it; at two nodes of a Galera cluster one of them is rolled back and runs again. Projects without limits never come
-here: whether there are any is told by the statements that look around or lock anyway.
+There is no counter that could drift: the rows themselves are counted, without those marked deleted, so that a successor
+may be created at once. Two transactions that create objects of one project would each count without the other's; so
+each writes the project's row first. On one server the second waits for the first's commit, and its count, a later
+statement, sees it; at two nodes of a Galera cluster one of them is rolled back and runs again. Projects without limits
+skip the check: statements that read or lock anyway tell whether there are any.
 
-What a load balancer may hold is counted under its own lock, by the same statement as a quota that it comes under.
+The objects of a load balancer are counted under its own lock, by the same statement as the quota.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ QUOTA_OF: dict[type[Any], str] = {
     L7Policy: "l7policy",
     L7Rule: "l7rule",
 }
-"""By class of what is made."""
+"""By class of the created object."""
 
 _IS_IT = _quota.c.project_id == bindparam("quota_project_id")
 _LOCK = returning(
@@ -55,19 +55,19 @@ _LOCK = returning(
 
 
 def has_quota(project_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """The project of another statement's row or parameter has a quota row: for that statement to tell, too."""
+    """SQL condition for other statements: the project has a quota row."""
     return exists().where(_quota.c.project_id == project_id).correlate_except(_quota).label("has_quota")
 
 
 def made(rows: Iterable[Any]) -> Counter[str]:
-    """How many of each kind these objects are; a monitor that pools share was counted when it was made."""
+    """The number of objects of each kind; a shared monitor was counted when it was created."""
     return Counter(
         QUOTA_OF[type(row)] for row in rows if not (isinstance(row, HealthMonitor) and row.shared_monitor_id)
     )
 
 
 class Holder(NamedTuple):
-    """A load balancer whose lock is ours, and what it may hold."""
+    """A locked load balancer and its limits."""
 
     load_balancer_id: LoadBalancerId
     limits: LoadBalancerLimits
@@ -82,9 +82,10 @@ def check_quota(
     has_quota: bool,
     holder: Holder | None = None,
 ) -> None:
-    """Raises :class:`QuotaMet` unless the project may have as many more of each kind, :class:`LimitMet` unless the
-    ``holder`` may. Nothing is asked where there is no holder and there are neither limits of the project's own
-    (``has_quota``) nor default ones."""
+    """Raises :class:`QuotaMet` if ``wanted`` exceeds a quota of the project, :class:`LimitMet` if it exceeds a limit of
+    ``holder``. No query without a holder if there are neither quotas of the project's own (``has_quota``) nor default
+    ones.
+    """
     asked = {name for name, count in wanted.items() if count > 0}
     quotas = Quotas()
     names: tuple[str, ...] = ()
@@ -104,7 +105,7 @@ def check_quota(
 
 
 def _locked(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
-    """The project's own limits; the row is ours until the transaction ends."""
+    """The project's own limits; locks the row until the transaction ends."""
     parameters = {"quota_project_id": project_id}
     row = _LOCK.first(connection, parameters)
     if row is None:
@@ -115,7 +116,7 @@ def _locked(connection: Connection, project_id: ProjectId) -> dict[str, int | No
 
 @cache
 def _counts(names: tuple[str, ...], below: tuple[str, ...]) -> Select[Any]:
-    """Of the project, and of the load balancer."""
+    """Counts of the project, and of the load balancer."""
     own = (_count(COUNTED[name]).label(name) for name in names)
     return select(*own, *(_count_below(COUNTED[name]).label(f"{name}_below") for name in below))
 
@@ -127,7 +128,7 @@ def _count_below(table: Table) -> Any:
 def _count(table: Table) -> Any:
     own = table.c.project_id == bindparam("quota_project_id")
     if table is schema.health_monitor:
-        # one that pools share counts once, whether any has it or not
+        # a shared one counts once, associated or not
         shared = schema.shared_monitor
         alone = select(func.count()).select_from(shared).where(shared.c.project_id == bindparam("quota_project_id"))
         return _live_count(table, own, table.c.shared_monitor_id.is_(None)) + alone.scalar_subquery()

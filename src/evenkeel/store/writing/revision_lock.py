@@ -1,9 +1,9 @@
-"""The one lock of tenant writes: raising the load balancer's revision.
+"""The lock of tenant writes: raising the load balancer's revision.
 
-Every write begins with a single UPDATE of the load balancer's row that raises its revision, makes it PENDING and
-gives it a deadline; the row lock it takes orders all writes below that load balancer. Children are changed after
-it and carry the revision it returned. What the same statement could not see because it had to wait for the lock (a
-child deleted meanwhile) shows in the next one: statements on children say ``deleted = false`` again.
+Every write begins with a single UPDATE of the load balancer's row that raises its revision, makes it PENDING and gives
+it a deadline; the row lock it takes orders all writes below that load balancer. Children are changed after it and carry
+the revision it returned. Changes committed while the statement waited for the lock (a child deleted meanwhile) are
+visible to the next one: statements on children check ``deleted = false`` again.
 """
 
 from enum import Enum
@@ -48,21 +48,21 @@ ERROR = ProvisioningStatus.ERROR.value
 Columns = tuple[ColumnElement[Any], ...]
 
 SHAPES = 256
-"""Statements kept for the sets of attributes that updates name."""
+"""Cached statements, one per set of updated attributes."""
 
 _root = schema.load_balancer
 _PROJECT: ColumnElement[str] = literal_column(f"{_root.name}.project_id", String())
-"""With its table's name, which SQLAlchemy leaves out in RETURNING, where a subquery has a column of that name too."""
+"""With its table's name, which SQLAlchemy omits in RETURNING although a subquery has a column of the same name."""
 
 
 class Locked(NamedTuple):
-    """A load balancer whose row this transaction holds, as it is after the lock."""
+    """A load balancer whose row this transaction has locked, as it is after the lock."""
 
     id: LoadBalancerId
     project_id: ProjectId
-    """Its tenant; also that of everything below it."""
+    """Its project, also that of its children."""
     revision: int
-    """The one this write makes."""
+    """The revision of this write."""
     placed: bool
     """It has a shard, so a device may hold it."""
     now: float
@@ -74,14 +74,14 @@ class Locked(NamedTuple):
 
 
 class Mutable(Enum):
-    """What a write is, for it is only let in from some statuses where immutability is as strict as Octavia's."""
+    """The kind of a write: with Octavia's strict immutability it is only accepted in some statuses."""
 
-    PART = "part"  # something below the load balancer: from ACTIVE
+    PART = "part"  # a child of the load balancer: from ACTIVE
     ITSELF = "itself"  # the load balancer: from ACTIVE
     LEAVING = "leaving"  # its delete or failover: from ACTIVE or ERROR
 
     def when(self, strict: bool) -> "Mutable | None":
-        """Itself where immutability is strict; None: every status will do."""
+        """Itself if immutability is strict; None: accepted in every status."""
         return self if strict else None
 
 
@@ -91,9 +91,9 @@ class Target(NamedTuple):
     kind: Kind
     id: str
     project_id: ProjectId | None
-    """None: of any project."""
+    """None: any project."""
     parent_id: str | None = None
-    """The pool that a member, or policy that a rule, must be in."""
+    """The required pool of a member, or policy of a rule."""
 
 
 def try_lock(
@@ -104,10 +104,10 @@ def try_lock(
     values: dict[str, Any] | None = None,
     mutable: Mutable | None = None,
 ) -> Locked | None:
-    """Lock the load balancer of the target; None if one of them is not there or marked deleted. One statement.
+    """Lock the load balancer of the target; None if one of them does not exist or is marked deleted. One statement.
 
     ``values`` are set on the load balancer by the same statement. With ``mutable`` never None: raises
-    :class:`NotFound` for the target, or :class:`Conflict` for one that is not in a status which ``mutable`` lets in.
+    :class:`NotFound` for the target, or :class:`Conflict` for one in a status that ``mutable`` does not accept.
     """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
@@ -135,20 +135,20 @@ def _raise_revision(
     if scoped:
         statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
     if mutable is not None:
-        # here and not before, so that nobody can come in between
+        # in the same statement, so that no other write comes in between
         statement = statement.where(_root.c.provisioning_status.in_(_FROM[mutable]))
     return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), has_quota(_PROJECT), by=is_root)
 
 
 def raised() -> dict[str, Any]:
-    """What a write sets of the load balancer that it changes, in this order; parameters ``deadline_seconds`` and
+    """The columns that a write sets in the load balancer, in this order; parameters ``deadline_seconds`` and
     ``new_change``."""
     unplaced = _root.c.shard_id.is_(None)
     return {
         **marked(),
         "revision": _root.c.revision + 1,
         "provisioning_status": case((_root.c.applied_revision == 0, PENDING_CREATE), else_=PENDING_UPDATE),
-        # why it waits for a place stays true until it has one
+        # the reason why it is not placed stays until it is
         "status_reason": case((unplaced, _root.c.status_reason), else_=""),
         "pending_deadline": case((unplaced, null()), else_=db_now() + bindparam("deadline_seconds", type_=Double())),
         "updated_at": db_now(),
@@ -183,7 +183,7 @@ def _parameters(target: Target) -> dict[str, Any]:
 
 
 def refuse(connection: Connection, target: Target, mutable: Mutable | None = None) -> NoReturn:
-    """Say why the lock was not to be had. Raises :class:`NotFound`, :class:`Conflict`."""
+    """Raise the reason why the lock failed. Raises :class:`NotFound`, :class:`Conflict`."""
     row = read_any(connection, target)
     if mutable in (Mutable.ITSELF, Mutable.LEAVING):
         raise _wrong_state(LoadBalancerId(target.id), row.provisioning_status)
@@ -191,7 +191,7 @@ def refuse(connection: Connection, target: Target, mutable: Mutable | None = Non
         raise immutable(LOAD_BALANCER, target.id if target.kind is LOAD_BALANCER else row.load_balancer_id)
     if target.kind is LOAD_BALANCER:
         raise immutable(LOAD_BALANCER, target.id)
-    # a child of a load balancer that is being deleted is refused for its load balancer's sake
+    # the error names the load balancer if that is being deleted
     root_deleted = connection.scalar(select(_root.c.deleted).where(_root.c.id == row.load_balancer_id))
     raise immutable(LOAD_BALANCER, row.load_balancer_id) if root_deleted else immutable(target.kind, target.id)
 
@@ -215,12 +215,12 @@ def _read(kind: Kind, scoped: bool, parented: bool, columns: Columns) -> Select[
 
 
 def immutable(kind: Kind, object_id: str) -> Conflict:
-    """What a write on something marked deleted gets (Octavia's text)."""
+    """The error for a write on an object marked deleted (Octavia's text)."""
     return Conflict(f"{kind.title} {object_id} is immutable and cannot be updated.", code="immutable")
 
 
 def _wrong_state(load_balancer_id: LoadBalancerId, status: str) -> Conflict:
-    """What a write on a load balancer gets that is not in a status for it (Octavia's text)."""
+    """The error for a write on a load balancer in a wrong status (Octavia's text)."""
     return Conflict(f"Invalid state {status} of loadbalancer resource {load_balancer_id}", code="immutable")
 
 
@@ -228,7 +228,9 @@ def _wrong_state(load_balancer_id: LoadBalancerId, status: str) -> Conflict:
 
 
 def pending(kind: Kind) -> ColumnElement[str]:
-    """The status of an existing row after a change: PENDING_UPDATE, unless it was never confirmed or is going."""
+    """The status of an existing row after a change: PENDING_UPDATE, unless it was never confirmed or is being
+    deleted.
+    """
     status = kind.table.c.provisioning_status
     return case((status.in_((PENDING_CREATE, PENDING_DELETE)), status), else_=PENDING_UPDATE)
 
@@ -244,7 +246,7 @@ _senders = select(schema.l7policy.c.listener_id).where(
 _TOUCH_LISTENERS = (
     update(schema.listener)
     .where(
-        schema.listener.c.load_balancer_id == bindparam("root_id"),  # for its index: the rest has none in common
+        schema.listener.c.load_balancer_id == bindparam("root_id"),  # the only condition with an index
         or_(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.id.in_(_senders)),
         schema.listener.c.deleted == false(),
     )
@@ -269,9 +271,9 @@ _TOUCH_POLICYS_LISTENER = (
 
 
 def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
-    """The pool and the listeners that send to it change with what is below it. Two statements.
+    """Mark the pool and its listeners PENDING_UPDATE after a change of its children. Two statements.
 
-    Raises :class:`Conflict` if the pool was deleted before the lock was ours.
+    Raises :class:`Conflict` if the pool was deleted before the lock was taken.
     """
     touched = connection.execute(_TOUCH_POOL, {"touched_id": pool_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
@@ -280,15 +282,15 @@ def touch_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
 
 
 def touch_listeners(connection: Connection, pool_id: str, locked: Locked) -> None:
-    """The listeners that send to the pool, be it by an L7 policy, change with it."""
+    """Mark the listeners that send to the pool, also by an L7 policy, PENDING_UPDATE."""
     parameters = {"touched_id": pool_id, "new_revision": locked.revision, "root_id": locked.id}
     connection.execute(_TOUCH_LISTENERS, parameters)
 
 
 def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> None:
-    """The listener changes with its L7 policies.
+    """Mark the listener PENDING_UPDATE after a change of its L7 policies.
 
-    Raises :class:`Conflict` if it was deleted before the lock was ours.
+    Raises :class:`Conflict` if it was deleted before the lock was taken.
     """
     touched = connection.execute(_TOUCH_LISTENER, {"touched_id": listener_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
@@ -296,14 +298,16 @@ def touch_listener(connection: Connection, listener_id: str, locked: Locked) -> 
 
 
 def touch_policy(connection: Connection, policy_id: str, locked: Locked) -> None:
-    """The L7 policy and its listener change with its rules. Raises as :func:`touch_listener`."""
+    """Mark the L7 policy and its listener PENDING_UPDATE after a change of its rules. Raises as
+    :func:`touch_listener`.
+    """
     touched = connection.execute(_TOUCH_POLICY, {"touched_id": policy_id, "new_revision": locked.revision})
     if touched.rowcount == 0:
         raise immutable(L7POLICY, policy_id)
     connection.execute(_TOUCH_POLICYS_LISTENER, {"touched_id": policy_id, "new_revision": locked.revision})
 
 
-# -- what the caller is told
+# -- results
 
 
 _OWNER = (
@@ -314,7 +318,7 @@ _OWNER = (
 
 
 def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | None:
-    """Who acts for the shard, live or not."""
+    """The acting agent of the shard, live or not."""
     if shard_id is None:
         return None
     row = connection.execute(_OWNER, {"shard_id": shard_id}).first()
@@ -326,7 +330,7 @@ def owner_of(connection: Connection, shard_id: ShardId | None) -> ShardOwner | N
 def change_of(
     connection: Connection, row: Any, resources: tuple[Resource, ...], tree: LoadBalancerTree | None = None
 ) -> Change:
-    """The change to a load balancer, given by its row; looks its owner up."""
+    """The :class:`Change` of a load balancer's row; looks up its owner."""
     return Change(
         load_balancer_id=row.id,
         revision=row.revision,

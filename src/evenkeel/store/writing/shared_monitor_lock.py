@@ -21,7 +21,7 @@ _monitor = schema.health_monitor
 def lock_shared_monitor(
     connection: Connection, monitor_id: str, project_id: ProjectId | None, changes: dict[str, Any] | None = None
 ) -> Row[Any]:
-    """Take the lock of a monitor that stands alone, and change it; its row then. Raises :class:`NotFound`."""
+    """Lock a shared monitor and change it; returns its row. Raises :class:`NotFound`."""
     is_it = [_shared.c.id == storable(monitor_id)]
     if project_id is not None:
         is_it.append(_shared.c.project_id == storable(project_id))
@@ -39,7 +39,7 @@ def is_association_of(monitor_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_id: ProjectId) -> HealthMonitor:
-    """The monitor of a new pool; one that names a shared one as that is now, whose lock is taken. Raises
+    """The monitor of a new pool; one that names a shared monitor gets its current attributes, and locks it. Raises
     :class:`NotFound`, :class:`Conflict`."""
     if row.shared_monitor_id is None:
         return row
@@ -49,7 +49,7 @@ def resolve_shared_monitor(connection: Connection, row: HealthMonitor, project_i
 
 
 def check_pool_count(connection: Connection, monitor_id: str) -> None:
-    """Raises :class:`Conflict` if as many pools have the monitor as may share one."""
+    """Raises :class:`Conflict` if the maximum number of pools share the monitor."""
     used = connection.scalar(select(func.count()).select_from(_monitor).where(*is_association_of(monitor_id))) or 0
     if used >= POOLS_OF_MONITOR_MAX:
         raise Conflict(f"Health Monitor {monitor_id} is associated with {used} pools; that is as many as may share it.")

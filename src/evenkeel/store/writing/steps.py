@@ -19,14 +19,14 @@ CHILD_KINDS: tuple[Kind, ...] = tuple(KINDS[kind] for kind in (Listener, Pool, M
 
 
 def check_changes(changes: Mapping[str, Any], allowed: frozenset[str]) -> None:
-    """Raises :class:`Invalid` naming an attribute that is not to be changed."""
+    """Raises :class:`Invalid` naming an attribute that cannot be changed."""
     for name in changes:
         if name not in allowed:
             raise Invalid(f"{name}: cannot be changed; what can: {', '.join(sorted(allowed))}")
 
 
 def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions: Any) -> None:
-    """Mark live rows deleted; those marked before keep the revision that did it."""
+    """Mark live rows deleted; rows already marked keep their revision."""
     table = kind.table
     connection.execute(
         update(table)
@@ -42,7 +42,7 @@ def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions
 
 
 def insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Store rows with one statement; none is fine."""
+    """Store any number of rows with one statement."""
     if rows:
         connection.execute(_insert(table), rows if len(rows) > 1 else rows[0])
 
@@ -53,7 +53,7 @@ def _insert(table: Table) -> Insert:
 
 
 def as_new(row: AnyChild, locked: Locked) -> AnyChild:
-    """The child as it is stored first: its load balancer's project, nothing confirmed."""
+    """The child as first stored: its load balancer's project, nothing confirmed."""
     return replace(
         row,
         load_balancer_id=locked.id,

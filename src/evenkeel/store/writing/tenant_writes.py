@@ -1,4 +1,4 @@
-"""What the store's options say of every tenant's write: how a load balancer is locked, and what quotas allow."""
+"""Locks and quota checks of every tenant's write, by the store's options."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ class TenantWrites:
         *,
         values: dict[str, Any] | None = None,
     ) -> Locked:
-        """As :meth:`try_lock`, but what is not there, or marked deleted, is refused: raises :class:`NotFound`,
+        """As :meth:`try_lock`, but for an object that does not exist, or is marked deleted, raises :class:`NotFound`,
         :class:`Conflict`."""
         return self.try_lock(connection, target, mutable, values=values) or refuse(connection, target)
 
@@ -38,18 +38,19 @@ class TenantWrites:
         *,
         values: dict[str, Any] | None = None,
     ) -> Locked | None:
-        """As :func:`~evenkeel.store.writing.revision_lock.try_lock`, from the statuses that the options let in."""
+        """As :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept."""
         strict = mutable.when(self.options.strict_immutability)
         deadline = self.options.pending_deadline_seconds
         return revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, mutable=strict)
 
     def check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
-        """Raises :class:`QuotaMet` if the project may not have all of these, :class:`LimitMet` if the load balancer may
-        not."""
+        """Raises :class:`QuotaMet` or :class:`LimitMet` if these objects exceed a quota of the project or a limit of
+        the load balancer.
+        """
         self.check_growth(connection, locked, made(rows))
 
     def check_growth(self, connection: Connection, locked: Locked, more: Mapping[str, int]) -> None:
-        """As :meth:`check_quota`, for so many more of each kind."""
+        """As :meth:`check_quota`, for ``more`` objects of each kind."""
         quota_check.check_quota(
             connection,
             locked.project_id,

@@ -10,5 +10,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # with a default, for controllers of the version before that go on making listeners
+    # with a default, for controllers of the previous version that still insert listeners
     op.add_column("listener", sa.Column("allowed_cidrs", sa.Text(), server_default="[]", nullable=False))

@@ -84,8 +84,9 @@ def _make_zones() -> None:
 
 
 def _add_reference(column: str, length: int, table: str, key: str) -> None:
-    """A column of load balancers that refers to a row, and its index. Written out, as it is to be one statement:
-    SQLite adds no constraint later, and MariaDB must be able to run it again."""
+    """Add a foreign key column to load balancers, and its index. In literal SQL, because it must be one statement:
+    SQLite cannot add a constraint later, and MariaDB must be able to run it again.
+    """
     again = "IF NOT EXISTS " if op.get_bind().dialect.name == "mariadb" else ""
     name = f"fk_load_balancer_{column}"
     constraint = f"CONSTRAINT {name} " if op.get_bind().dialect.name != "mariadb" else ""

@@ -1,6 +1,6 @@
 """TLS at listeners and towards members, HSTS, and members on virtual functions.
 
-Every column has a default, for controllers of the version before that go on making objects.
+Every column has a default, for controllers of the previous version that still insert objects.
 """
 
 import sqlalchemy as sa

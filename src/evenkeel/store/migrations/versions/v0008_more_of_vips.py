@@ -1,4 +1,4 @@
-"""Additional VIPs, and what load balancers ask of the network service for the ports of their VIPs."""
+"""Additional VIPs, and options of VIPs' ports at the network service."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -21,7 +21,7 @@ def upgrade() -> None:
 
 
 def _add_addresses() -> None:
-    """With those that are taken already, but for those that an interrupted run of this has written down (MariaDB)."""
+    """With the existing VIPs, except those that an interrupted run has inserted (MariaDB)."""
     op.create_table(
         "vip_address",
         _load_balancer_id(),

@@ -1,4 +1,4 @@
-"""Whose revision it is: the identity of the change that made it, and of those no device has confirmed yet."""
+"""Change ids of load balancers: of the newest revision, and of those that no device has confirmed yet."""
 
 import sqlalchemy as sa
 from alembic import op

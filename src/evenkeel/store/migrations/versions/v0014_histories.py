@@ -1,5 +1,6 @@
-"""The history of a database: who it is as long as it has lost no commit, and what tells that it has. Agents that name
-their session in all they say."""
+"""The history of a database, which changes when it lost commits, and the numbers that prove a loss. Agents that name
+their session in every message.
+"""
 
 import uuid
 

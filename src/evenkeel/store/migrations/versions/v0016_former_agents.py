@@ -1,4 +1,4 @@
-"""What was confirmed to agents that were deleted: one that comes back is no proof that commits were lost."""
+"""Keepalive counts of deleted agents: an agent that comes back must not look like a loss of commits."""
 
 import sqlalchemy as sa
 from alembic import op

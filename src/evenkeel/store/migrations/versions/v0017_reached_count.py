@@ -1,4 +1,4 @@
-"""How often a device group came back into reach: its observer then says all statuses again."""
+"""How often a device group became reachable again: its observer then reports all statuses again."""
 
 import sqlalchemy as sa
 from alembic import op

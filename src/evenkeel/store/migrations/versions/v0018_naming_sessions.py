@@ -1,4 +1,4 @@
-"""Which session promised to name itself: a later one that did not is not held to it."""
+"""Which session names itself in its messages: a later one may not."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which report on what was seen on a group's devices is the newest: one that comes later than it says nothing."""
+"""The number of the newest status report of a device group: older ones that arrive later are ignored."""
 
 import sqlalchemy as sa
 from alembic import op
