@@ -32,6 +32,7 @@ SLOW = {
     "devices/bigip/test_reach.py": "time-outs of devices that are away",
     "devices/haproxy/test_contract.py": "a daemon and real HAProxys",
     "devices/haproxy/test_lost_state.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_mozilla.py": "a daemon and real HAProxys",
     "devices/haproxy/test_pair.py": "a daemon and real HAProxys",
     "devices/haproxy/test_tls.py": "a daemon and real HAProxys",
     "devices/haproxy/test_traffic.py": "a daemon and real HAProxys",

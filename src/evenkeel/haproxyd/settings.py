@@ -71,10 +71,12 @@ class DaemonSettings(Value):
     """Of one backend."""
     lines_max: int = 5000
     """Of one frontend or backend."""
-    line_chars_max: int = 2000
-    files_max: int = 200
-    """Of one load balancer."""
-    file_bytes_max: int = 1024 * 1024
+    line_chars_max: int = 4000
+    """More than the longest list of ciphers."""
+    files_max: int = 2000
+    """Of one load balancer: a listener may have 200 certificates."""
+    file_bytes_max: int = 2 * 1024 * 1024
+    """More than the largest revocation list as PEM."""
     answer_bytes_max: int = 64 * 1024 * 1024
     """What is read of one answer of HAProxy's."""
 

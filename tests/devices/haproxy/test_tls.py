@@ -1,6 +1,8 @@
 """TLS through real HAProxys: what every device does, and what is HAProxy's own."""
 
-from collections.abc import Mapping
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +10,28 @@ import pytest
 from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.device import Observation, PartitionOutcome
 from evenkeel.core.service import ServiceDefinition
-from tests.devices.haproxy.rig import HaproxyRig
-from tests.devices.services import batch
-from tests.devices.tls_behaviour import TlsBehaviour
+from tests.certificates import by_sha256, certificate, referring
+from tests.devices.haproxy.rig import PARTITION, HaproxyRig
+from tests.devices.services import batch, service
+from tests.devices.tls_behaviour import (
+    CLIENT,
+    MEMBER,
+    NAMED,
+    OLDER,
+    PORT,
+    RENEWED,
+    Clients,
+    Member,
+    TlsBehaviour,
+    pool_of,
+    problems,
+    running,
+    tls_listener,
+    tls_pool_of,
+    values,
+    verified,
+)
+from tests.key_managers.authority import ROOT, Issued, ec_key
 
 
 class HaproxySite:
@@ -30,8 +51,120 @@ class HaproxySite:
     def place(self, port: int) -> tuple[str, int]:
         return self._rig.box.moved("10.1.0.2", port)
 
+    async def worker(self) -> int | None:
+        """Its process: another one after a reload."""
+        return (await self._rig.box.running.partitions.get(PARTITION).cli.processes()).worker_pid
+
+    async def serve(self, revision: int = 1, **changes: Any) -> None:
+        """A listener with everything that references may name."""
+        await self.take(referring(service(revision=revision, **changes), NAMED))
+
+    async def take(self, definition: ServiceDefinition, named: Mapping[str, CertificateContent] = NAMED) -> None:
+        outcome = await self.apply(definition, by_sha256(named))
+        assert problems(outcome) == [] and outcome.lacking == ()
+
 
 class TestHaproxyTls(TlsBehaviour):
     @pytest.fixture
     def site(self, rig: HaproxyRig) -> Any:
         return HaproxySite(rig)
+
+
+@pytest.fixture
+def site(rig: HaproxyRig) -> HaproxySite:
+    return HaproxySite(rig)
+
+
+@pytest.fixture
+def clients(site: HaproxySite, tmp_path: Path) -> Clients:
+    return Clients(site, tmp_path)
+
+
+@pytest.fixture
+async def plain(clients: Clients) -> AsyncIterator[Member]:
+    async with running(clients.member("plain")) as made:
+        yield made
+
+
+async def test_members_over_tls_come_and_go_without_a_reload(site: HaproxySite, clients: Clients) -> None:
+    settings = {
+        "ca_tls_container_ref": "root",
+        "crl_container_ref": "revoked",
+        "tls_container_ref": "balancer",
+    }
+    async with (
+        running(clients.member("one", MEMBER, asks=ROOT)) as one,
+        running(clients.member("two", MEMBER, asks=ROOT)) as two,
+    ):
+        listeners = (tls_listener(),)
+        await site.serve(listeners=listeners, pools=(tls_pool_of(one, **settings),))
+        worker = await site.worker()
+        await site.serve(2, listeners=listeners, pools=(tls_pool_of(one, two, **settings),))
+        assert {(await clients.ask()).body for _ in range(6)} == {"one", "two"}
+        assert two.shown[-1] == "balancer" and two.asked_for[-1] == "www.example.org"
+        await site.serve(3, listeners=listeners, pools=(tls_pool_of(one, **settings),))
+        assert {(await clients.ask()).body for _ in range(6)} == {"one"}
+        assert await site.worker() == worker
+
+
+async def test_a_certificate_is_renewed_without_a_reload(site: HaproxySite, clients: Clients, plain: Member) -> None:
+    wanted = {"listeners": (tls_listener(sni_container_refs=("shop",)),), "pools": (pool_of(plain),)}
+    await site.serve(**wanted)
+    worker = await site.worker()
+    named = NAMED | {"www": certificate(RENEWED)}
+    await site.take(referring(service(revision=2, **wanted), named), named)
+    assert ((await clients.ask()).shown, await site.worker()) == ("renewed", worker)
+
+
+async def test_old_versions_are_spoken_if_they_are_wanted(site: HaproxySite, clients: Clients, plain: Member) -> None:
+    wanted = tls_listener(tls_versions=("TLSv1", "TLSv1.1"), tls_ciphers=f"{OLDER}:ECDHE-ECDSA-AES128-SHA")
+    await site.serve(listeners=(wanted,), pools=(pool_of(plain),))
+    for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
+        tls = clients.context(minimum_version=version, maximum_version=version)
+        assert (await clients.ask(tls=tls)).status == 200
+    assert (await clients.ask(tls=clients.context(minimum_version=ssl.TLSVersion.TLSv1_2))).status == 0
+
+
+async def test_a_name_in_a_certificate_is_no_header_of_its_own(
+    site: HaproxySite, clients: Clients, plain: Member
+) -> None:
+    headers = {"X-SSL-Client-DN": "true", "X-SSL-Client-CN": "true"}
+    wanted = tls_listener(**verified(client_crl_container_ref=None), insert_headers=headers)
+    await site.serve(listeners=(wanted,), pools=(pool_of(plain),))
+    hostile = Issued("a\r\nX-Admin: yes\r\n\r\nGET /b", ROOT, ec_key())
+    assert (await clients.ask(tls=clients.context(hostile))).status == 200
+    assert values(plain.last, "X-Admin") == [] and len(plain.heard) == 1
+    assert values(plain.last, "X-SSL-Client-CN") == ["aX-Admin: yesGET /b"]
+
+
+async def test_a_device_of_a_pair_that_lacks_a_content_gets_it(pair: HaproxyRig, tmp_path: Path) -> None:
+    owner, (first, second) = pair.owner(), pair.boxes
+    plain = Member("plain")
+    async with running(plain):
+        wanted = service(listeners=(tls_listener(**verified()),), pools=(pool_of(plain),))
+        definition = referring(wanted, NAMED)
+        await second.stop()
+        contents = by_sha256(NAMED)
+        outcome = await owner.apply(batch(definition, certificates=contents, complete=True))
+        assert problems(outcome) == [] and outcome.lagging == (second.host,)
+        await second.start()
+
+        outcome = await owner.apply(batch(definition, complete=True))
+        needed = {NAMED[name].sha256 for name in ("www", "root", "revoked")}
+        assert set(outcome.lacking) == needed and len(problems(outcome)) == 1
+        outcome = await owner.apply(batch(definition, certificates={one: contents[one] for one in needed}))
+        assert problems(outcome) == [] and outcome.lacking == () and outcome.lagging == ()
+        outcome = await owner.apply(batch(definition, complete=True))
+        assert (problems(outcome), outcome.writes) == ([], 0)
+        for box in (first, second):
+            clients = Clients(_Place(box.moved("10.1.0.2", PORT)), tmp_path)  # type: ignore[arg-type]
+            assert (await clients.ask(tls=clients.context(CLIENT))).shown == "www"
+
+
+class _Place:
+    def __init__(self, place: tuple[str, int]) -> None:
+        self._place = place
+
+    def place(self, port: int) -> tuple[str, int]:
+        assert port == PORT
+        return self._place

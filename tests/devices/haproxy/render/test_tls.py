@@ -1,5 +1,6 @@
 """TLS as it is rendered: what is refused by name, what files are called, and where their contents are."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ from msgspec.structs import replace
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.partition.validation import problem_of
+from evenkeel.haproxyd.settings import DaemonSettings
 from tests.certificates import PLANTED, referring
-from tests.devices.haproxy.configuration import rendered
+from tests.devices.haproxy.configuration import HAPROXY, rendered, verdict
 from tests.devices.haproxy.features import CONTENTS, NAMED, reencrypted, terminated, tls_listener, tls_pool
 from tests.devices.services import listener, service
 
@@ -113,3 +116,18 @@ def test_a_content_of_another_kind_or_without_its_key_is_refused() -> None:
 def test_no_key_is_in_what_a_content_shows_of_itself() -> None:
     assert PLANTED not in repr(NAMED["www"])
     assert PLANTED in kinds(rendered(terminated(), {NAMED["www"].sha256: NAMED["www"]}))["certificate"][0]
+
+
+def test_the_longest_list_of_ciphers_and_the_most_certificates_are_taken() -> None:
+    ciphers = ":".join(["ECDHE-RSA-AES128-GCM-SHA256"] * 73)[:2048].rpartition(":")[0]
+    references = [f"reference-{number}" for number in range(200)]
+    listeners = tuple(
+        tls_listener(number, sni_container_refs=tuple(references), tls_ciphers=ciphers, protocol_port=number)
+        for number in (1, 2)
+    )
+    pools = (tls_pool(1, tls_ciphers=ciphers), tls_pool(2, tls_ciphers=ciphers))
+    named = NAMED | dict.fromkeys(references, NAMED["www"])
+    most = rendered(referring(service(listeners=listeners, pools=pools), named), CONTENTS)
+    assert len([file for file in most.files if file.kind == "certificate"]) == 402
+    assert problem_of(most, DaemonSettings(name="d", state_dir=Path("/"), run_dir=Path("/"))) == ""
+    assert HAPROXY is None or verdict(most) == ""
