@@ -126,7 +126,7 @@ async def test_a_create_that_comes_after_giving_back_began_is_refused_and_stores
 
 async def test_two_claims_on_one_load_balancer_are_a_conflict(store: SqlStore) -> None:
     await store.claims.claim_vip(claim(), grace_seconds=GRACE)
-    with pytest.raises(Conflict, match="lb is being taken"):
+    with pytest.raises(Conflict, match="lb is being allocated"):
         await store.claims.claim_vip(claim(), grace_seconds=GRACE)
 
 
