@@ -95,6 +95,26 @@ def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value in (None, "", "none") else [value]
 
 
+def _path_list(value: Any) -> tuple[str, ...]:
+    return tuple(full_path(item) for item in _items(value))
+
+
+def _words(value: Any) -> frozenset[str]:
+    """Options: a list in older versions, since 14.0 one text in braces."""
+    words = value if isinstance(value, list) else scalar(value).strip("{} ").split()
+    return frozenset(map(str, words)) - set(_NOTHING)
+
+
+def _certificates(value: Any) -> tuple[tuple[str, ...], ...]:
+    entries = [item for item in _items(value) if isinstance(item, Mapping)]
+    return tuple(sorted(tuple(scalar(item.get(name)) for name in ("cert", "key", "chain")) for item in entries))
+
+
+def _hsts(value: Any) -> tuple[str, ...]:
+    found = value if isinstance(value, Mapping) else {}
+    return tuple(scalar(found.get(name)) for name in ("mode", "maximumAge", "includeSubdomains", "preload"))
+
+
 def _session(value: Any) -> str:
     return "disabled" if value == "user-disabled" else "enabled"
 
@@ -110,6 +130,11 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
     "sourceAddressTranslation": _translation,
     "profiles": _profiles,
     "persist": _paths,
+    "rules": _path_list,
+    "allow": _paths,
+    "tmOptions": _words,
+    "certKeyChain": _certificates,
+    "hsts": _hsts,
     "session": _session,
     "state": _state,
 }

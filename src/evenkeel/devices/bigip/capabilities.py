@@ -1,20 +1,44 @@
 """What the BIG-IP renderer makes of the API's features; the reasons stand in the modules of ``render/``."""
 
-from evenkeel.core.capabilities import INSERT_HEADERS, Capabilities
+from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 
 CAPABILITIES = Capabilities(
-    protocol_pairs={"HTTP": ("HTTP",), "TCP": ("HTTP", "HTTPS", "TCP"), "HTTPS": ("HTTPS", "TCP")},
+    protocol_pairs={
+        "HTTP": ("HTTP",),
+        "TCP": ("HTTP", "HTTPS", "TCP"),
+        "HTTPS": ("HTTPS", "TCP"),
+        "TERMINATED_HTTPS": ("HTTP",),
+    },
     lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"),
-    # cookies are inserted by the http profile, which only virtual servers of HTTP listeners have
-    session_persistence={"SOURCE_IP": ("HTTP", "TCP", "HTTPS"), "HTTP_COOKIE": ("HTTP",)},
-    health_monitor_types=("HTTP", "TCP", "PING"),
-    insert_headers=INSERT_HEADERS,
-    # an http profile has a switch for X-Forwarded-For, and room for one header more
-    exclusive_headers=(("X-Forwarded-Port", "X-Forwarded-Proto"),),
+    # cookies are inserted by the http profile, which only virtual servers of listeners that read requests have
+    session_persistence={
+        "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS"),
+        "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
+    },
+    health_monitor_types=("HTTP", "HTTPS", "TCP", "PING"),
+    insert_headers=INSERT_HEADERS + TLS_INSERT_HEADERS,
     options=(
         "listener.connection_limit",
         "listener.timeout_client_data",
         "listener.timeout_member_data",
+        "listener.default_tls_container_ref",
+        "listener.sni_container_refs",
+        "listener.client_ca_tls_container_ref",
+        "listener.client_authentication",
+        "listener.client_crl_container_ref",
+        "listener.tls_ciphers",
+        "listener.tls_versions",
+        "listener.alpn_protocols",
+        "listener.hsts_max_age",
+        "listener.hsts_include_subdomains",
+        "listener.hsts_preload",
+        "pool.tls_enabled",
+        "pool.tls_container_ref",
+        "pool.ca_tls_container_ref",
+        "pool.crl_container_ref",
+        "pool.tls_ciphers",
+        "pool.tls_versions",
+        "pool.alpn_protocols",
         "member.backup",
     ),
     # on the device 0 is "no limit"

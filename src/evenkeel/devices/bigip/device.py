@@ -44,6 +44,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         have written meanwhile, so it outlives what is known of the partition."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
+        self._uploads: dict[str, set[str]] = {}
+        """By partition, what was uploaded for it and not removed yet."""
         self._saving: asyncio.Task[None] | None = None
         self._claim: claim.Claim | None = None
         self._claim_turn = asyncio.Lock()
@@ -96,6 +98,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 rendered,
                 view=view,
                 pending=self._pending_of(partition),
+                uploads=self._uploads.setdefault(partition, set()),
                 left=self._left_under(partition, mine),
             ).run()
         if outcome.writes:

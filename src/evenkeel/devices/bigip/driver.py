@@ -48,13 +48,15 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Make the partition so on every device that is reached; the others are ``lagging``."""
-        rendered = tuple(render(service, self._names, self._options.addresses) for service in batch.services)
+        addresses, parent = self._options.addresses, self._options.parent_ssl_profile
+        rendered = tuple(render(service, self._names, addresses, parent) for service in batch.services)
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
         return PartitionOutcome(
             outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()))),
             lagging=tuple(lost),
             writes=sum(outcome.writes for outcome in done.values()),
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
+            lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
         )
 
     async def changed(self) -> None:

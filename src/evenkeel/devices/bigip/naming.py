@@ -22,6 +22,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 _PLAIN_BEFORE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _GROUP = re.compile(r"[0-9]{1,9}")
+CERTIFICATE, KEY, CHAIN, AUTHORITY, REVOCATION = ".crt", ".key", "-chain.crt", "-ca.crt", ".crl"
+"""How the names of files end."""
+_FILE_TAIL = re.compile(r"[0-9a-f]{64}(\.crt|\.key|-chain\.crt|-ca\.crt|\.crl)")
 _GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?")
 
 
@@ -64,6 +67,12 @@ def parse_mark(description: object) -> Mark | None:
     )
 
 
+def parse_marked_code(code: object) -> Mark | None:
+    """The mark in an iRule, which has no description: its first line, a comment."""
+    first = code.strip().partition("\n")[0] if isinstance(code, str) else ""
+    return parse_mark(first.removeprefix("# ")) if first.startswith("# ") else None
+
+
 def _place(text: str) -> tuple[str, int | None]:
     """Environment and group; what is not of this form is an environment that is nobody's here."""
     environment, _, group = text.partition("/")
@@ -102,6 +111,14 @@ class BigIpNames(Value):
     def helper(self, kind: str, object_id: str) -> str:
         """The name of an object that only helps another one, such as a profile of a listener."""
         return f"{self.prefix}_{kind}_{plain(object_id)}"
+
+    def file(self, sha256: str, suffix: str) -> str:
+        """The name of a file, after what is in it."""
+        return f"{self.prefix}_{sha256}{suffix}"
+
+    def is_file(self, name: str) -> bool:
+        """Is it the name of a file of ours? In a partition that we guard nobody else gives such names."""
+        return name.startswith(f"{self.prefix}_") and bool(_FILE_TAIL.fullmatch(name[len(self.prefix) + 1 :]))
 
     def mark(self, kind: str, load_balancer_id: LoadBalancerId = LoadBalancerId(""), object_id: str = "") -> str:
         """The description of an object of ours."""

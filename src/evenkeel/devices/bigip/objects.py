@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from evenkeel.core.certificates import CertificateKind, Secret
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.naming import Mark
@@ -18,11 +19,33 @@ POOL = "ltm/pool"
 MEMBER = "ltm/pool/members"
 NODE = "ltm/node"
 DATA_GROUP = "ltm/data-group/internal"
-MONITORS = ("ltm/monitor/http", "ltm/monitor/tcp", "ltm/monitor/gateway-icmp")
-PROFILES = ("ltm/profile/http", "ltm/profile/tcp", "ltm/profile/fastl4")
+RULE = "ltm/rule"
+CIPHER_RULE = "ltm/cipher/rule"
+CIPHER_GROUP = "ltm/cipher/group"
+CLIENT_SSL = "ltm/profile/client-ssl"
+SERVER_SSL = "ltm/profile/server-ssl"
+CERTIFICATE_FILE = "sys/file/ssl-cert"
+KEY_FILE = "sys/file/ssl-key"
+REVOCATION_FILE = "sys/file/ssl-crl"
+FILES = (CERTIFICATE_FILE, KEY_FILE, REVOCATION_FILE)
+"""What has no description, so that its name alone says that it is ours, and what several load balancers may share."""
+CIPHERS = (CIPHER_RULE, CIPHER_GROUP)
+MONITORS = ("ltm/monitor/http", "ltm/monitor/https", "ltm/monitor/tcp", "ltm/monitor/gateway-icmp")
+PROFILES = ("ltm/profile/http", "ltm/profile/tcp", "ltm/profile/fastl4", CLIENT_SSL)
 PERSISTENCE = ("ltm/persistence/cookie",)
 
-OWNED_TYPES = (*MONITORS, *PROFILES, *PERSISTENCE, VIRTUAL_ADDRESS, POOL, VIRTUAL)
+OWNED_TYPES = (
+    *FILES,
+    *CIPHERS,
+    SERVER_SSL,
+    *MONITORS,
+    *PROFILES,
+    *PERSISTENCE,
+    RULE,
+    VIRTUAL_ADDRESS,
+    POOL,
+    VIRTUAL,
+)
 """Types of the objects we make, in the order in which they are made: what is referred to comes first."""
 LIGHT_TYPES = (POOL, VIRTUAL)
 """What a light pass reads: where changes by hand happen and hurt."""
@@ -63,12 +86,27 @@ Observed = dict[Key, ObservedObject]
 """Everything seen in one partition, of the types we use; members stand in their pools."""
 
 
+class CertificateNeed(Value):
+    """A content that objects of a load balancer refer to by the names of files."""
+
+    kind: CertificateKind
+    sha256: str
+
+
 class RenderedObjects(Value):
-    """What one service definition comes to. ``problem``: why the device cannot do it; then nothing is touched."""
+    """What one service definition comes to. ``problem``: why the device cannot do it; then nothing is touched.
+
+    ``needs``: contents whose files must be on the device. Which files those are is known only where the device or the
+    batch is: see :mod:`evenkeel.devices.bigip.reconcile.files`. ``contents``: of files among ``objects``, by key.
+    """
 
     service: ServiceDefinition
     objects: tuple[WantedObject, ...] = ()
     problem: str = ""
+    needs: tuple[CertificateNeed, ...] = ()
+    contents: Mapping[Key, Secret] = {}
+    lacking: tuple[str, ...] = ()
+    """Identities (sha256) of contents that it waits for."""
 
 
 class Verb(StrEnum):
@@ -87,3 +125,5 @@ class ConfigOperation(Value):
     owner: str
     body: Mapping[str, Any] = {}
     rank: int = 0
+    content: Secret | None = None
+    """Of a file to be made: it is uploaded before, and ``sourcePath`` added to the body."""

@@ -13,6 +13,7 @@ from evenkeel.core.values import Value
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 443
+PROFILE_PATH = r"^/[A-Za-z0-9_.-]{1,64}(/[A-Za-z0-9_.-]{1,64}){1,3}$"
 
 OPTIONS = [
     cfg.ListOpt(
@@ -63,6 +64,12 @@ OPTIONS = [
         max=10_000,
         help="Commands of one transaction; what needs more is applied in several, whole load balancers at a time.",
     ),
+    cfg.StrOpt(
+        "f5_parent_ssl_profile",
+        default="/Common/clientssl",
+        regex=PROFILE_PATH,
+        help="client-ssl profile from which those of listeners inherit what load balancers do not say.",
+    ),
     *ADDRESSES,
 ]
 
@@ -90,6 +97,8 @@ class BigIpOptions(Value):
     addresses: AddressRules
     """Which ones load balancers may have and send to; asked for again here, whoever has asked before."""
     commands_max: int
+    parent_ssl_profile: str
+    """The full path of a client-ssl profile."""
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> BigIpOptions:
@@ -116,6 +125,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         save_delay_seconds=values["save_delay"],
         addresses=_addresses(values, hosts),
         commands_max=values["commands_max"],
+        parent_ssl_profile=values["f5_parent_ssl_profile"],
     )
 
 

@@ -8,6 +8,7 @@ device is busy, within a deadline; a write is repeated only after an answer that
 """
 
 import asyncio
+import functools
 import itertools
 import json
 import random
@@ -31,6 +32,8 @@ log = structlog.get_logger(__name__)
 
 REQUESTS_MAX = 4
 """A BIG-IP serves ten connections at once, to everybody."""
+UPLOAD_BYTES_MAX = 512 * 1024
+"""Of one request; devices take at most 1 MiB."""
 RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
 CONNECTION_ATTEMPTS_MAX = 3
 LOGOUT_SECONDS = 2.0
@@ -111,6 +114,19 @@ class IControl:
             lambda: self.send(method, path, body=body, headers=headers, timeout_seconds=timeout_seconds), _write_again
         )
 
+    async def upload(self, name: str, content: bytes) -> None:
+        """Put a file into the folder of uploads, in place of one of this name. No part of a transaction, and no guard
+        protects it: whoever uploads removes it, too."""
+        path = f"/mgmt/shared/file-transfer/uploads/{name}"
+        for start in range(0, len(content), UPLOAD_BYTES_MAX):
+            part = content[start : start + UPLOAD_BYTES_MAX]
+            headers = {
+                "Content-Type": "application/octet-stream",
+                "Content-Range": f"{start}-{start + len(part) - 1}/{len(content)}",
+            }
+            send = functools.partial(self.send, "POST", path, content=part, headers=headers)
+            await self._patiently(send, _write_again)
+
     async def send(
         self,
         method: str,
@@ -118,17 +134,20 @@ class IControl:
         *,
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """One request, logged in; once more with a new token if the old one is refused."""
+        """One request, logged in; once more with a new token if the old one is refused. ``content`` is sent as it is,
+        ``body`` as JSON."""
         target = str(URL(path, encoded=True).with_query(query)) if query else path
+        sent = content if body is None else json.dumps(body).encode()
         for attempt in (1, 2):
             token = await self._logged_in()
-            status, content = await self._https.exchange(
+            status, answer = await self._https.exchange(
                 method,
                 target,
-                None if body is None else json.dumps(body).encode(),
+                sent,
                 headers={**(headers or {}), "X-F5-Auth-Token": token},
                 timeout_seconds=timeout_seconds or self._options.request_timeout_seconds,
             )
@@ -137,8 +156,8 @@ class IControl:
             if self._token == token:
                 self._token = ""
         if status in (200, 202):
-            return document(content)
-        raise failure(self.host, status, content)
+            return document(answer)
+        raise failure(self.host, status, answer)
 
     async def probe(self, timeout_seconds: float) -> None:
         """Return if its configuration answers. Raises :class:`DeviceUnavailable`."""

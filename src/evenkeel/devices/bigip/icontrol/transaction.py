@@ -34,11 +34,12 @@ class Command(Value):
     body: Mapping[str, Any] = {}
 
 
-def command_of(operation: ConfigOperation, partition: str) -> Command:
-    """The request that carries out an operation."""
+def command_of(operation: ConfigOperation, partition: str, source: str = "") -> Command:
+    """The request that carries out an operation. ``source``: where the content of a file was uploaded to."""
     collection = collection_path(operation.key, partition)
     if operation.verb is Verb.CREATE:
-        return Command(method="POST", path=collection, body=operation.body)
+        body = {**operation.body, "sourcePath": source} if source else operation.body
+        return Command(method="POST", path=collection, body=body)
     path = f"{collection}/{segment(partition, operation.key.name)}"
     return Command(method=operation.verb.value, path=path, body=operation.body)
 

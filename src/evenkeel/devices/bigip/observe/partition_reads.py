@@ -10,7 +10,7 @@ from typing import Any
 from evenkeel.core.epochs import plausible
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import GUARD, Guard, Mark, parse_guard, parse_mark
+from evenkeel.devices.bigip.naming import GUARD, Guard, Mark, parse_guard, parse_mark, parse_marked_code
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
     LIGHT_TYPES,
@@ -18,6 +18,7 @@ from evenkeel.devices.bigip.objects import (
     NODE,
     OWNED_TYPES,
     POOL,
+    RULE,
     VIRTUAL,
     Key,
     Observed,
@@ -65,7 +66,7 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     found = (guard for name in groups if (guard := parse_guard(name)) is not None)
     guards = sorted(found, key=lambda guard: (guard.epoch, guard.session))
     names = (*(guard.name for guard in guards if plausible(guard.epoch)), GUARD)
-    marks = {name: mark for name in names if name in groups and (mark := mark_of(groups[name])) is not None}
+    marks = {name: mark for name in names if name in groups and (mark := mark_of(DATA_GROUP, groups[name])) is not None}
     return Guards(
         held=tuple(guards),
         sentinel=GUARD in groups,
@@ -118,12 +119,14 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
         )
         for member in (subcollection(item, "members") if kind == POOL else ())
     }
-    return ObservedObject(key=Key(type=kind, name=name), attributes=attributes, mark=mark_of(item), members=members)
+    return ObservedObject(
+        key=Key(type=kind, name=name), attributes=attributes, mark=mark_of(kind, item), members=members
+    )
 
 
-def mark_of(item: Mapping[str, Any]) -> Mark | None:
-    """The mark in an object's description."""
-    return parse_mark(item.get("description"))
+def mark_of(kind: str, item: Mapping[str, Any]) -> Mark | None:
+    """The mark that an object of this type bears."""
+    return parse_marked_code(item.get("apiAnonymous")) if kind == RULE else parse_mark(item.get("description"))
 
 
 def subcollection(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

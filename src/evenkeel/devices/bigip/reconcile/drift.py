@@ -6,10 +6,14 @@ It names objects and attributes as they are called on the device, and never a va
 from collections.abc import Iterable, Sequence
 
 from evenkeel.devices.bigip.objects import (
+    CIPHER_GROUP,
+    CIPHER_RULE,
     MEMBER,
     MONITORS,
     POOL,
     PROFILES,
+    RULE,
+    SERVER_SSL,
     VIRTUAL,
     VIRTUAL_ADDRESS,
     ConfigOperation,
@@ -22,13 +26,17 @@ _WORDS = {
     POOL: "pool",
     MEMBER: "member",
     **dict.fromkeys(MONITORS, "monitor"),
-    **dict.fromkeys(PROFILES, "profile"),
+    **dict.fromkeys((*PROFILES, SERVER_SSL), "profile"),
+    RULE: "iRule",
+    CIPHER_RULE: "cipher rule",
+    CIPHER_GROUP: "cipher group",
 }
 ALL_GONE = "nothing of it was left; put back"
 
 
 def findings(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
-    """What these operations of one load balancer repair. ``wanted``: how many objects it has, without members."""
+    """What these operations of one load balancer repair. ``wanted``: how many objects it has, but for
+    members and files."""
     removed = {step.key for step in steps if step.verb is Verb.DELETE}
     made = {step.key for step in steps if step.verb is Verb.CREATE}
     if wanted and len(steps) == len(made) == sum(key.type != MEMBER for key in made) == wanted:

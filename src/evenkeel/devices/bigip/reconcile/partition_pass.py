@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceRejected, GuardLost
@@ -28,13 +29,23 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import OutcomeUnknown, command_of, commit, drop_pending
+from evenkeel.devices.bigip.icontrol.uploads import remove_uploads, uploaded
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
-from evenkeel.devices.bigip.objects import LIGHT_TYPES, MEMBER, POOL, ConfigOperation, Observed, RenderedObjects, Verb
+from evenkeel.devices.bigip.objects import (
+    FILES,
+    LIGHT_TYPES,
+    MEMBER,
+    ConfigOperation,
+    Observed,
+    RenderedObjects,
+    Verb,
+)
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_all, read_guards, read_light
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.reconcile import drift
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, node_of, plan
+from evenkeel.devices.bigip.reconcile.files import with_files
+from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, plan, still_unused
 
 log = structlog.get_logger(__name__)
 
@@ -66,6 +77,8 @@ class PassOutcome(Value):
     errors: dict[LoadBalancerId, str]
     writes: int
     repaired: dict[LoadBalancerId, list[str]] = {}
+    lacking: frozenset[str] = frozenset()
+    """Identities (sha256) of contents that neither the device holds nor the batch brought."""
 
 
 class PartitionPass:
@@ -81,6 +94,7 @@ class PartitionPass:
         *,
         view: PartitionView,
         pending: set[str],
+        uploads: set[str],
         left: dict[str, Change],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -93,6 +107,8 @@ class PartitionPass:
         self._guard = guard_of(batch.epoch, batch.session_id)
         self._view = view
         self._pending = pending
+        self._uploads = uploads
+        """Names of uploaded files that were not removed yet."""
         self._left = left
         """By load balancer, the change that this device was left at; kept up to date."""
         self._repaired: dict[LoadBalancerId, list[str]] = {}
@@ -106,6 +122,7 @@ class PartitionPass:
     async def run(self) -> PassOutcome:
         """Make it so. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
         await drop_pending(self._device, self._pending)
+        await remove_uploads(self._device, self._uploads)
         # What is written for another change than it was left at is no repair, nor what follows after a failure.
         for service in self._batch.services:
             if self._left.get(service.load_balancer_id) != change_of(service):
@@ -120,7 +137,8 @@ class PartitionPass:
             self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
         errors = {name: errors[name] for name in errors.keys() & named}
         self._note_left(errors)
-        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired)
+        lacking = frozenset(sha256 for one in self._with_files() for sha256 in one.lacking)
+        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired, lacking=lacking)
 
     # -- look
 
@@ -164,19 +182,23 @@ class PartitionPass:
 
     def _plan(self) -> Plan:
         """What is left to do; load balancers that were refused stay as they are."""
-        rendered = [
-            RenderedObjects(service=one.service, problem=self._errors[one.service.load_balancer_id])
-            if one.service.load_balancer_id in self._errors
-            else one
-            for one in self._rendered
-        ]
         return plan(
             self._view.observed or {},
-            rendered,
+            self._with_files(),
             partition=self._partition,
             names=self._names,
             complete=self._batch.complete,
         )
+
+    def _with_files(self) -> list[RenderedObjects]:
+        observed, contents = self._view.observed or {}, self._batch.certificates
+        refused = self._errors
+        return [
+            replace(one, objects=(), problem=refused[one.service.load_balancer_id])
+            if one.service.load_balancer_id in refused
+            else with_files(one, observed, contents, self._names)
+            for one in self._rendered
+        ]
 
     # -- write
 
@@ -185,20 +207,13 @@ class PartitionPass:
         parts = list(portions(todo, self._options.commands_max))
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
-        left = [step for step in shared if self._unused(step)]
+        left = [step for step in shared if still_unused(step, self._view.observed or {}, self._partition)]
         if left:
             try:
                 await self._commit(tuple(left))
             except DeviceRejected as error:
-                self._log.warning("unused nodes not removed", reason=error.reason)
+                self._log.warning("unused nodes and files not removed", reason=error.reason)
                 self._view.observed = None
-
-    def _unused(self, step: ConfigOperation) -> bool:
-        observed = self._view.observed or {}
-        pools = (item for item in observed.values() if item.key.type == POOL)
-        return step.key in observed and not any(
-            node_of(member) == step.key.name for pool in pools for member in pool.members
-        )
 
     async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
         """Commit the operations of these owners together; if they are refused, of each half."""
@@ -230,6 +245,7 @@ class PartitionPass:
             raise error
         self._log.warning("commit without an answer; looking", reason=str(error))
         await drop_pending(self._device, self._pending)
+        await remove_uploads(self._device, self._uploads)
         await self._read()
         self._writes += 1  # it may have been; better one too many
 
@@ -242,13 +258,14 @@ class PartitionPass:
         return False
 
     async def _commit(self, steps: tuple[ConfigOperation, ...]) -> None:
-        commands = [
-            guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
-            *(command_of(step, self._partition) for step in steps),
-        ]
-        await commit(
-            self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds
-        )
+        async with uploaded(self._device, self._partition, steps, self._uploads) as sources:
+            commands = [
+                guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
+                *(command_of(step, self._partition, sources.get(step.key, "")) for step in steps),
+            ]
+            await commit(
+                self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds
+            )
         self._writes += 1
         self._note_repairs(steps)
         self._view.observed = after(self._view.observed or {}, steps)
@@ -269,7 +286,8 @@ class PartitionPass:
     def _note_repairs(self, steps: tuple[ConfigOperation, ...]) -> None:
         for one in self._rendered:
             owner = one.service.load_balancer_id
-            if owner in self._left and (own := [step for step in steps if step.owner == owner]):
+            own = [step for step in steps if step.owner == owner and step.key.type not in FILES]
+            if owner in self._left and own:
                 self._repaired.setdefault(owner, []).extend(drift.findings(own, len(one.objects)))
 
     def _revision(self) -> str:

@@ -5,17 +5,24 @@ is changed because its name is one we want, and removed only for our mark. Objec
 left half planned: if one of them belongs to somebody else, all of it is a problem.
 
 Nodes carry no mark: the device makes them for members, which saves a request each. One is removed with the last
-member that used it, if it looks exactly as the device makes them.
+member that used it, if it looks exactly as the device makes them. Files carry none either, and load balancers share
+them: each makes those that it misses, and the last one that refers to a file takes it along
+(:mod:`evenkeel.devices.bigip.reconcile.files`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import BigIpNames, parse_mark
+from evenkeel.devices.bigip.naming import BigIpNames, parse_mark, parse_marked_code
 from evenkeel.devices.bigip.objects import (
+    CIPHER_GROUP,
+    CIPHER_RULE,
+    FILES,
     MEMBER,
     MONITORS,
     NODE,
@@ -23,6 +30,8 @@ from evenkeel.devices.bigip.objects import (
     PERSISTENCE,
     POOL,
     PROFILES,
+    RULE,
+    SERVER_SSL,
     VIRTUAL,
     VIRTUAL_ADDRESS,
     ConfigOperation,
@@ -33,16 +42,20 @@ from evenkeel.devices.bigip.objects import (
     Verb,
     WantedObject,
 )
+from evenkeel.devices.bigip.reconcile.files import referred, unused_files
 
 SHARED = ""
-"""Owner of operations that are no single load balancer's: the removal of nodes."""
+"""Owner of operations that are no single load balancer's: the removal of nodes and files."""
 
 # An address or port must be free before it is taken again, so listeners and their addresses go first; everything
 # else goes after what referred to it has been changed.
 _REPLACED = 5
 _MAKE = {kind: 10 + place for place, kind in enumerate(OWNED_TYPES)} | {MEMBER: 30}
-_REMOVE = {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, MEMBER: 40, POOL: 41, NODE: 50} | dict.fromkeys(
-    (*PERSISTENCE, *PROFILES, *MONITORS), 45
+_REMOVE = (
+    {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, MEMBER: 40, POOL: 41}
+    | dict.fromkeys((*PERSISTENCE, *PROFILES, *MONITORS, RULE), 45)
+    | {SERVER_SSL: 46, CIPHER_GROUP: 47, CIPHER_RULE: 48, NODE: 50}
+    | dict.fromkeys(FILES, 60)
 )
 
 
@@ -53,8 +66,9 @@ class Plan(Value):
     problems: Mapping[LoadBalancerId, str] = {}
 
     def of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
-        """The operations of some owners, in order."""
-        return tuple(operation for operation in self.operations if operation.owner in owners)
+        """The operations of some owners, in order; a file that several of them make, once."""
+        found = (operation for operation in self.operations if operation.owner in owners)
+        return tuple({(one.verb, one.key): one for one in found}.values())
 
 
 def plan(
@@ -67,7 +81,7 @@ def plan(
         if not one.problem and (problem := _foreign(one.objects, observed, partition, names)):
             problems[one.service.load_balancer_id] = problem
     sound = [one for one in services if one.service.load_balancer_id not in problems]
-    wanted = {item.key: item for one in sound for item in one.objects}
+    wanted = {item.key: item for one in sound for item in one.objects if item.key.type not in FILES}
     named = {one.service.load_balancer_id for one in services}
     owners = {one.service.load_balancer_id for one in sound}
 
@@ -77,6 +91,9 @@ def plan(
         if owner and seen.key not in wanted and (owner in owners or (complete and owner not in named)):
             operations.append(_remove(seen.key, owner))
     operations.extend(_unused_nodes(observed, wanted, operations))
+    gone = {step.key for step in operations if step.verb is Verb.DELETE}
+    operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))
+    operations.extend(_missing_files(observed, sound, partition))
     operations.sort(key=lambda step: (step.rank, step.key.type, step.key.pool, step.key.name))
     return Plan(operations=tuple(operations), problems=problems)
 
@@ -134,6 +151,16 @@ def _body(item: WantedObject, partition: str) -> dict[str, Any]:
     return body
 
 
+def _missing_files(
+    observed: Observed, rendered: Iterable[RenderedObjects], partition: str
+) -> Iterator[ConfigOperation]:
+    """What makes them, for each of those that need them."""
+    for one in rendered:
+        for item in one.objects:
+            if item.key.type in FILES and item.key not in observed:
+                yield replace(_create(item, partition), content=one.contents[item.key])
+
+
 def _remove(key: Key, owner: str, *, rank: int | None = None) -> ConfigOperation:
     return ConfigOperation(verb=Verb.DELETE, key=key, owner=owner, rank=_REMOVE[key.type] if rank is None else rank)
 
@@ -172,6 +199,16 @@ def _as_made_by_device(node: ObservedObject | None) -> bool:
     )
 
 
+def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
+    """Is what this operation removes still there, and needed by nobody?"""
+    if step.key not in observed:
+        return False
+    if step.key.type in FILES:
+        return step.key.name not in referred({key: item.attributes for key, item in observed.items()}, partition)
+    pools = (item for item in observed.values() if item.key.type == POOL)
+    return not any(node_of(member) == step.key.name for pool in pools for member in pool.members)
+
+
 # -- what a device looks like afterwards
 
 
@@ -204,9 +241,9 @@ def _object_after(step: ConfigOperation, before: ObservedObject | None) -> Obser
     for body in attributes.pop("members", ()):
         key = Key(type=MEMBER, name=body["name"], pool=step.key.name)
         members[key.name] = ObservedObject(key=key, attributes=body, mark=parse_mark(body.get("description")))
-    return ObservedObject(
-        key=step.key, attributes=attributes, mark=parse_mark(attributes.get("description")), members=members
-    )
+    code = step.key.type == RULE
+    mark = parse_marked_code(attributes.get("apiAnonymous")) if code else parse_mark(attributes.get("description"))
+    return ObservedObject(key=step.key, attributes=attributes, mark=mark, members=members)
 
 
 def _member_after(result: Observed, step: ConfigOperation) -> None:

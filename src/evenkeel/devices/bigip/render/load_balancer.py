@@ -5,10 +5,15 @@ LBaaS               iControl REST                               name
 ==================  ==========================================  ================================
 load balancer       ltm/virtual-address, autoDelete off         ``<prefix>_<load balancer id>``
 listener            ltm/virtual                                 ``<prefix>_<listener id>``
-its headers, times  ltm/profile/http, /tcp, /fastl4             ``<prefix>_<kind>_<listener id>``
+its headers, times  ltm/profile/http, /tcp, /fastl4; ltm/rule   ``<prefix>_<kind>_<listener id>``
+its certificates    ltm/profile/client-ssl                      ``<prefix>_clientssl-<digest>_<listener id>``
 pool                ltm/pool                                    ``<prefix>_<pool id>``
 member              its member; the device makes the node       ``<address>:<port>``, ``<address>``
-monitor             ltm/monitor/http, /tcp, /gateway-icmp       ``<prefix>_<monitor id>``
+TLS to members      ltm/profile/server-ssl                      ``<prefix>_serverssl_<pool id>``
+ciphers             ltm/cipher/rule, /group                     ``<prefix>_ciphers_<listener or pool id>``
+contents            sys/file/ssl-cert, /ssl-key, /ssl-crl       ``<prefix>_<sha256>.crt`` and the like
+monitor             ltm/monitor/http, /https, /tcp,             ``<prefix>_<monitor id>``
+                    /gateway-icmp
 persistence         built-in, or ltm/persistence/cookie         ``<prefix>_cookie_<pool id>``
 ==================  ==========================================  ================================
 
@@ -16,22 +21,43 @@ What a BIG-IP cannot do as asked is a ``problem`` that names field and value: no
 equal definitions render to equal objects. BigIpNames given by users are not put on the device.
 """
 
+from collections.abc import Sequence
+
 from evenkeel.core.addresses import ALLOWED_WORDS, STRICT, AddressRules
 from evenkeel.core.capabilities import definition_problems
+from evenkeel.core.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames, address_of
-from evenkeel.devices.bigip.objects import VIRTUAL, VIRTUAL_ADDRESS, Key, RenderedObjects, WantedObject
+from evenkeel.devices.bigip.objects import (
+    CLIENT_SSL,
+    RULE,
+    VIRTUAL,
+    VIRTUAL_ADDRESS,
+    Key,
+    RenderedObjects,
+    WantedObject,
+)
 from evenkeel.devices.bigip.render import pool as render_pool
-from evenkeel.devices.bigip.render.profiles import client_profiles, transport_profile
+from evenkeel.devices.bigip.render.certificates import References
+from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, HTTP2, client_ssl_profiles
+from evenkeel.devices.bigip.render.profiles import http_profile, is_full_proxy, transport_profile
+from evenkeel.devices.bigip.render.rules import listener_rules, passes_name_on
+from evenkeel.devices.bigip.render.server_ssl import server_ssl_path, server_ssl_profiles
+from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.errors import Unrenderable
 
 IPV4_MASK = "255.255.255.255"
 IPV6_MASK = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
 
 
-def render(service: ServiceDefinition, names: BigIpNames, addresses: AddressRules = STRICT) -> RenderedObjects:
-    """All objects of one load balancer, or why there can be none. A deleted one comes to nothing."""
+def render(
+    service: ServiceDefinition,
+    names: BigIpNames,
+    addresses: AddressRules = STRICT,
+    parent_ssl_profile: str = DEFAULT_PARENT,
+) -> RenderedObjects:
+    """All objects of one load balancer but files, or why there can be none. A deleted one comes to nothing."""
     if service.deleted or service.problem:
         return RenderedObjects(service=service, problem=service.problem)
     try:
@@ -39,7 +65,9 @@ def render(service: ServiceDefinition, names: BigIpNames, addresses: AddressRule
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
         _check_addresses(service, addresses)
-        return RenderedObjects(service=service, objects=tuple(_objects(service, names)))
+        references = References(service, names)
+        objects = tuple(_objects(service, names, references, parent_ssl_profile))
+        return RenderedObjects(service=service, objects=objects, needs=references.needs)
     except Unrenderable as error:
         return RenderedObjects(service=service, problem=str(error))
 
@@ -56,21 +84,38 @@ def _check_addresses(service: ServiceDefinition, addresses: AddressRules) -> Non
                 )
 
 
-def _objects(service: ServiceDefinition, names: BigIpNames) -> list[WantedObject]:
+def _objects(
+    service: ServiceDefinition, names: BigIpNames, references: References, parent_ssl_profile: str
+) -> list[WantedObject]:
     pools = {pool.id: pool for pool in service.pools}
     found: list[WantedObject] = []
     for pool in service.pools:
+        found.extend(cipher_objects(service, pool, names) if pool.tls_enabled else ())
+        found.extend(server_ssl_profiles(service, pool, names, references))
         found.extend(render_pool.monitor_objects(service, pool, names))
         found.extend(render_pool.persistence_objects(service, pool, names))
+    virtuals: list[WantedObject] = []
     for listener in service.listeners:
-        found.extend(client_profiles(service, listener, names))
-        found.extend(transport_profile(service, listener, names))
+        default_pool = pools.get(listener.default_pool_id or "")
+        own = _listener_objects(service, listener, default_pool, names)
+        client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
+        found.extend((*own, *client_ssl))
+        virtuals.append(_virtual(service, listener, default_pool, (*own, *client_ssl), names))
     found.append(_virtual_address(service, names))
     found.extend(render_pool.pool_object(service, pool, names) for pool in service.pools)
-    found.extend(
-        _virtual(service, listener, pools.get(listener.default_pool_id or ""), names) for listener in service.listeners
-    )
-    return found
+    return [*found, *virtuals]
+
+
+def _listener_objects(
+    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+) -> list[WantedObject]:
+    """What helps its virtual server, but for client-ssl profiles."""
+    return [
+        *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
+        *http_profile(service, listener, names),
+        *transport_profile(service, listener, pool, names),
+        *listener_rules(service, listener, pool, names),
+    ]
 
 
 def _virtual_address(service: ServiceDefinition, names: BigIpNames) -> WantedObject:
@@ -102,16 +147,17 @@ def _mask(address: str) -> str:
 
 
 def _virtual(
-    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    pool: ServicePool | None,
+    own: Sequence[WantedObject],
+    names: BigIpNames,
 ) -> WantedObject:
+    """``own``: the listener's objects, of which it refers to profiles and iRules."""
     partition = names.partition(service.project_id)
     live_pool = pool if pool is not None and pool.admin_state_up else None
     persist = render_pool.persistence_of(listener, live_pool, partition, names) if live_pool else []
     up = service.admin_state_up and listener.admin_state_up
-    profiles = (
-        *client_profiles(service, listener, names),
-        *transport_profile(service, listener, names),
-    )
     return WantedObject(
         key=Key(type=VIRTUAL, name=names.of(listener.id)),
         owner=service.load_balancer_id,
@@ -122,7 +168,8 @@ def _virtual(
             "mask": _mask(vip_address(service)),
             "ipProtocol": "tcp",
             "pool": f"/{partition}/{names.of(live_pool.id)}" if live_pool else "",
-            "profiles": _profile_list(listener, tuple(profile.key for profile in profiles), partition),
+            "profiles": _profile_list(service, listener, pool, own, names),
+            "rules": [f"/{partition}/{item.key.name}" for item in own if item.key.type == RULE],
             "persist": persist,
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": _connection_limit(listener),
@@ -132,14 +179,34 @@ def _virtual(
     )
 
 
-def _profile_list(listener: ServiceListener, own: tuple[Key, ...], partition: str) -> list[dict[str, str]]:
-    """Our own profile of each kind where there is one, else the built-in. HTTP re-uses server connections."""
-    paths = {key.type.rpartition("/")[2]: f"/{partition}/{key.name}" for key in own}
-    if listener.protocol == "HTTP":
-        wanted = [paths.get("http", "/Common/http"), paths.get("tcp", "/Common/tcp"), "/Common/oneconnect"]
+def _profile_list(
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    pool: ServicePool | None,
+    own: Sequence[WantedObject],
+    names: BigIpNames,
+) -> list[dict[str, str]]:
+    """Our own profile of each kind where there is one, else the built-in. HTTP re-uses server connections, unless each
+    of them is of one client's only."""
+    partition = names.partition(service.project_id)
+    paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
+    wanted = []
+    if listener.protocol in L7_PROTOCOLS:
+        wanted.append(paths.get("ltm/profile/http", "/Common/http"))
+    if is_full_proxy(listener, pool):
+        wanted.append(paths.get("ltm/profile/tcp", "/Common/tcp"))
     else:
-        wanted = [paths.get("fastl4", "/Common/fastL4")]
-    return [{"name": path, "context": "all"} for path in wanted]
+        wanted.append(paths.get("ltm/profile/fastl4", "/Common/fastL4"))
+    if listener.protocol in L7_PROTOCOLS and not passes_name_on(listener, pool):
+        wanted.append("/Common/oneconnect")
+    found = [{"name": path, "context": "all"} for path in wanted]
+    clients = [f"/{partition}/{item.key.name}" for item in own if item.key.type == CLIENT_SSL]
+    if clients and "h2" in listener.alpn_protocols:
+        clients.append(HTTP2)
+    found.extend({"name": path, "context": "clientside"} for path in clients)
+    if pool is not None and pool.tls_enabled:
+        found.append({"name": server_ssl_path(service, pool, names), "context": "serverside"})
+    return found
 
 
 def _connection_limit(listener: ServiceListener) -> int:

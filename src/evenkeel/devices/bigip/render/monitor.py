@@ -9,6 +9,7 @@ max_retries_down        timeout = delay * max_retries_down + timeout: the moment
                         is this for three probes that answer within a second.)
 max_retries             timeUntilUp = delay * (max_retries - 1): after that many good probes
 timeout                 there is no time-out of a single probe; it ends the sum above
+type HTTP               where members are spoken to over TLS, an https monitor: in the clear none would answer
 ======================  ============================================================================
 """
 
@@ -17,13 +18,15 @@ from typing import Any
 from urllib.parse import quote
 
 from evenkeel.core.model import HTTP_CHECK_DEFAULTS
-from evenkeel.core.service import ServiceDefinition, ServiceMonitor
+from evenkeel.core.service import ServiceDefinition, ServiceMonitor, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import Key, WantedObject
+from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
 from evenkeel.devices.errors import Unrenderable
 
 TYPES = {
     "HTTP": ("ltm/monitor/http", "/Common/http"),
+    "HTTPS": ("ltm/monitor/https", "/Common/https"),
     "TCP": ("ltm/monitor/tcp", "/Common/tcp"),
     "PING": ("ltm/monitor/gateway-icmp", "/Common/gateway_icmp"),
 }
@@ -37,16 +40,20 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
-def monitor_object(service: ServiceDefinition, monitor: ServiceMonitor, names: BigIpNames) -> WantedObject:
+def monitor_object(
+    service: ServiceDefinition, pool: ServicePool, monitor: ServiceMonitor, names: BigIpNames
+) -> WantedObject:
     """The monitor of one pool."""
-    path, parent = TYPES[monitor.type]
+    kind = "HTTPS" if monitor.type == "HTTP" and pool.tls_enabled else monitor.type
+    path, parent = TYPES[kind]
     return WantedObject(
         key=Key(type=path, name=names.of(monitor.id)),
         owner=service.load_balancer_id,
         attributes={
             "defaultsFrom": parent,
             **times(monitor),
-            **(_http(monitor) if monitor.type == "HTTP" else {}),
+            **(_http(monitor) if kind in ("HTTP", "HTTPS") else {}),
+            **({"sslProfile": server_ssl_path(service, pool, names)} if kind == "HTTPS" else {}),
             "description": names.mark("monitor", service.load_balancer_id, monitor.id),
         },
         immutables=frozenset({"defaultsFrom"}),

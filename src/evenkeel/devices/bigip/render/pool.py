@@ -8,6 +8,7 @@ its members are forced offline. Backup members get a lower priority group and se
 import re
 from typing import Any
 
+from evenkeel.core.model import L7_PROTOCOLS
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, address_of, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
@@ -93,7 +94,7 @@ def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpN
     """The pool's monitor; one that is admin down is not made."""
     if pool.monitor is None or not pool.monitor.admin_state_up:
         return []
-    return [monitor_object(service, pool.monitor, names)]
+    return [monitor_object(service, pool, pool.monitor, names)]
 
 
 def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
@@ -126,7 +127,7 @@ def persistence_of(
         return [_named("source_addr", COMMON)] if pool.lb_algorithm == "SOURCE_IP" else []
     if wanted.type == "SOURCE_IP":
         return [_named("source_addr", COMMON)]
-    if listener.protocol != "HTTP":
+    if listener.protocol not in L7_PROTOCOLS:
         raise Unrenderable(
             f"pool {pool.id}: session_persistence HTTP_COOKIE needs an HTTP listener; {listener.id} is "
             f"{listener.protocol}"

@@ -7,33 +7,37 @@ was asked. With both at the API's default of 50 s the built-in profile stays, wh
 
 from collections.abc import Mapping
 
-from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.core.model import L7_PROTOCOLS, TLS_PROTOCOL
+from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import Key, WantedObject
+from evenkeel.devices.bigip.render.headers import header_plan
 from evenkeel.devices.errors import Unrenderable
 
 _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
-FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = "X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"
+_NO_HSTS: dict[str, str | int] = {
+    "mode": "disabled",
+    "maximumAge": 16_070_400,
+    "includeSubdomains": "enabled",
+    "preload": "disabled",
+}
+"""As in the profile that is built in."""
 
 
-def client_profiles(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """The http profile of a listener that inserts headers."""
-    wanted = _wanted_headers(listener)
-    if not wanted:
+def http_profile(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
+    """The http profile of a listener that inserts headers which need no iRule, or sends Strict-Transport-Security."""
+    plan = header_plan(listener, service.listeners)
+    if not (plan.forwarded_for or plan.profile_header or listener.hsts_max_age is not None):
         return []
-    fixed = [f"{name}: {value}" for name, value in wanted.items() if name != FORWARDED_FOR]
-    if len(fixed) > 1:
-        raise Unrenderable(
-            f"listener {listener.id}: insert_headers: a BIG-IP inserts one of {FORWARDED_PORT} and {FORWARDED_PROTO}"
-        )
     return [
         WantedObject(
             key=Key(type="ltm/profile/http", name=names.helper("http", listener.id)),
             owner=service.load_balancer_id,
             attributes={
                 "defaultsFrom": "/Common/http",
-                "insertXforwardedFor": "enabled" if FORWARDED_FOR in wanted else "disabled",
-                "headerInsert": fixed[0] if fixed else "none",
+                "insertXforwardedFor": "enabled" if plan.forwarded_for else "disabled",
+                "headerInsert": plan.profile_header or "none",
+                **({"hsts": _hsts(listener)} if listener.protocol == TLS_PROTOCOL else {}),
                 "description": names.mark("http", service.load_balancer_id, listener.id),
             },
             immutables=frozenset({"defaultsFrom"}),
@@ -41,20 +45,20 @@ def client_profiles(service: ServiceDefinition, listener: ServiceListener, names
     ]
 
 
-def _wanted_headers(listener: ServiceListener) -> dict[str, str]:
-    values = {FORWARDED_FOR: "", FORWARDED_PORT: str(listener.protocol_port), FORWARDED_PROTO: "http"}
-    wanted = {}
-    for name, switch in listener.insert_headers.items():
-        if name not in values or switch.lower() not in ("true", "false"):
-            raise Unrenderable(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on a BIG-IP")
-        if switch.lower() == "true":
-            wanted[name] = values[name]
-    if wanted and listener.protocol != "HTTP":
-        raise Unrenderable(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
-    return wanted
+def _hsts(listener: ServiceListener) -> dict[str, str | int]:
+    if listener.hsts_max_age is None:
+        return dict(_NO_HSTS)
+    return {
+        "mode": "enabled",
+        "maximumAge": listener.hsts_max_age,
+        "includeSubdomains": "enabled" if listener.hsts_include_subdomains else "disabled",
+        "preload": "enabled" if listener.hsts_preload else "disabled",
+    }
 
 
-def transport_profile(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
+def transport_profile(
+    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+) -> list[WantedObject]:
     """The tcp or fastL4 profile of a listener whose time-outs are not the usual ones."""
     _refuse_other_times(listener)
     if (listener.timeout_client_data, listener.timeout_member_data) == (
@@ -62,7 +66,7 @@ def transport_profile(service: ServiceDefinition, listener: ServiceListener, nam
         _USUAL.timeout_member_data,
     ):
         return []
-    kind, parent = ("tcp", "/Common/tcp") if listener.protocol == "HTTP" else ("fastl4", "/Common/fastL4")
+    kind, parent = ("tcp", "/Common/tcp") if is_full_proxy(listener, pool) else ("fastl4", "/Common/fastL4")
     return [
         WantedObject(
             key=Key(type=f"ltm/profile/{kind}", name=names.helper(kind, listener.id)),
@@ -75,6 +79,11 @@ def transport_profile(service: ServiceDefinition, listener: ServiceListener, nam
             immutables=frozenset({"defaultsFrom"}),
         )
     ]
+
+
+def is_full_proxy(listener: ServiceListener, pool: ServicePool | None) -> bool:
+    """Does the device hold both sides of a connection apart: to read requests, or to speak TLS on one of them?"""
+    return listener.protocol in L7_PROTOCOLS or (pool is not None and pool.tls_enabled)
 
 
 def idle_timeout(listener: ServiceListener) -> str:

@@ -1,0 +1,76 @@
+"""Contents on their way into files of the configuration: uploaded, named as ``sourcePath``, and removed again.
+
+An upload is no part of a transaction: the device keeps it in a folder that only its administrators read, and the commit
+copies it. So it is removed after the commit, whatever became of that. What could not be removed, because the device
+did not answer, is removed by the next pass; what an agent left that died in between, before the next upload for the
+same partition.
+"""
+
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+
+import structlog
+
+from evenkeel.core.errors import DeviceRejected
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.objects import ConfigOperation, Key
+
+log = structlog.get_logger(__name__)
+
+FOLDER = "/var/config/rest/downloads"
+REMOVED_AT_ONCE_MAX = 50
+
+
+@asynccontextmanager
+async def uploaded(
+    device: IControl, partition: str, steps: Iterable[ConfigOperation], left: set[str]
+) -> AsyncIterator[Mapping[Key, str]]:
+    """The contents of these operations on the device: ``sourcePath`` by key. ``left``: names of what was not removed.
+
+    Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
+    contents = {step.key: step.content for step in steps if step.content is not None}
+    if not contents:
+        yield {}
+        return
+    beginning = _beginning(partition)
+    left.update(await _earlier(device, beginning))
+    await remove_uploads(device, left)
+    places = {}
+    try:
+        for key, content in contents.items():
+            name = f"{beginning}{secrets.token_hex(8)}"
+            left.add(name)
+            await device.upload(name, content.reveal())
+            places[key] = f"file:{FOLDER}/{name}"
+        yield places
+    except DeviceRejected:
+        await remove_uploads(device, left)
+        raise
+    await remove_uploads(device, left)
+
+
+async def remove_uploads(device: IControl, left: set[str]) -> None:
+    """Remove them, and take them out of the set. Raises :class:`DeviceUnavailable`."""
+    while left:
+        names = sorted(left)[:REMOVED_AT_ONCE_MAX]
+        paths = " ".join(f"{FOLDER}/{name}" for name in names)
+        try:
+            await device.write("POST", "/mgmt/tm/util/unix-rm", {"command": "run", "utilCmdArgs": paths})
+        except DeviceRejected as error:
+            log.warning("uploaded files not removed", device=device.host, files=names, reason=error.reason)
+        left.difference_update(names)
+
+
+async def _earlier(device: IControl, beginning: str) -> set[str]:
+    """What was left for this partition by somebody else."""
+    answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": FOLDER})
+    names = {line.strip() for line in str(answer.get("commandResult", "")).splitlines()}
+    return {name for name in names if name.startswith(beginning) and name.replace("-", "").isalnum()}
+
+
+def _beginning(partition: str) -> str:
+    """Of the names of uploads for a partition: nobody else has business with them."""
+    return f"evenkeel-{hashlib.sha256(partition.encode()).hexdigest()[:12]}-"

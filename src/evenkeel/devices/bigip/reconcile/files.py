@@ -1,0 +1,170 @@
+"""Files with certificates, keys and revocation lists: which are missing, and which nobody needs any more. Pure.
+
+A device shows no contents, so what a file holds is known by its name alone. Certificate and key are made together, in
+the transaction that first refers to them, and the intermediates with them if there are any: so where the first two are,
+the third one's absence says that there are none.
+
+What nobody refers to goes, if its name is one that we give. That includes what other load balancers of the partition
+refer to, whoever made their profiles, and what is wanted by a load balancer that waits for the rest of its contents.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.core.certificates import CertificateContent, CertificateKind, Secret
+from evenkeel.devices.bigip.naming import AUTHORITY, CERTIFICATE, CHAIN, KEY, REVOCATION, BigIpNames
+from evenkeel.devices.bigip.objects import (
+    CERTIFICATE_FILE,
+    CLIENT_SSL,
+    FILES,
+    KEY_FILE,
+    REVOCATION_FILE,
+    SERVER_SSL,
+    CertificateNeed,
+    Key,
+    Observed,
+    RenderedObjects,
+    WantedObject,
+)
+
+Files = dict[Key, Secret | None]
+"""Files that must be there; with a content, if they are to be made."""
+_REFERRING = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
+
+
+class Unusable(Exception):
+    """A content that is not what its identity was given for."""
+
+
+def with_files(
+    rendered: RenderedObjects, observed: Observed, contents: Mapping[str, CertificateContent], names: BigIpNames
+) -> RenderedObjects:
+    """The same with the files that its objects refer to; or with a problem, if contents are ``lacking`` that neither
+    the device holds nor the batch brought."""
+    if not rendered.needs or rendered.problem:
+        return rendered
+    files: Files = {}
+    lacking = []
+    try:
+        for need in rendered.needs:
+            found = _files_of(need, observed, contents.get(need.sha256), names)
+            files.update(found)
+            if not found:
+                lacking.append(need)
+    except Unusable as error:
+        return replace(rendered, objects=(), problem=str(error))
+    if lacking:
+        kinds = ", ".join(dict.fromkeys(need.kind.value.replace("_", " ") for need in lacking))
+        problem = f"waiting for contents that the device does not hold yet: {kinds}"
+        return replace(rendered, objects=(), problem=problem, lacking=tuple(need.sha256 for need in lacking))
+    owner = rendered.service.load_balancer_id
+    return replace(
+        rendered,
+        objects=(
+            *(WantedObject(key=key, owner=owner, attributes={}) for key in files),
+            *(_with_chains(item, files) for item in rendered.objects),
+        ),
+        contents={key: content for key, content in files.items() if content is not None},
+    )
+
+
+def _files_of(
+    need: CertificateNeed, observed: Observed, content: CertificateContent | None, names: BigIpNames
+) -> Files:
+    """The files of one content; none if it is lacking."""
+    place = {
+        suffix: Key(type=kind, name=names.file(need.sha256, suffix)) for suffix, kind in _PLACES[need.kind].items()
+    }
+    if all(key in observed for suffix, key in place.items() if suffix != CHAIN):
+        return {key: None for key in place.values() if key in observed}
+    if content is None:
+        return {}
+    texts = _texts(need, content)
+    return {place[suffix]: None if place[suffix] in observed else text for suffix, text in texts.items()}
+
+
+_PLACES = {
+    CertificateKind.CERTIFICATE: {CERTIFICATE: CERTIFICATE_FILE, KEY: KEY_FILE, CHAIN: CERTIFICATE_FILE},
+    CertificateKind.AUTHORITY: {AUTHORITY: CERTIFICATE_FILE},
+    CertificateKind.REVOCATION_LIST: {REVOCATION: REVOCATION_FILE},
+}
+
+
+def _texts(need: CertificateNeed, content: CertificateContent) -> dict[str, Secret]:
+    """By the end of a file's name. Raises :class:`Unusable`."""
+    if content.kind is not need.kind or content.sha256 != need.sha256:
+        raise Unusable(f"what came for a {need.kind.value.replace('_', ' ')} is something else")
+    if need.kind is CertificateKind.REVOCATION_LIST:
+        return {REVOCATION: _joined((content.revocation_list,))}
+    if need.kind is CertificateKind.AUTHORITY:
+        return {AUTHORITY: _joined(content.certificates)}
+    if content.private_key is None or not content.certificates:
+        raise Unusable("a certificate came without its key")
+    first, *more = content.certificates
+    found = {CERTIFICATE: _joined((first,)), KEY: Secret(content.private_key.reveal())}
+    return {**found, CHAIN: _joined(more)} if more else found
+
+
+def _joined(texts: Iterable[str]) -> Secret:
+    """PEM texts in one. None of these is secret, but nobody needs to see them either."""
+    return Secret("".join(f"{text.strip()}\n" for text in texts).encode())
+
+
+def _with_chains(item: WantedObject, files: Files) -> WantedObject:
+    """Without the intermediates of certificates that have none."""
+    names = {key.name for key in files}
+    if item.key.type == SERVER_SSL:
+        return replace(item, attributes=_chain_or_none(item.attributes, names))
+    if item.key.type == CLIENT_SSL:
+        pairs = [_chain_or_none(pair, names) for pair in item.attributes["certKeyChain"]]
+        return replace(item, attributes={**item.attributes, "certKeyChain": pairs})
+    return item
+
+
+def _chain_or_none(attributes: Mapping[str, Any], files: Iterable[str]) -> dict[str, Any]:
+    there = attributes["chain"].rpartition("/")[2] in files
+    return {**attributes, "chain": attributes["chain"] if there else "none"}
+
+
+# -- what nobody needs any more
+
+
+def unused_files(
+    observed: Observed, rendered: Iterable[RenderedObjects], gone: Iterable[Key], partition: str, names: BigIpNames
+) -> list[Key]:
+    """Files of ours that nothing will refer to. ``gone``: what is to be removed."""
+    ours = [key for key in observed if key.type in FILES and names.is_file(key.name)]
+    if not ours:
+        return []
+    services = tuple(rendered)
+    wanted = {item.key: item.attributes for one in services if not one.problem for item in one.objects}
+    left = {key: item.attributes for key, item in observed.items()}
+    for key in gone:
+        left.pop(key, None)
+    used = referred({**left, **wanted}, partition)
+    waiting = {need.sha256 for one in services for need in one.needs}
+    return [key for key in ours if key.name not in used and _sha256_of(key.name, names) not in waiting]
+
+
+def referred(objects: Mapping[Key, Mapping[str, Any]], partition: str) -> set[str]:
+    """Names of files of the partition that profiles refer to. ``objects``: their attributes."""
+    return {
+        path.rpartition("/")[2]
+        for key, attributes in objects.items()
+        if key.type in (CLIENT_SSL, SERVER_SSL)
+        for path in _paths(attributes)
+        if path.startswith(f"/{partition}/")
+    }
+
+
+def _paths(attributes: Mapping[str, Any]) -> Iterator[str]:
+    pairs = attributes.get("certKeyChain")
+    for holder in (attributes, *(pairs if isinstance(pairs, list) else ())):
+        if isinstance(holder, Mapping):
+            yield from (str(holder.get(name, "")) for name in _REFERRING)
+
+
+def _sha256_of(name: str, names: BigIpNames) -> str:
+    return name[len(names.prefix) + 1 :][:64]

@@ -1,0 +1,107 @@
+"""TLS that ends at a listener: client-ssl profiles. Pure.
+
+There is one for each certificate. Clients are shown the one whose names hold what they ask for (SNI): without a server
+name of its own a profile goes by the names in its certificate. Exactly one is the default for all others, as a BIG-IP
+demands. A profile is named after listener and reference, so that a renewal changes it in place and touches no virtual
+server.
+
+=========================  =============================================================================
+Octavia                    client-ssl
+=========================  =============================================================================
+default_tls_container_ref  the profile with sniDefault; without one, that of the first of sni_container_refs
+client_authentication      peerCertMode: NONE ignore, OPTIONAL request, MANDATORY require; CA and CRL
+                           A BIG-IP lets clients with wrong certificates pass at ``request``: see
+                           :mod:`evenkeel.devices.bigip.render.rules`
+alpn_protocols             with h2, the profile http2 beside it, which offers HTTP/1.1 too
+=========================  =============================================================================
+"""
+
+import hashlib
+from typing import Any
+
+from evenkeel.core.model import TLS_PROTOCOL
+from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import CLIENT_SSL, Key, WantedObject
+from evenkeel.devices.bigip.render.certificates import References
+from evenkeel.devices.bigip.render.tls import tls_attributes
+from evenkeel.devices.errors import Unrenderable
+
+DEFAULT_PARENT = "/Common/clientssl"
+HTTP2 = "/Common/http2"
+PEER_MODES = {"NONE": "ignore", "OPTIONAL": "request", "MANDATORY": "require"}
+_PAIR = "evenkeel"
+"""What a profile calls its one pair of certificate and key."""
+_REFERENCE_DIGITS = 20
+
+
+def client_ssl_profiles(
+    service: ServiceDefinition, listener: ServiceListener, names: BigIpNames, references: References, parent: str
+) -> list[WantedObject]:
+    """One for each certificate, the default first. Raises :class:`Unrenderable`."""
+    if listener.protocol != TLS_PROTOCOL:
+        return []
+    shared = {
+        "defaultsFrom": parent,
+        "serverName": "none",
+        **tls_attributes(service, listener, names),
+        **_client_authentication(listener, references),
+        "renegotiation": "disabled",  # HTTP/2 forbids it, TLS 1.3 has none, and it lets clients tie up the device
+        "ocspStapling": "disabled",
+        "description": names.mark("clientssl", service.load_balancer_id, listener.id),
+    }
+    return [
+        WantedObject(
+            key=Key(type=CLIENT_SSL, name=_profile_name(listener, reference, names)),
+            owner=service.load_balancer_id,
+            attributes={
+                **shared,
+                "certKeyChain": _pairs(listener, reference, references),
+                "sniDefault": "true" if place == 0 else "false",
+            },
+            immutables=frozenset({"defaultsFrom"}),
+        )
+        for place, reference in enumerate(certificate_references(listener))
+    ]
+
+
+def certificate_references(listener: ServiceListener) -> tuple[str, ...]:
+    """Its certificates, the default one first, each once."""
+    first = (listener.default_tls_container_ref,) if listener.default_tls_container_ref else ()
+    found = tuple(dict.fromkeys((*first, *listener.sni_container_refs)))
+    if not found:
+        raise Unrenderable(
+            f"listener {listener.id}: {TLS_PROTOCOL} needs default_tls_container_ref or sni_container_refs"
+        )
+    return found
+
+
+def _profile_name(listener: ServiceListener, reference: str, names: BigIpNames) -> str:
+    digits = hashlib.sha256(reference.encode()).hexdigest()[:_REFERENCE_DIGITS]
+    return names.helper(f"clientssl-{digits}", listener.id)
+
+
+def _pairs(listener: ServiceListener, reference: str, references: References) -> list[dict[str, str]]:
+    default = reference == listener.default_tls_container_ref
+    field = "default_tls_container_ref" if default else "sni_container_refs"
+    paths = references.certificate(f"listener {listener.id}: {field}", reference)
+    return [{"name": _PAIR, "cert": paths.certificate, "key": paths.key, "chain": paths.chain}]
+
+
+def _client_authentication(listener: ServiceListener, references: References) -> dict[str, Any]:
+    mode, authority = listener.client_authentication, listener.client_ca_tls_container_ref
+    what = f"listener {listener.id}:"
+    if mode not in PEER_MODES:
+        raise Unrenderable(f"{what} client_authentication {mode}: {', '.join(PEER_MODES)} are possible")
+    if mode == "NONE":
+        return {"peerCertMode": PEER_MODES[mode], "caFile": "none", "clientCertCa": "none", "crlFile": "none"}
+    if authority is None:
+        raise Unrenderable(f"{what} client_authentication {mode} needs client_ca_tls_container_ref")
+    path = references.authority(f"{what} client_ca_tls_container_ref", authority)
+    crl = listener.client_crl_container_ref
+    return {
+        "peerCertMode": PEER_MODES[mode],
+        "caFile": path,
+        "clientCertCa": path,
+        "crlFile": references.revocation_list(f"{what} client_crl_container_ref", crl) if crl else "none",
+    }

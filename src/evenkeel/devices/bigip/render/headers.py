@@ -1,0 +1,72 @@
+"""Headers that tell members about clients: which, and what makes them. Pure.
+
+What a load balancer says of its clients nobody else may say. Where one of its listeners inserts a header about the
+client's certificate, all of those are taken out of every request first, also where they are spelled with ``_``, which
+many servers take for ``-``; X-Forwarded-Port and -Proto likewise, where a listener at which TLS ends inserts them.
+X-Forwarded-For is a list: what was there stays, and the last one is ours.
+"""
+
+from collections.abc import Iterable
+
+from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
+from evenkeel.core.model import L7_PROTOCOLS, TLS_PROTOCOL
+from evenkeel.core.service import ServiceListener
+from evenkeel.core.values import Value
+from evenkeel.devices.errors import Unrenderable
+
+FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
+
+
+class HeaderPlan(Value):
+    """What is done about headers at one listener. The http profile can insert ``profile_header`` at most, and never
+    removes any; an iRule does the rest."""
+
+    forwarded_for: bool = False
+    profile_header: str = ""
+    """``name: value``."""
+    removed: tuple[str, ...] = ()
+    inserted: tuple[tuple[str, str], ...] = ()
+    """Names and values that do not depend on the client."""
+    about_client: tuple[str, ...] = ()
+    """Names of those about the client's certificate."""
+
+
+def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> HeaderPlan:
+    """``listeners``: all of the load balancer. Raises :class:`Unrenderable`."""
+    wanted = wanted_headers(listener)
+    if listener.protocol not in L7_PROTOCOLS:
+        return HeaderPlan()
+    values = {
+        FORWARDED_PORT: str(listener.protocol_port),
+        FORWARDED_PROTO: "https" if listener.protocol == TLS_PROTOCOL else "http",
+    }
+    fixed = {name: value for name, value in values.items() if name in wanted}
+    trusted = frozenset[str]().union(*(wanted_headers(one) for one in listeners if one.protocol == TLS_PROTOCOL))
+    removed = [name for name in values if name in trusted]
+    if trusted & set(TLS_INSERT_HEADERS):
+        removed += TLS_INSERT_HEADERS
+    if not removed and len(fixed) <= 1:
+        return HeaderPlan(
+            forwarded_for=FORWARDED_FOR in wanted,
+            profile_header="".join(f"{name}: {value}" for name, value in fixed.items()),
+        )
+    return HeaderPlan(
+        forwarded_for=FORWARDED_FOR in wanted,
+        removed=tuple(dict.fromkeys((*fixed, *removed))),
+        inserted=tuple(fixed.items()),
+        about_client=tuple(name for name in TLS_INSERT_HEADERS if name in wanted),
+    )
+
+
+def wanted_headers(listener: ServiceListener) -> frozenset[str]:
+    """Names of those a listener inserts. Raises :class:`Unrenderable`."""
+    possible = (*INSERT_HEADERS, *(TLS_INSERT_HEADERS if listener.protocol == TLS_PROTOCOL else ()))
+    wanted = set()
+    for name, switch in listener.insert_headers.items():
+        if name not in possible or switch.lower() not in ("true", "false"):
+            raise Unrenderable(f"listener {listener.id}: insert_headers: {name}={switch} is not possible on a BIG-IP")
+        if switch.lower() == "true":
+            wanted.add(name)
+    if wanted and listener.protocol not in L7_PROTOCOLS:
+        raise Unrenderable(f"listener {listener.id}: insert_headers needs protocol HTTP, not {listener.protocol}")
+    return frozenset(wanted)

@@ -1,0 +1,66 @@
+"""TLS towards the members of a pool: a server-ssl profile. Pure.
+
+With a CA members must show a certificate of it that is not revoked; without one any certificate will do, as in
+Octavia. What name is in it is not asked. HTTP/2 is not spoken with members, so a pool that wants nothing else is
+refused.
+"""
+
+from typing import Any
+
+from evenkeel.core.service import ServiceDefinition, ServicePool
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import SERVER_SSL, Key, WantedObject
+from evenkeel.devices.bigip.render.certificates import References
+from evenkeel.devices.bigip.render.tls import tls_attributes
+from evenkeel.devices.errors import Unrenderable
+
+PARENT = "/Common/serverssl"
+
+
+def server_ssl_profiles(
+    service: ServiceDefinition, pool: ServicePool, names: BigIpNames, references: References
+) -> list[WantedObject]:
+    """The profile of a pool with ``tls_enabled``. Raises :class:`Unrenderable`."""
+    if not pool.tls_enabled:
+        return []
+    if set(pool.alpn_protocols) == {"h2"}:
+        raise Unrenderable(f"pool {pool.id}: alpn_protocols h2: a BIG-IP speaks HTTP/1 with members")
+    return [
+        WantedObject(
+            key=Key(type=SERVER_SSL, name=names.helper("serverssl", pool.id)),
+            owner=service.load_balancer_id,
+            attributes={
+                "defaultsFrom": PARENT,
+                **tls_attributes(service, pool, names),
+                **_verification(pool, references),
+                **_own_certificate(pool, references),
+                "description": names.mark("serverssl", service.load_balancer_id, pool.id),
+            },
+            immutables=frozenset({"defaultsFrom"}),
+        )
+    ]
+
+
+def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> str:
+    """What speaks TLS with the pool's members, and checks them."""
+    if not pool.tls_enabled:
+        return PARENT
+    return f"/{names.partition(service.project_id)}/{names.helper('serverssl', pool.id)}"
+
+
+def _verification(pool: ServicePool, references: References) -> dict[str, Any]:
+    if pool.ca_tls_container_ref is None:
+        return {"peerCertMode": "ignore", "caFile": "none", "crlFile": "none"}
+    crl = pool.crl_container_ref
+    return {
+        "peerCertMode": "require",
+        "caFile": references.authority(f"pool {pool.id}: ca_tls_container_ref", pool.ca_tls_container_ref),
+        "crlFile": references.revocation_list(f"pool {pool.id}: crl_container_ref", crl) if crl else "none",
+    }
+
+
+def _own_certificate(pool: ServicePool, references: References) -> dict[str, Any]:
+    if pool.tls_container_ref is None:
+        return {"cert": "none", "key": "none", "chain": "none"}
+    paths = references.certificate(f"pool {pool.id}: tls_container_ref", pool.tls_container_ref)
+    return {"cert": paths.certificate, "key": paths.key, "chain": paths.chain}

@@ -1,0 +1,126 @@
+"""How TLS is spoken, towards clients and members alike: versions and ciphers. Pure.
+
+Ciphers are a cipher rule in a cipher group, because a BIG-IP refuses TLS 1.3 with a plain cipher string (K10251520).
+Tenants name them as OpenSSL does, a BIG-IP partly otherwise: :data:`CIPHERS`. As with OpenSSL, ciphers of older
+versions do not limit TLS 1.3: without any of its own named, all three are allowed.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import CIPHER_GROUP, CIPHER_RULE, Key, WantedObject
+from evenkeel.devices.errors import Unrenderable
+
+NEWEST = "TLSv1.3"
+DEFAULT_VERSIONS = ("TLSv1.2", NEWEST)
+"""Octavia's."""
+DEFAULT_GROUP = "/Common/f5-default"
+"""Where no ciphers are named; comes with every device since 13.0."""
+_SWITCHES = {
+    "SSLv3": "no-sslv3",
+    "TLSv1": "no-tlsv1",
+    "TLSv1.1": "no-tlsv1.1",
+    "TLSv1.2": "no-tlsv1.2",
+    NEWEST: "no-tlsv1.3",
+}
+_ALWAYS = "dont-insert-empty-fragments"
+_NEWEST_CIPHERS = {
+    "TLS_AES_128_GCM_SHA256": "TLS13-AES128-GCM-SHA256",
+    "TLS_AES_256_GCM_SHA384": "TLS13-AES256-GCM-SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256": "TLS13-CHACHA20-POLY1305-SHA256",
+}
+_SAME = (
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-AES128-SHA256",
+    "ECDHE-ECDSA-AES256-SHA384",
+    "ECDHE-ECDSA-AES128-SHA",
+    "ECDHE-ECDSA-AES256-SHA",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES128-SHA256",
+    "ECDHE-RSA-AES256-SHA384",
+    "ECDHE-RSA-DES-CBC3-SHA",
+    "DHE-RSA-AES128-GCM-SHA256",
+    "DHE-RSA-AES256-GCM-SHA384",
+    "DHE-RSA-AES128-SHA256",
+    "DHE-RSA-AES256-SHA256",
+    "DHE-RSA-AES128-SHA",
+    "DHE-RSA-AES256-SHA",
+    "AES128-GCM-SHA256",
+    "AES256-GCM-SHA384",
+    "AES128-SHA256",
+    "AES256-SHA256",
+    "AES128-SHA",
+    "AES256-SHA",
+    "CAMELLIA128-SHA",
+    "CAMELLIA256-SHA",
+    "DES-CBC3-SHA",
+)
+CIPHERS = {
+    **_NEWEST_CIPHERS,
+    **{name: name for name in _SAME},
+    "ECDHE-RSA-AES128-SHA": "ECDHE-RSA-AES128-CBC-SHA",
+    "ECDHE-RSA-AES256-SHA": "ECDHE-RSA-AES256-CBC-SHA",
+    "ECDHE-RSA-CHACHA20-POLY1305": "ECDHE-RSA-CHACHA20-POLY1305-SHA256",
+    "ECDHE-ECDSA-CHACHA20-POLY1305": "ECDHE-ECDSA-CHACHA20-POLY1305-SHA256",
+}
+"""OpenSSL's name -> a BIG-IP's. Nothing else gets into a cipher rule, so no text of a tenant is ever read as one."""
+
+
+def tls_attributes(
+    service: ServiceDefinition, speaker: ServiceListener | ServicePool, names: BigIpNames
+) -> dict[str, Any]:
+    """Versions and ciphers, as attributes of a client-ssl or server-ssl profile. Raises :class:`Unrenderable`."""
+    group = f"/{names.partition(service.project_id)}/{_name(speaker, names)}" if speaker.tls_ciphers else DEFAULT_GROUP
+    return {"tmOptions": options(speaker), "cipherGroup": group, "ciphers": "none"}
+
+
+def options(speaker: ServiceListener | ServicePool) -> str:
+    """The versions that are not spoken, in the form in which a device shows them."""
+    wanted = _versions(speaker)
+    return f"{{ {' '.join((_ALWAYS, *(switch for version, switch in _SWITCHES.items() if version not in wanted)))} }}"
+
+
+def cipher_objects(
+    service: ServiceDefinition, speaker: ServiceListener | ServicePool, names: BigIpNames
+) -> list[WantedObject]:
+    """The cipher rule and the group with it; none for the device's default."""
+    if not speaker.tls_ciphers:
+        return []
+    name = _name(speaker, names)
+    mark = names.mark("ciphers", service.load_balancer_id, speaker.id)
+    rule = {"cipher": ":".join(_cipher_names(speaker)), "description": mark}
+    group = {"allow": [{"name": f"/{names.partition(service.project_id)}/{name}"}], "description": mark}
+    return [
+        WantedObject(key=Key(type=kind, name=name), owner=service.load_balancer_id, attributes=attributes)
+        for kind, attributes in ((CIPHER_RULE, rule), (CIPHER_GROUP, group))
+    ]
+
+
+def _name(speaker: ServiceListener | ServicePool, names: BigIpNames) -> str:
+    return names.helper("ciphers", speaker.id)
+
+
+def _versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:
+    for version in speaker.tls_versions:
+        if version not in _SWITCHES:
+            raise Unrenderable(f"{whose(speaker)}: tls_versions {version}: {', '.join(_SWITCHES)} are possible")
+    return speaker.tls_versions or DEFAULT_VERSIONS
+
+
+def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
+    asked = (speaker.tls_ciphers or "").split(":")
+    for name in asked:
+        if name not in CIPHERS:
+            raise Unrenderable(f"{whose(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
+    if NEWEST in _versions(speaker) and not _NEWEST_CIPHERS.keys() & set(asked):
+        asked = [*_NEWEST_CIPHERS, *asked]
+    return dict.fromkeys(CIPHERS[name] for name in asked)
+
+
+def whose(speaker: ServiceListener | ServicePool) -> str:
+    """Of what an attribute is, for people."""
+    return f"{'listener' if isinstance(speaker, ServiceListener) else 'pool'} {speaker.id}"
