@@ -44,11 +44,15 @@ MORE = Vip(address="10.1.0.3", subnet_id="s2", network_id="n", port_id="p")
 
 
 def by_bigip(service: ServiceDefinition) -> str:
-    return render_bigip(service, BigIpNames("dev", prefix="dev", group=1)).problem
+    return render_bigip(known(service), BigIpNames("dev", prefix="dev", group=1)).problem
 
 
 def by_haproxy(service: ServiceDefinition) -> str:
-    return render_haproxy(referring(service, {"ref": planted(CertificateKind.CERTIFICATE, "ref")})).problem
+    return render_haproxy(known(service)).problem
+
+
+def known(service: ServiceDefinition) -> ServiceDefinition:
+    return referring(service, {"ref": planted(CertificateKind.CERTIFICATE, "ref")})
 
 
 DEVICES: dict[str, tuple[Capabilities, Callable[[ServiceDefinition], str]]] = {

@@ -208,9 +208,6 @@ async def test_what_is_set_to_what_it_can_do_passes(api: Client, attribute: str)
 
 HOLES: dict[str, dict[str, Any]] = {
     "connection_limit 0": {"connection_limit": 0},
-    "X-Forwarded-Port and X-Forwarded-Proto": {
-        "insert_headers": {"X-Forwarded-Port": "true", "X-Forwarded-Proto": "true"}
-    },
 }
 
 
@@ -347,18 +344,13 @@ OF_NOOP: dict[str, Case] = {
 }
 
 
-OF_HAPROXY = {"TERMINATED_HTTPS", "tls_enabled", "ca_tls_container_ref", "tls_versions"}
-"""What HAProxy can do too."""
+OF_EVERY_DEVICE = {"TERMINATED_HTTPS", "tls_enabled", "ca_tls_container_ref", "tls_versions"}
+"""What all of them can do."""
 
 
 @pytest.mark.parametrize(
     ("provider", "name"),
-    [
-        (provider, name)
-        for provider in ("big", "hap")
-        for name in OF_NOOP
-        if (provider, name) not in {("hap", each) for each in OF_HAPROXY}
-    ],
+    [(provider, name) for provider in ("big", "hap") for name in OF_NOOP if name not in OF_EVERY_DEVICE],
 )
 async def test_what_a_device_cannot_do_is_refused_by_name(
     api: Client, store: SqlStore, provider: str, name: str

@@ -35,7 +35,7 @@ async def uploaded(
     if not contents:
         yield {}
         return
-    beginning = _beginning(partition)
+    beginning = upload_prefix(partition)
     left.update(await _earlier(device, beginning))
     await remove_uploads(device, left)
     places = {}
@@ -71,6 +71,6 @@ async def _earlier(device: IControl, beginning: str) -> set[str]:
     return {name for name in names if name.startswith(beginning) and name.replace("-", "").isalnum()}
 
 
-def _beginning(partition: str) -> str:
+def upload_prefix(partition: str) -> str:
     """Of the names of uploads for a partition: nobody else has business with them."""
     return f"evenkeel-{hashlib.sha256(partition.encode()).hexdigest()[:12]}-"

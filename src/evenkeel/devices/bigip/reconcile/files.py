@@ -34,7 +34,7 @@ Files = dict[Key, Secret | None]
 _REFERRING = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
 
 
-class Unusable(Exception):
+class WrongContent(Exception):
     """A content that is not what its identity was given for."""
 
 
@@ -53,7 +53,7 @@ def with_files(
             files.update(found)
             if not found:
                 lacking.append(need)
-    except Unusable as error:
+    except WrongContent as error:
         return replace(rendered, objects=(), problem=str(error))
     if lacking:
         kinds = ", ".join(dict.fromkeys(need.kind.value.replace("_", " ") for need in lacking))
@@ -93,15 +93,15 @@ _PLACES = {
 
 
 def _texts(need: CertificateNeed, content: CertificateContent) -> dict[str, Secret]:
-    """By the end of a file's name. Raises :class:`Unusable`."""
+    """By the end of a file's name. Raises :class:`WrongContent`."""
     if content.kind is not need.kind or content.sha256 != need.sha256:
-        raise Unusable(f"what came for a {need.kind.value.replace('_', ' ')} is something else")
+        raise WrongContent(f"what came for a {need.kind.value.replace('_', ' ')} is something else")
     if need.kind is CertificateKind.REVOCATION_LIST:
         return {REVOCATION: _joined((content.revocation_list,))}
     if need.kind is CertificateKind.AUTHORITY:
         return {AUTHORITY: _joined(content.certificates)}
     if content.private_key is None or not content.certificates:
-        raise Unusable("a certificate came without its key")
+        raise WrongContent("a certificate came without its key")
     first, *more = content.certificates
     found = {CERTIFICATE: _joined((first,)), KEY: Secret(content.private_key.reveal())}
     return {**found, CHAIN: _joined(more)} if more else found
