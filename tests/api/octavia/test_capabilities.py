@@ -99,9 +99,6 @@ CASES = {
         {"monitor_address": "2001:db8::9"},
     ),
     "monitor_port": Case("member", {"monitor_port": 8081}, "monitor_port 8081"),
-    "HTTPS": Case(
-        "healthmonitor", {"type": "HTTPS"}, "type HTTPS", {"type": "HTTPS", "url_path": "/"}, changeable=False
-    ),
     "TLS-HELLO": Case("healthmonitor", {"type": "TLS-HELLO"}, "type TLS-HELLO", {"url_path": None}, changeable=False),
 }
 
