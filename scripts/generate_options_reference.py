@@ -26,10 +26,15 @@ NOTES = {
     "identity": " (and oslo.policy's and Keystone's: see how-to/authentication.md)",
     "neutron": " (and keystoneauth's options: see how-to/use-neutron.md)",
     "barbican": " (and keystoneauth's options: see how-to/keep-certificates.md)",
+    "vault": " (see how-to/keep-certificates.md)",
     "certificates": " (see how-to/keep-certificates.md)",
     "haproxyd": " (and `debug` in `[DEFAULT]`)",
 }
-CONDITIONS = {"neutron": " with driver = neutron", "barbican": " with key_manager = barbican"}
+CONDITIONS = {
+    "neutron": " with driver = neutron",
+    "barbican": " with key_manager = barbican",
+    "vault": " with key_manager = vault",
+}
 
 
 def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:

@@ -45,6 +45,8 @@ SLOW = {
     "haproxyd/test_daemon_process.py": "a daemon's process",
     "haproxyd/test_own_addresses.py": "daemons' processes",
     "haproxyd/test_unit.py": "a daemon's process, and systemd",
+    "key_managers/barbican/test_real_barbican.py": "a Barbican",
+    "key_managers/vault/test_key_manager.py": "an OpenBao",
     "model": "a model checker",
     "network/neutron": "a real Neutron for most tests",
     "services": "the servers that tests start",

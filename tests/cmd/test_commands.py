@@ -45,7 +45,8 @@ sys.exit(importlib.import_module(module).main())
 
 SHARED = ["evenkeel.core", "evenkeel.config"]
 OTHERS = (
-    *("evenkeel.api.identity.keystone", "evenkeel.key_managers.barbican", "evenkeel.network.neutron"),
+    *("evenkeel.api.identity.keystone", "evenkeel.key_managers.barbican", "evenkeel.key_managers.vault"),
+    "evenkeel.network.neutron",
     "evenkeel.store.migrations.",
 )
 """Of extras of their own, and what only alembic imports."""

@@ -46,4 +46,4 @@ def test_a_directory_without_a_key_is_refused(tmp_path: Path, lines: tuple[str, 
 
 def test_another_key_manager_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"certificates\.key_manager"):
-        configured(tmp_path, "key_manager = vault")
+        configured(tmp_path, "key_manager = rubbish")

@@ -8,9 +8,9 @@ from keystoneauth1.noauth import NoAuth
 from keystoneauth1.session import Session
 from openstack.connection import Connection
 
-from tests.network.neutron_server.installation import NotInstallable
 from tests.network.neutron_server.sharing import shared_neutron
 from tests.services import mariadb
+from tests.services.installation import NotInstallable
 
 NEEDS_NEUTRON = [
     pytest.mark.services,

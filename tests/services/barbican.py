@@ -8,8 +8,10 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from tests.services.installation import environment
 from tests.services.process import Server
 
+VERSION = "23.0.0"
 VARIABLE = "EVENKEEL_TEST_BARBICAN"
 
 _SERVE = """
@@ -70,11 +72,10 @@ enable = false
 """
 
 
-def missing() -> str:
-    """Why Barbican cannot be started here; empty if it can."""
-    if not (_programs() / "barbican-manage").exists():
-        return f"Barbican is not installed: python3 -m venv DIR && DIR/bin/pip install barbican, then {VARIABLE}=DIR"
-    return ""
+def installed() -> Path:
+    """The virtual environment that it is in: what the variable names, or our own. Raises :class:`NotInstallable`."""
+    given = os.environ.get(VARIABLE)
+    return Path(given) if given else environment("barbican", VERSION, [f"barbican=={VERSION}"])
 
 
 def headers(project_id: str) -> dict[str, str]:
@@ -83,17 +84,15 @@ def headers(project_id: str) -> dict[str, str]:
     return {"X-Identity-Status": "Confirmed", "X-Project-Id": project_id, **user}
 
 
-def _programs() -> Path:
-    return Path(os.environ.get(VARIABLE) or "/nonexistent") / "bin"
-
-
 class BarbicanServer(Server):
     """One Barbican."""
 
     start_seconds = 180.0
 
-    def __init__(self) -> None:
+    def __init__(self, venv: Path) -> None:
         super().__init__("evenkeel-barbican-")
+        self._programs = venv / "bin"
+        self._key = base64.urlsafe_b64encode(os.urandom(32)).decode()
         self._folder = self._home / ".barbican"  # where Barbican looks, whatever it is started with
         self._folder.mkdir()
         (self._home / "serve.py").write_text(_SERVE)
@@ -108,11 +107,10 @@ class BarbicanServer(Server):
         """Make its database, start and wait until clients are served; nothing to do if it runs."""
         if self.running:
             return
-        key = base64.urlsafe_b64encode(os.urandom(32)).decode()
-        text = _CONFIGURATION.format(home=self._home, port=self.port, key=key)
+        text = _CONFIGURATION.format(home=self._home, port=self.port, key=self._key)
         (self._folder / "barbican.conf").write_text(text)
-        self._run(_programs() / "barbican-manage", "db", "upgrade", "-d", f"sqlite:///{self._home}/barbican.db")
-        self._begin([_programs() / "python", self._home / "serve.py"])
+        self._run(self._programs / "barbican-manage", "db", "upgrade", "-d", f"sqlite:///{self._home}/barbican.db")
+        self._begin([self._programs / "python", self._home / "serve.py"])
 
     def _serves(self) -> bool:
         try:

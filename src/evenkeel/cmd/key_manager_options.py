@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
+from evenkeel.cmd.vault_options import open_vault
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager
 
@@ -14,8 +15,9 @@ CERTIFICATES = [
     cfg.StrOpt(
         "key_manager",
         default="none",
-        choices=["none", "directory", "barbican"],
-        help="Where certificates and their keys are kept: directory (encrypted files), barbican, or none.",
+        choices=["none", "directory", "barbican", "vault"],
+        help="Where certificates and their keys are kept: directory (encrypted files), barbican, vault (HashiCorp "
+        "Vault or OpenBao), or none.",
     ),
     cfg.StrOpt(
         "directory",
@@ -58,6 +60,9 @@ def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
         return OpenedKeyManager(None, None, close=lambda: None)
     if conf.certificates.key_manager == "barbican":
         return _open_barbican(conf)
+    if conf.certificates.key_manager == "vault":
+        vault = open_vault(conf)
+        return OpenedKeyManager(vault, None, close=vault.close)
     if not conf.certificates.directory_key_file:
         raise ValueError("certificates.directory_key_file: not set, and key_manager is directory")
     # here, because every process knows the options and only controllers have the library

@@ -12,6 +12,7 @@ from evenkeel.cmd import (
     network_options,
     options,
     quota_options,
+    vault_options,
 )
 from evenkeel.config.addresses import ADDRESSES
 
@@ -26,6 +27,7 @@ CONTROLLER: OptionGroups = {
     "neutron": network_options.NEUTRON,
     "certificates": key_manager_options.CERTIFICATES,
     "barbican": key_manager_options.BARBICAN,
+    "vault": vault_options.VAULT,
     "quotas": quota_options.QUOTAS,
     "limits": limit_options.LIMITS,
 }

@@ -11,31 +11,47 @@ from keystoneauth1.noauth import NoAuth
 from keystoneauth1.session import Session
 
 from evenkeel.core.certificates import Secret
-from evenkeel.core.errors import CertificateNotFound
+from evenkeel.core.errors import (
+    CertificateNotFound,
+    KeyManagerUnavailable,
+    PassphraseNeeded,
+    Pkcs12Unreadable,
+    PrivateKeyMismatch,
+)
 from evenkeel.core.ids import ProjectId
 from evenkeel.key_managers.barbican import BarbicanKeyManager, SecretReader
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT
-from tests.services.barbican import BarbicanServer, headers, missing
+from tests.services.barbican import BarbicanServer, headers, installed
+from tests.services.installation import NotInstallable
 
-pytestmark = [pytest.mark.services, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = [pytest.mark.services, pytest.mark.timeout(1200)]  # the first one waits for the installation
 
 P1, P2 = ProjectId("p1"), ProjectId("p2")
 BUNDLE = certificate_bundle("any", LEAF.pem + INTERMEDIATE.pem, Secret(LEAF.key_pem()))
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    server = BarbicanServer()
+def server() -> Iterator[BarbicanServer]:
+    try:
+        server = BarbicanServer(installed())
+    except NotInstallable as error:
+        pytest.skip(str(error))
     server.start()
-    yield server.url
-    server.stop()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def url(server: BarbicanServer) -> str:
+    server.start()
+    return server.url
 
 
 @pytest.fixture
 def manager(url: str) -> Iterator[BarbicanKeyManager]:
     def adapter_of(project_id: ProjectId) -> Adapter:
-        session = Session(auth=NoAuth(), timeout=10)
+        session = Session(auth=NoAuth(), timeout=5)
         return Adapter(session, endpoint_override=url, additional_headers=headers(project_id))
 
     manager = BarbicanKeyManager(SecretReader(adapter_of), timeout_seconds=20.0)
@@ -98,3 +114,27 @@ async def test_what_there_is_not_is_not_found(url: str, manager: BarbicanKeyMana
     for reference in (empty, f"{url}/v1/secrets/{uuid.uuid4()}", f"{url}/v1/containers/{uuid.uuid4()}"):
         with pytest.raises(CertificateNotFound):
             await manager.certificate(reference, P1)
+
+
+async def test_what_does_not_fit_together_is_told_with_its_reference(url: str, manager: BarbicanKeyManager) -> None:
+    for kind, reference in (
+        (PassphraseNeeded, container(url, certificate=text(url, LEAF.pem), private_key=text(url, LEAF.key_pem(b"pw")))),
+        (PrivateKeyMismatch, container(url, certificate=text(url, LEAF.pem), private_key=text(url, ROOT.key_pem()))),
+        (Pkcs12Unreadable, binary(url, b"rubbish")),
+    ):
+        with pytest.raises(kind, match=reference):
+            await manager.certificate(reference, P1)
+
+
+async def test_a_barbican_that_is_away_or_hangs_is_unavailable(
+    url: str, server: BarbicanServer, manager: BarbicanKeyManager
+) -> None:
+    reference = binary(url, LEAF.pkcs12(INTERMEDIATE))
+    server.freeze()
+    with pytest.raises(KeyManagerUnavailable):
+        await manager.certificate(reference, P1)
+    server.kill()
+    with pytest.raises(KeyManagerUnavailable, match="out of reach"):
+        await manager.certificate(reference, P1)
+    server.start()
+    assert await manager.certificate(reference, P1) == BUNDLE

@@ -11,6 +11,9 @@ from pathlib import Path
 from tests.services.mariadb import MariaDB
 from tests.services.process import Server
 
+VERSION = "29.0.0"
+REQUIREMENTS = (f"neutron=={VERSION}", "pymysql", "pyuwsgi")
+
 _CONF = """\
 [DEFAULT]
 core_plugin = ml2

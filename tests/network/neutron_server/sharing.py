@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.network.neutron_server.installation import environment, locked
-from tests.network.neutron_server.server import Neutron
+from tests.network.neutron_server.server import REQUIREMENTS, VERSION, Neutron
+from tests.services.installation import environment, locked
 from tests.services.process import ServiceFailed
 
 _ROOT = Path(__file__).parents[3]
@@ -27,7 +27,7 @@ def shared_neutron(directory: Path) -> Iterator[str]:
 
     Raises :class:`NotInstallable`, :class:`ServiceFailed`.
     """
-    venv = environment()
+    venv = environment("neutron", VERSION, REQUIREMENTS)
     directory.mkdir(mode=0o700, exist_ok=True)
     with (directory / "users").open("a") as users:
         with locked(directory / "start"):

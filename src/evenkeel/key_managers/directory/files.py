@@ -9,8 +9,9 @@ from pathlib import Path
 from evenkeel.core.errors import Conflict
 from evenkeel.core.files import DIRECTORY_MODE, FILE_MODE
 from evenkeel.key_managers.directory.encryption import Encryption
-from evenkeel.key_managers.directory.places import CertificatePlace, place_of
+from evenkeel.key_managers.places import CertificatePlace, place_of
 
+SCHEME = "directory"
 PROJECT_FILES_MAX = 1000
 FILE_BYTES_MAX = 4 * 1024 * 1024
 _SUFFIX = ".sealed"
@@ -87,7 +88,8 @@ class SealedFiles:
 
 def _places_in(folder: Path) -> Iterator[CertificatePlace]:
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        place = place_of(CertificatePlace(project_id=folder.name, name=path.name.removesuffix(_SUFFIX)).reference)
+        found = CertificatePlace(scheme=SCHEME, project_id=folder.name, name=path.name.removesuffix(_SUFFIX))
+        place = place_of(SCHEME, found.reference)
         if place is not None:
             yield place
 

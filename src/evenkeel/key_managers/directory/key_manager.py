@@ -23,9 +23,9 @@ from evenkeel.core.errors import CertificateNotFound, Invalid, KeyManagerUnavail
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Wire
 from evenkeel.key_managers.directory.encryption import Encryption, Undecryptable
-from evenkeel.key_managers.directory.files import SealedFiles
-from evenkeel.key_managers.directory.places import CertificatePlace, checked_place, place_of
+from evenkeel.key_managers.directory.files import SCHEME, SealedFiles
 from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list
+from evenkeel.key_managers.places import CertificatePlace, checked_place, place_of
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class DirectoryKeyManager:
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
         """See the port."""
-        place = checked_place(new.project_id, new.name)
+        place = checked_place(SCHEME, new.project_id, new.name)
 
         def work() -> KeptCertificate:
             content = _checked(new, place.reference)
@@ -102,7 +102,7 @@ class DirectoryKeyManager:
     async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
         """See the port. Raises :class:`Invalid` if there are more than can be shown at once."""
         if project_id is not None:
-            checked_place(project_id, "any")
+            checked_place(SCHEME, project_id, "any")
 
         def work() -> tuple[KeptCertificate, ...]:
             places = list(islice(self._files.places(project_id), LISTED_MAX + 1))
@@ -115,7 +115,7 @@ class DirectoryKeyManager:
 
     async def show(self, project_id: str, name: str) -> KeptCertificate:
         """See the port."""
-        place = checked_place(project_id, name)
+        place = checked_place(SCHEME, project_id, name)
         found = await self._run(place, lambda: self._found(place))
         if found is None:
             raise NotFound("Certificate", place.reference)
@@ -123,7 +123,7 @@ class DirectoryKeyManager:
 
     async def delete(self, project_id: str, name: str) -> None:
         """See the port."""
-        place = checked_place(project_id, name)
+        place = checked_place(SCHEME, project_id, name)
         if not await self._run(place, lambda: self._files.delete(place)):
             raise NotFound("Certificate", place.reference)
 
@@ -133,7 +133,7 @@ class DirectoryKeyManager:
 
     async def _read(self, reference: str, project_id: str, kind: CertificateKind) -> SealedContent:
         """Raises :class:`CertificateNotFound` also for another project's, and for what is of another kind."""
-        place = place_of(reference)
+        place = place_of(SCHEME, reference)
         if place is None or place.project_id != project_id:
             raise CertificateNotFound(reference)
         content = await self._run(place, lambda: self._content(place))

@@ -1,35 +1,34 @@
-"""Neutron's own virtual environment: made once, kept in the user's cache directory, used by every later run."""
+"""Servers from PyPI in virtual environments of their own: made once, kept in the user's cache directory, used by every
+later run."""
 
 import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-VERSION = "29.0.0"
-REQUIREMENTS = (f"neutron=={VERSION}", "pymysql", "pyuwsgi")
 INSTALL_SECONDS = 900
 
 
 class NotInstallable(Exception):
-    """Why there can be no Neutron here; tests are skipped with it."""
+    """Why there can be no such server here; tests are skipped with it."""
 
 
-def environment() -> Path:
+def environment(name: str, version: str, requirements: Sequence[str]) -> Path:
     """The directory of the virtual environment, made if there is none. Raises :class:`NotInstallable`."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenkeel-tests"
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    target = cache / f"neutron-{VERSION}-python{python}"
+    target = cache / f"{name}-{version}-python{python}"
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with locked(cache / f"{target.name}.lock"):
             if not (target / "complete").exists():
-                _install(target)
+                _install(target, requirements)
     except (OSError, subprocess.SubprocessError) as error:
-        raise NotInstallable(f"Neutron {VERSION} cannot be installed: {_told(error)}") from error
+        raise NotInstallable(f"{name} {version} cannot be installed: {_told(error)}") from error
     return target
 
 
@@ -41,11 +40,11 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _install(target: Path) -> None:
+def _install(target: Path, requirements: Sequence[str]) -> None:
     shutil.rmtree(target, ignore_errors=True)
     _run(sys.executable, "-m", "venv", target)
     pip = (target / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check")
-    _run(*pip, *REQUIREMENTS)
+    _run(*pip, *requirements)
     (target / "complete").touch()
 
 

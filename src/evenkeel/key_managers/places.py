@@ -1,11 +1,10 @@
-"""Where in the directory something is, and how it is called. Pure."""
+"""References of the form ``scheme://PROJECT/NAME``: what a key manager has in a folder for each project. Pure."""
 
 import re
 
 from evenkeel.core.errors import Invalid
 from evenkeel.core.values import Value
 
-SCHEME = "directory://"
 PROJECT_RULE = "1 to 36 letters, digits, '.', '-' and '_', not beginning with '.'"
 NAME_RULE = "1 to 100 letters, digits, '.', '-' and '_', beginning with a letter or a digit"
 
@@ -16,24 +15,32 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class CertificatePlace(Value):
     """Of one certificate, authority or revocation list."""
 
+    scheme: str
+    """The name of the key manager."""
     project_id: str
     name: str
 
     @property
     def reference(self) -> str:
         """What listeners and pools name it by."""
-        return f"{SCHEME}{self.project_id}/{self.name}"
+        return f"{self.scheme}://{self.project_id}/{self.name}"
 
 
-def place_of(reference: str) -> CertificatePlace | None:
-    """None for what is no reference to this key manager."""
-    project_id, slash, name = reference.removeprefix(SCHEME).partition("/")
-    if not (reference.startswith(SCHEME) and slash and _PROJECT.fullmatch(project_id) and _NAME.fullmatch(name)):
+def place_of(scheme: str, reference: str) -> CertificatePlace | None:
+    """None for what is no reference to this key manager. Neither part can lead out of its folder."""
+    start = f"{scheme}://"
+    project_id, slash, name = reference.removeprefix(start).partition("/")
+    if not (reference.startswith(start) and slash and _PROJECT.fullmatch(project_id) and is_name(name)):
         return None
-    return CertificatePlace(project_id=project_id, name=name)
+    return CertificatePlace(scheme=scheme, project_id=project_id, name=name)
 
 
-def checked_place(project_id: str, name: str) -> CertificatePlace:
+def is_name(name: str) -> bool:
+    """Of something in a project's folder: see :data:`NAME_RULE`."""
+    return _NAME.fullmatch(name) is not None
+
+
+def checked_place(scheme: str, project_id: str, name: str) -> CertificatePlace:
     """Raises :class:`Invalid` naming field and value."""
     for field, value, rule, allowed in (
         ("project_id", project_id, _PROJECT, PROJECT_RULE),
@@ -43,4 +50,4 @@ def checked_place(project_id: str, name: str) -> CertificatePlace:
             raise Invalid(
                 f"Invalid input for field/attribute {field}. Value: '{value[:100]}'. Value should be {allowed}."
             )
-    return CertificatePlace(project_id=project_id, name=name)
+    return CertificatePlace(scheme=scheme, project_id=project_id, name=name)

@@ -1,0 +1,84 @@
+"""hvac's client with limits: answers are read up to a size, redirects are not followed, errors hold no bodies."""
+
+from typing import Any
+
+import hvac
+import msgspec
+import requests
+from hvac import exceptions
+from hvac.adapters import RawAdapter
+
+from evenkeel.core.certificates import REVOCATION_LIST_BYTES_MAX
+from evenkeel.core.values import Value
+
+ANSWER_BYTES_MAX = 3 * REVOCATION_LIST_BYTES_MAX
+"""The largest thing that is read, in hexadecimal as castellan writes it, and what is around it."""
+_CHUNK_BYTES = 64 * 1024
+
+
+class VaultAddress(Value):
+    """Where Vault is."""
+
+    url: str
+    ca_file: str | None
+    """Certificates of the authorities that vouch for it; None: the system's."""
+    namespace: str | None
+    timeout_seconds: float
+    """For connecting, and for each part of an answer."""
+
+
+class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
+    """Answers decoded JSON. Raises :class:`hvac.exceptions.VaultError`, :class:`requests.RequestException`."""
+
+    def get_login_token(self, response: dict[str, Any]) -> str:
+        """Of the answer to a login. Raises :class:`exceptions.UnexpectedError`."""
+        token = (response.get("auth") or {}).get("client_token")
+        if not isinstance(token, str):
+            raise exceptions.UnexpectedError("an answer that is not understood")
+        return token
+
+    def request(
+        self, method: str, url: str, headers: Any = None, raise_exception: bool = True, **kwargs: Any
+    ) -> dict[str, Any]:
+        """See the base; ``raise_exception`` is always so."""
+        answer = super().request(method, url, headers, raise_exception=False, stream=True, **kwargs)
+        with answer:
+            status, content = answer.status_code, _limited(answer)
+        if status == 404 and _is_explained(content):
+            raise exceptions.UnexpectedError("there is no such secrets engine")
+        if status >= 300:
+            raise exceptions.VaultError.from_status(status, f"HTTP {status}")
+        try:
+            return msgspec.json.decode(content, type=dict[str, Any])
+        except msgspec.DecodeError:
+            raise exceptions.UnexpectedError("an answer that is not understood") from None
+
+
+def vault_client(address: VaultAddress) -> hvac.Client:
+    """Not logged in; nothing is sent yet. Several threads may use it."""
+    return hvac.Client(
+        url=address.url,
+        token="",
+        verify=address.ca_file or True,
+        timeout=address.timeout_seconds,
+        namespace=address.namespace,
+        allow_redirects=False,  # they would take our token to another host
+        adapter=LimitedAdapter,
+    )
+
+
+def _is_explained(content: bytes) -> bool:
+    """Has the answer errors? That there is no such secret is no error to Vault."""
+    try:
+        return bool(msgspec.json.decode(content, type=dict[str, Any]).get("errors"))
+    except msgspec.DecodeError:
+        return True
+
+
+def _limited(answer: requests.Response) -> bytes:
+    content = bytearray()
+    for chunk in answer.iter_content(_CHUNK_BYTES):
+        content += chunk
+        if len(content) > ANSWER_BYTES_MAX:
+            raise exceptions.UnexpectedError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
+    return bytes(content)

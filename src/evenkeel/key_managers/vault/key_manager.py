@@ -1,0 +1,107 @@
+"""The port ``KeyManager`` over Vault."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from evenkeel.core.blocking import BlockingCalls
+from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
+from evenkeel.core.errors import (
+    AuthorityUnreadable,
+    CertificateError,
+    CertificateUnreadable,
+    KeyManagerUnavailable,
+    Pkcs12Unreadable,
+    RevocationListUnreadable,
+)
+from evenkeel.core.ids import ProjectId
+from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certificate_bundle, read_revocation_list
+from evenkeel.key_managers.vault.secrets import SecretFolders
+
+CERTIFICATE, PRIVATE_KEY, INTERMEDIATES = "certificate", "private_key", "intermediates"
+PASSPHRASE = "private_key_passphrase"  # noqa: S105  # the name of a field
+REVOCATION_LIST = "revocation_list"
+"""PEM, called as the parts of Barbican's certificate containers."""
+PKCS12 = "pkcs12"
+"""Base64."""
+VALUE = "value"
+"""Hexadecimal: everything in one file, as castellan keeps it."""
+
+
+class VaultKeyManager:
+    """Reads in a few threads, each read within ``timeout_seconds``."""
+
+    def __init__(self, folders: SecretFolders, *, timeout_seconds: float) -> None:
+        self._folders = folders
+        self._calls = BlockingCalls("Vault", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
+
+    async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
+        """See the port."""
+        return await self._calls.run(lambda: _bundle(reference, self._folders.fields(reference, project_id)))
+
+    async def authority(
+        self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
+    ) -> AuthorityBundle:
+        """See the port."""
+
+        def work() -> AuthorityBundle:
+            certificates = self._file(reference, project_id, CERTIFICATE, AuthorityUnreadable)
+            if revocation_list is None:
+                return authority_bundle(reference, certificates)
+            revoked = self._file(revocation_list, project_id, REVOCATION_LIST, RevocationListUnreadable)
+            return authority_bundle(reference, certificates, (revocation_list, revoked))
+
+        return await self._calls.run(work)
+
+    async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
+        """See the port."""
+
+        def work() -> RevocationList:
+            content = self._file(reference, project_id, REVOCATION_LIST, RevocationListUnreadable)
+            return read_revocation_list(reference, content)
+
+        return await self._calls.run(work)
+
+    def close(self) -> None:
+        """Start nothing more."""
+        self._calls.close()
+
+    def _file(self, reference: str, project_id: ProjectId, name: str, unreadable: type[CertificateError]) -> bytes:
+        """What the secret has under this name, or castellan's one file."""
+        fields = self._folders.fields(reference, project_id)
+        if name in fields:
+            return fields[name].encode()
+        if VALUE in fields:
+            return _unhexed(reference, fields[VALUE], unreadable)
+        raise unreadable(reference, f"It has no field {name} or {VALUE}.")
+
+
+def _bundle(reference: str, fields: Mapping[str, str]) -> CertificateBundle:
+    passphrase = Secret(fields[PASSPHRASE].encode()) if fields.get(PASSPHRASE) else None
+    if CERTIFICATE in fields:
+        return certificate_bundle(
+            reference,
+            fields[CERTIFICATE].encode(),
+            Secret(fields[PRIVATE_KEY].encode()) if PRIVATE_KEY in fields else None,
+            intermediates=fields.get(INTERMEDIATES, "").encode(),
+            passphrase=passphrase,
+        )
+    if PKCS12 in fields:
+        return any_bundle(reference, Secret(_unbased(reference, fields[PKCS12])), passphrase)
+    if VALUE in fields:
+        return any_bundle(reference, Secret(_unhexed(reference, fields[VALUE], CertificateUnreadable)), passphrase)
+    raise CertificateUnreadable(reference, f"It has no field {CERTIFICATE}, {PKCS12} or {VALUE}.")
+
+
+def _unbased(reference: str, text: str) -> bytes:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except ValueError:
+        raise Pkcs12Unreadable(reference, f"{PKCS12} must be in base64.") from None
+
+
+def _unhexed(reference: str, text: str, unreadable: type[CertificateError]) -> bytes:
+    try:
+        return binascii.unhexlify(text)
+    except ValueError:
+        raise unreadable(reference, f"{VALUE} must be in hexadecimal.") from None

@@ -1,0 +1,129 @@
+"""Logging in to Vault, and again before the token expires or when it was revoked. Blocking."""
+
+import threading
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+import hvac
+from hvac import exceptions
+
+from evenkeel.core.certificates import Secret
+from evenkeel.core.values import Value
+
+T = TypeVar("T")
+
+TOKEN_BYTES_MAX = 64 * 1024
+
+
+class AuthMethod(StrEnum):
+    """How Vault knows us."""
+
+    APPROLE = "approle"
+    """By a role id and a secret id."""
+    JWT = "jwt"
+    """By a token of another authority, which is in a file."""
+    KUBERNETES = "kubernetes"
+    """By the token of a service account, which is in a file."""
+    TOKEN = "token"  # noqa: S105  # a word, no secret
+    """By a token of Vault's that somebody else renews in a file, such as Vault Agent."""
+
+
+class VaultLogin(Value):
+    """What is shown to Vault."""
+
+    method: AuthMethod
+    path: str
+    """Where the method is mounted."""
+    role: str = ""
+    """Role id of ``approle``; name of the role of ``jwt`` and ``kubernetes``."""
+    secret_id: Secret | None = None
+    """Of ``approle``."""
+    token_file: Path | None = None
+    """Of the other methods; read at each login."""
+
+
+class LoginRefused(Exception):
+    """Why there is no login; holds nothing of what was shown."""
+
+
+class LoggedIn:
+    """A client with a token: every thread's calls go through :meth:`call`."""
+
+    def __init__(self, client: hvac.Client, login: VaultLogin, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._login = login
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._logins = 0
+        self._renew_at = float("-inf")
+
+    def call(self, work: Callable[[hvac.Client], T]) -> T:
+        """What ``work`` returns or raises, with a token that Vault takes: :class:`exceptions.Forbidden` means that its
+        policy forbids it. Raises :class:`LoginRefused`."""
+        number = self._log_in_after(self._logins if self._clock() >= self._renew_at else -1)
+        try:
+            return work(self._client)
+        except exceptions.Forbidden:
+            if self._is_taken():
+                raise
+        self._log_in_after(number)
+        return work(self._client)
+
+    def _log_in_after(self, number: int) -> int:
+        """Log in unless somebody has since login ``number``; which login it is now. -1: no need."""
+        with self._lock:
+            if number == self._logins:
+                lifetime_seconds = self._log_in()
+                # a half: what takes long, and clocks that differ, find a token that is still good
+                self._renew_at = self._clock() + (lifetime_seconds / 2 if lifetime_seconds else float("inf"))
+                self._logins += 1
+            return self._logins
+
+    def _is_taken(self) -> bool:
+        """Does Vault take the token at all?"""
+        try:
+            self._client.auth.token.lookup_self()
+        except exceptions.Forbidden:
+            return False
+        return True
+
+    def _log_in(self) -> float:
+        """Seconds that the token lives; 0: for ever. Raises :class:`LoginRefused`."""
+        try:
+            if self._login.method is AuthMethod.TOKEN:
+                self._client.token = self._token()
+                return _seconds(self._client.auth.token.lookup_self().get("data"), "ttl")
+            return _seconds(self._shown().get("auth"), "lease_duration")
+        except (exceptions.Forbidden, exceptions.Unauthorized, exceptions.InvalidRequest):
+            raise LoginRefused(f"refuses the controllers' login by {self._login.method}") from None
+
+    def _shown(self) -> dict[str, Any]:
+        """The answer to a login."""
+        auth, login = self._client.auth, self._login
+        self._client.token = ""  # an old one that is sent along is refused before the login is looked at
+        if login.method is AuthMethod.APPROLE:
+            secret = login.secret_id.reveal().decode() if login.secret_id else None
+            answer = auth.approle.login(login.role, secret, mount_point=login.path)
+        elif login.method is AuthMethod.JWT:
+            answer = auth.jwt.jwt_login(login.role, self._token(), path=login.path)
+        else:
+            answer = auth.kubernetes.login(login.role, self._token(), mount_point=login.path)
+        return dict(answer)
+
+    def _token(self) -> str:
+        file = self._login.token_file
+        try:
+            with (file or Path()).open() as opened:
+                return opened.read(TOKEN_BYTES_MAX).strip()
+        except (OSError, ValueError):
+            raise LoginRefused(f"cannot be logged in to: the token in {file} is unreadable") from None
+
+
+def _seconds(described: object, name: str) -> float:
+    value = described.get(name) if isinstance(described, dict) else None
+    if not isinstance(value, int | float):
+        raise exceptions.UnexpectedError("an answer that is not understood")
+    return float(value)

@@ -1,0 +1,61 @@
+"""Secrets in the folders of projects. Blocking."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import hvac
+from hvac import exceptions
+
+from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.ids import ProjectId
+from evenkeel.key_managers.places import CertificatePlace, is_name, place_of
+from evenkeel.key_managers.vault.login import LoggedIn, LoginRefused
+
+SCHEME = "vault"
+
+
+class SecretFolders:
+    """Below ``folder`` of the secrets engine at ``mount_point`` is a folder for each project."""
+
+    def __init__(self, session: LoggedIn, *, mount_point: str, folder: str) -> None:
+        self._session = session
+        self._mount_point = mount_point
+        self._folder = folder
+
+    def fields(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
+        """What is in the newest version of a secret. Raises :class:`CertificateNotFound` also for another project's,
+        and :class:`KeyManagerUnavailable`."""
+        place = place_in_project(reference, project_id)
+        if place is None:
+            raise CertificateNotFound(reference)
+        path = "/".join(filter(None, (self._folder, place.project_id, place.name)))
+
+        def read(client: hvac.Client) -> Any:
+            return client.secrets.kv.v2.read_secret_version(
+                path, mount_point=self._mount_point, raise_on_deleted_version=True
+            )
+
+        try:
+            found = self._session.call(read)
+        except (exceptions.InvalidPath, exceptions.Forbidden):
+            raise CertificateNotFound(reference) from None
+        except LoginRefused as error:
+            raise KeyManagerUnavailable(f"Vault {error}") from None
+        except (exceptions.VaultError, OSError) as error:  # requests raises some of its own, and plain ones of files
+            raise KeyManagerUnavailable(f"Vault is out of reach or failing ({type(error).__name__})") from None
+        return _texts(found)
+
+
+def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
+    """Of ``vault://PROJECT/NAME``, or of a name alone, such as castellan's ids; None for what is no reference to Vault,
+    or to another project's."""
+    place = place_of(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_name(reference) else reference)
+    return place if place is not None and place.project_id == project_id else None
+
+
+def _texts(answer: Any) -> Mapping[str, str]:
+    try:
+        fields = answer["data"]["data"]
+        return {name: value for name, value in fields.items() if isinstance(value, str)}
+    except (KeyError, TypeError, AttributeError):
+        raise KeyManagerUnavailable("Vault's answer is not understood") from None
