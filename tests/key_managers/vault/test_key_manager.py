@@ -4,12 +4,16 @@ that is away."""
 import base64
 import logging
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("hvac")
 
+from evenkeel.cmd.config_files import load
+from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
+from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.core.certificates import Secret
 from evenkeel.core.errors import (
     AuthorityUnreadable,
@@ -28,8 +32,9 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import KeyManager
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
-from tests.key_managers.vault.conftest import Opener
 from tests.key_managers.vault.world import Vault
+from tests.services.installation import NotInstallable
+from tests.services.openbao import OpenBao, program
 
 pytestmark = [pytest.mark.services, pytest.mark.timeout(1200)]  # the first one waits for the installation
 
@@ -38,6 +43,39 @@ BUNDLE = certificate_bundle("any", LEAF.pem + INTERMEDIATE.pem, Secret(LEAF.key_
 IN_PEM = {"certificate": LEAF.pem, "intermediates": INTERMEDIATE.pem, "private_key": LEAF.key_pem()}
 LOCKED = {**IN_PEM, "private_key": LEAF.key_pem(b"pw"), "private_key_passphrase": "pw"}
 OF_CASTELLAN = {"type": "opaque", "algorithm": None, "bit_length": None, "name": None, "created": 1795000000}
+
+
+Opener = Callable[..., OpenedKeyManager]
+
+
+@pytest.fixture(scope="module")
+def vault() -> Iterator[Vault]:
+    """With our role; the first time it is installed."""
+    try:
+        server = OpenBao(program())
+    except NotInstallable as error:
+        pytest.skip(str(error))
+    server.start()
+    yield Vault(server)
+    server.close()
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opener]:
+    """Opens key managers with options of ``[vault]``, and closes them."""
+    managers: list[OpenedKeyManager] = []
+
+    def open_with(**options: object) -> OpenedKeyManager:
+        file = tmp_path / "evenkeel.ini"
+        lines = [f"{name} = {value}" for name, value in options.items()]
+        file.write_text("\n".join(["[certificates]", "key_manager = vault", "[vault]", *lines]))
+        conf = load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER)
+        managers.append(open_key_manager(conf))
+        return managers[-1]
+
+    yield open_with
+    for manager in managers:
+        manager.close()
 
 
 @pytest.fixture
