@@ -56,7 +56,7 @@ async def test_what_an_agent_cannot_take_is_said_and_the_others_are_sent(takes_p
         assert (first, third) == (services[0], services[2])
         assert (second.load_balancer_id, second.revision, second.pools) == ("b", 1, ())
         assert second.vip.address == second.problem
-        assert "bytes; what its agent takes is 49152" in second.problem
+        assert "bytes; its agent accepts at most 49152" in second.problem
 
 
 class FakeBus:

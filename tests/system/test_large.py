@@ -149,4 +149,4 @@ async def acts(world: World, load_balancer_id: str, host: str) -> bool:
 
 async def said_to_be_too_large(world: World, load_balancer_id: str) -> bool:
     root = await world.root(load_balancer_id)
-    return root.provisioning_status == "ERROR" and "bytes; what its agent takes is" in root.status_reason
+    return root.provisioning_status == "ERROR" and "bytes; its agent accepts at most" in root.status_reason

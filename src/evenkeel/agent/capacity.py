@@ -1,6 +1,6 @@
-"""How full the devices are by the operator's ``capacity_policy``, measured once a report interval.
+"""Measures the devices' utilization by the operator's ``capacity_policy``, once per report interval.
 
-While they cannot be measured the last figures stand, with their age; it is logged once.
+While a measurement fails, the last figures stay valid, with their age; the failure is logged once.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ log = structlog.get_logger(__name__)
 
 
 class Measured(Value):
-    """What a state report says of capacity."""
+    """The capacity figures of a state report."""
 
     figures: dict[str, CapacityFigure] = {}
     score: float = 0.0
     seconds_ago: float = 0.0
     unknown: bool = False
-    """There is a policy and nothing was ever measured."""
+    """There is a policy, but no measurement yet."""
 
 
 class CapacityGauge:
-    """Measures what the policy names. Without one, it asks the devices for nothing."""
+    """Measures the policy's metrics. Without a policy it does not read the devices."""
 
     def __init__(self, policy: Mapping[str, float], device: Device, clock: Clock, *, interval_seconds: float) -> None:
         self._policy = policy
@@ -42,14 +42,14 @@ class CapacityGauge:
 
     @property
     def figures(self) -> dict[str, CapacityFigure]:
-        """As measured last."""
+        """The last measured figures."""
         return self._figures
 
     async def measure(self) -> Measured:
-        """The figures, measured now unless that was done less than an interval ago. Never raises."""
+        """The figures; measured now unless the last measurement is less than an interval old. Never raises."""
         if not self._policy:
             return Measured()
-        now = self._clock.monotonic()  # before the devices are asked: what they hold after that may be missing
+        now = self._clock.monotonic()  # before the devices are read: later changes may be missing
         if self._looked_at is None or now - self._looked_at >= self._interval_seconds * 0.9:
             self._looked_at = now
             await self._look(now)
@@ -62,7 +62,7 @@ class CapacityGauge:
 
     async def _look(self, now: float) -> None:
         try:
-            async with asyncio.timeout(self._interval_seconds):  # the state report waits for it
+            async with asyncio.timeout(self._interval_seconds):  # the state report waits for this
                 found = capacity.figures(self._policy, await self._device.capacity(tuple(self._policy)))
         except (DeviceUnavailable, DeviceRejected, TimeoutError) as error:
             if not self._failing:

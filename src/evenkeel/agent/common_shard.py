@@ -1,7 +1,7 @@
-"""The common shard's worker: looks at the devices for the whole group and reports what changed.
+"""The common shard's worker: observes the devices for the whole group and reports changes.
 
-A device that is out of reach leaves its group's load balancers served by the others, but no longer by all: they are
-DEGRADED and name it until it is back.
+While a device is unreachable, the other devices serve the group's load balancers: these are DEGRADED, with the device
+in the reason, until it is back.
 """
 
 import asyncio
@@ -29,23 +29,24 @@ STATUSES_PER_REPORT = 1000
 TOLD_SPACING_SECONDS = 0.1
 IDS_LOGGED = 5
 CONFIRM_SECONDS = 1.0
-"""How soon it is looked again when something seems to be missing."""
+"""Delay before the next observation when something seems to be missing."""
 EXPECTED_PAGES_MAX = 1000
 ALL = "*"
-"""Stands for every device of the group."""
+"""Represents all devices of the group."""
 ANSWER_SECONDS = 60.0
-"""So often, at least, something is told, whether there is news or not: the answer may have some."""
+"""The longest interval between two reports, even without changes, because the answer may contain changes."""
 SAY_ALL_AGAIN_SECONDS = 300.0
-"""Now and then everything is reported again: a status that a controller overwrote meanwhile is put right."""
+"""Interval of complete reports, which correct statuses that a controller overwrote meanwhile."""
 LATE_SECONDS = 30.0
-"""A report that got no answer may be taken as late as that, by a controller that was frozen: what it spoke of is
-told once more then."""
+"""A report without an answer may be processed up to this time later, by a controller that was suspended: then its
+objects are reported once more.
+"""
 
 _SERVED = (OperatingStatus.ONLINE, OperatingStatus.DEGRADED)
 
 
 def with_devices(statuses: Iterable[m.ObservedStatus], devices: Iterable[DeviceState]) -> tuple[m.ObservedStatus, ...]:
-    """The statuses, with served load balancers DEGRADED while a device of the group is out of reach."""
+    """The statuses, with served load balancers DEGRADED while a device of the group is unreachable."""
     away = sorted(device.name for device in devices if not device.reachable)
     if not away:
         return tuple(statuses)
@@ -59,7 +60,9 @@ def with_devices(statuses: Iterable[m.ObservedStatus], devices: Iterable[DeviceS
 
 
 class CommonShardWorker:
-    """Observes while its agent owns the group's common shard. It writes nothing to devices, so it needs no guard."""
+    """Observes the devices while its agent owns the group's common shard. It does not write to devices, so it needs no
+    guard.
+    """
 
     def __init__(
         self,
@@ -90,7 +93,7 @@ class CommonShardWorker:
         self._statuses: dict[tuple[str, str], m.ObservedStatus] = {}
         self._statistics: dict[str, m.ObservedStatistics] = {}
         self._doubtful: dict[tuple[str, str], float] = {}
-        """When to tell again what was in a report without an answer."""
+        """When to repeat a report without an answer."""
         self._all_again_at = 0.0
         self._reached_count: int | None = None
         self._answered_at = float("-inf")
@@ -100,16 +103,16 @@ class CommonShardWorker:
         self.devices: tuple[DeviceState, ...] = ()
 
     def finish(self) -> None:
-        """End after the look that is under way."""
+        """End after the current observation."""
         self._stopping.set()
 
     def report_all_again(self) -> None:
-        """What was reported may have been overwritten: report all of it with the next look, and look now."""
+        """Observe now and report all statuses, because earlier reports may have been overwritten."""
         self._all_again_at = 0.0
         self._asked.set()
 
     async def run(self) -> None:
-        """Look every ``status_interval_seconds``, and when a device tells of a change, until finished or lost."""
+        """Observe every ``status_interval_seconds``, and when a device notifies of a change, until finished or lost."""
         while not self._stopping.is_set() and not self.lost:
             try:
                 await self._look()
@@ -119,11 +122,11 @@ class CommonShardWorker:
                 log.warning("devices not observed", error=str(error))
                 self.devices = ()
                 self._inventory.saw_nothing()
-                self._all_again_at = 0.0  # controllers say of all of the group that it is out of reach
+                self._all_again_at = 0.0  # controllers mark the whole group as unreachable
                 self._note_away(frozenset({ALL}))
             except EvenKeelError as error:
                 log.warning("devices not observed", error=str(error))
-            except Exception:  # the group's statuses must not end with one strange answer of a device
+            except Exception:  # one unexpected answer of a device must not end the group's observation
                 log.exception("devices not observed because of an unexpected error")
             await self._wait()
 
@@ -140,10 +143,10 @@ class CommonShardWorker:
         self._asked.clear()
 
     async def _told(self) -> None:
-        """A device tells of a change; of many at once, one look shows all."""
+        """Wait for a device's notification; one observation covers several changes."""
         try:
             await self._device.changed()
-        except Exception:  # then they are looked at now and then, as devices that cannot tell
+        except Exception:  # then they are polled, as devices without notifications
             log.exception("changes on devices not awaited because of an unexpected error")
             await asyncio.Event().wait()
         await self._clock.sleep(TOLD_SPACING_SECONDS)
@@ -163,7 +166,7 @@ class CommonShardWorker:
             self._statuses.pop(key, None)
         statuses = [s for s in found if self._statuses.get((s.kind, s.id)) != s]
         statistics = [s for s in seen.statistics if self._statistics.get(s.listener_id) != s]
-        # half of a message for each
+        # half of a message for each part
         max_bytes = self._max_bytes // 2
         for portion in zip_longest(
             portions(statuses, max_bytes=max_bytes, max_values=STATUSES_PER_REPORT),
@@ -177,7 +180,7 @@ class CommonShardWorker:
             await self._tell()
 
     async def _compare(self, seen: Observation) -> None:
-        """Find what vanished, what is otherwise and what is not there, and tell it before any status."""
+        """Find load balancers that vanished, changed or are missing, and report them before any status."""
         inventory = self._inventory
         inventory.saw(seen, self._clock.monotonic())
         try:
@@ -187,7 +190,7 @@ class CommonShardWorker:
             for part in _parts(inventory.findings(), max_bytes=self._max_bytes):
                 if part.absent or part.lacking or part.renewed:
                     log.warning(
-                        "devices do not hold what they were left with",
+                        "configuration on devices differs from what was applied",
                         absent=part.absent[:IDS_LOGGED],
                         lacking=list(part.lacking)[:IDS_LOGGED],
                         renewed=part.renewed,
@@ -205,8 +208,9 @@ class CommonShardWorker:
             raise
 
     async def _expected(self) -> tuple[frozenset[str] | None, frozenset[str]]:
-        """What the controllers expect on the devices, over as many answers as it takes, and what of that they show as
-        absent. None: a controller of the version before was asked."""
+        """The load balancers that controllers expect on the devices, and those of them recorded as absent; requested
+        page by page. None: the controller is of the previous version.
+        """
         expected: set[str] = set()
         absent: set[str] = set()
         after = ""
@@ -222,7 +226,7 @@ class CommonShardWorker:
         return frozenset(expected), frozenset(absent)
 
     def _note_away(self, away: frozenset[str]) -> None:
-        """Tell of every change in which devices are out of reach, also of the better."""
+        """Log every change in which devices are unreachable."""
         before, self._away = self._away, away
         if away != before:
             self._on_device_trouble()
@@ -232,7 +236,8 @@ class CommonShardWorker:
     async def _report(
         self, statuses: tuple[m.ObservedStatus, ...], statistics: tuple[m.ObservedStatistics, ...]
     ) -> None:
-        # without an answer nobody knows whether these are shown: then the next look's are told, whatever they are
+        # without an answer it is unknown whether these were stored: then the next observation's are reported in any
+        # case
         for status in statuses:
             self._statuses.pop((status.kind, status.id), None)
         for figures in statistics:
@@ -260,7 +265,7 @@ class CommonShardWorker:
         return receipt
 
     def _heard(self, receipt: m.ReportReceipt) -> None:
-        """What controllers showed while nobody reached the group may be other than what is seen."""
+        """Statuses that controllers set while no agent reached the group may differ from the observed ones."""
         self._answered_at = self._clock.monotonic()
         before, now = self._reached_count, receipt.reached_count
         if now is not None:
@@ -270,7 +275,7 @@ class CommonShardWorker:
 
 
 def _parts(findings: Findings, *, max_bytes: int) -> Iterator[Findings]:
-    """The findings, in as many reports as it takes; none if there are none."""
+    """The findings split into reports; none if there are none."""
     fields: tuple[Iterable[Any], ...] = (
         findings.absent,
         findings.present,

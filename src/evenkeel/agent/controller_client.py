@@ -1,4 +1,4 @@
-"""The agent's calls to the controllers, typed. Refusals become exceptions here."""
+"""The agent's calls to the controllers, typed. Turns refusals into exceptions."""
 
 from itertools import count
 from typing import TypeVar
@@ -11,9 +11,9 @@ from evenkeel.core.errors import BusUnavailable, CallRefused, CallTimeout, Sessi
 from evenkeel.core.ports import Bus
 
 LONGEST_SECONDS = 60.0
-"""That an answer with service definitions is waited for."""
+"""Limits of the time-out of a call for service definitions."""
 LANE_REST_KEEPALIVES = 120
-"""So many go by the shared queue after the one for keepalives gave no answer."""
+"""Number of keepalives sent by the shared queue after the keepalive queue gave no answer."""
 
 log = structlog.get_logger(__name__)
 
@@ -21,21 +21,22 @@ R = TypeVar("R", bound=m.Reply)
 
 
 class KeepaliveLane:
-    """The queue for keepalives alone: used when controllers say that they consume it, and not for a while after it
-    gave no answer (the controllers of an older version may be back, or this agent may not send to it)."""
+    """The keepalive queue: used if controllers announce that they consume it, and not for a while after it gave no
+    answer (controllers of an older version may be back, or this agent has no permission to send to it).
+    """
 
     def __init__(self, queue: str) -> None:
         self.queue = queue
         self._keepalives_left = -1
-        """How many go by the shared queue before it is tried again; negative: nobody has said that it is consumed."""
+        """Keepalives to send by the shared queue before it is tried again; negative: no controller has announced it."""
 
     @property
     def is_open(self) -> bool:
-        """Is the next keepalive to be sent there?"""
+        """Whether to send the next keepalive there."""
         return self._keepalives_left == 0
 
     def told(self, state: m.SessionState) -> m.SessionState:
-        """An answer came by the shared queue; it is returned."""
+        """Record an answer that came by the shared queue, and return it."""
         if not state.takes_keepalives:
             self._keepalives_left = -1
         elif self._keepalives_left:
@@ -43,7 +44,7 @@ class KeepaliveLane:
         return state
 
     def close(self) -> None:
-        """It gave no answer."""
+        """Stop using it: it gave no answer."""
         self._keepalives_left = LANE_REST_KEEPALIVES
 
 
@@ -58,7 +59,7 @@ class ControllerClient:
         self._queue = m.callback_queue(environment)
         self._keepalives = KeepaliveLane(m.keepalive_queue(environment))
         self._status_reports = count(1)
-        """Numbers of reports, over all sessions of the process."""
+        """Numbers reports, across all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
 
     async def _ask(
@@ -78,7 +79,7 @@ class ControllerClient:
         return self._keepalives.told(await self._ask(call, m.SessionState))
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
-        """Renew the session. Where the queue for keepalives alone gives no answer, the shared one is asked too."""
+        """Renew the session. If the keepalive queue gives no answer, the shared one is tried, too."""
         lane = self._keepalives
         if lane.is_open:
             try:
@@ -93,12 +94,13 @@ class ControllerClient:
         await self._ask(call, m.Done)
 
     async def assignments(self, call: m.GetAssignments) -> m.Assignments:
-        """What this session owns."""
+        """The shards of this session."""
         return await self._ask(call, m.Assignments)
 
     async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
-        """One answer's worth of service definitions. A very large one may take longer than others to be read and sent:
-        each time-out doubles the next one's time, each answer halves it again."""
+        """A page of service definitions. A very large one may take long to read and send: each time-out doubles the
+        next one's limit, each answer halves it again.
+        """
         try:
             found = await self._ask(call, m.ServiceDefinitions, self._services_timeout)
         except CallTimeout:
@@ -108,21 +110,21 @@ class ControllerClient:
         return found
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
-        """Outcomes of a pass."""
+        """Report the outcomes of a pass."""
         return await self._ask(call, m.ReportReceipt)
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
-        """What was seen on the devices. It is refused if one that was made later was taken before."""
+        """Report an observation. Refused if a later report was processed before."""
         return await self._ask(replace(call, number=next(self._status_reports)), m.ReportReceipt)
 
     async def release(self, call: m.ReleaseShards) -> None:
-        """Give shards back."""
+        """Release shards."""
         await self._ask(call, m.Done)
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
-        """Ask for an epoch above what the device holds."""
+        """Request an epoch above that of the device's guard."""
         await self._ask(call, m.Done)
 
     async def end_session(self, call: m.EndSession) -> None:
-        """Say good-bye."""
+        """End the session."""
         await self._ask(call, m.Done)

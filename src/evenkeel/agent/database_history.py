@@ -1,5 +1,5 @@
-"""What an agent's process keeps over all its sessions, to detect and repair a database that lost commits: the newest
-change that the database has confirmed, and the shards that were served lately.
+"""State that an agent's process keeps across sessions, to detect and repair a database that lost commits: the newest
+change that the database has confirmed, and the recently served shards.
 
 The first is sent with each keepalive: a database that does not know it has lost commits. The second is sent with the
 next sync: shards that the database lost are restored from it.
@@ -12,18 +12,18 @@ from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.ports import Clock
 
 CONFIRMED_FOR_SECONDS = 90.0
-"""So long the last confirmed change is named in keepalives: longer than a new history may have to wait for another."""
+"""How long keepalives name the last confirmed change: longer than the minimum interval between two histories."""
 SERVED_LATELY_SECONDS = 60.0
-"""A shard that was served within this time before a new history began may be one that the database has lost."""
+"""A shard served within this time before a new history began may be one that the database lost."""
 SERVED_MAX = 5_000
-"""Shards that are remembered."""
+"""The most shards remembered."""
 SERVED_PER_CALL = 500
 NAMED_FOR_SECONDS = 600.0
 """So long after a new history began, lost shards are named until the database has looked at them."""
 
 
 class DatabaseHistory:
-    """What was confirmed by the database and served lately, over all sessions of the process."""
+    """Confirmed changes and recently served shards, across all sessions of the process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -39,11 +39,12 @@ class DatabaseHistory:
         self.history = ""
         """Of the database; empty: not known yet."""
 
-    # -- what was confirmed
+    # -- confirmed changes
 
     def hear(self, history: str, *, asked_at: float, keepalives: int = 0) -> bool:
-        """An answer to what was asked at that time says which history this is. Answers may arrive out of order: False,
-        it speaks of a history before. A controller of the version before says none."""
+        """Record the history in the answer to a request made at ``asked_at``. Answers may arrive out of order: False if
+        it is of an earlier history. Controllers of the previous version send none.
+        """
         if not history:
             return True
         if history == self.history:
@@ -53,7 +54,7 @@ class DatabaseHistory:
             return False
         if self.history:
             self._began_at = self._clock.monotonic()
-        self._heard_at = self._clock.monotonic()  # what was asked before this may speak of the one before
+        self._heard_at = self._clock.monotonic()  # answers to earlier requests may be of the previous history
         self.history, self._keepalives, self._confirmed = history, keepalives, None
         self._confirmed_in = self._left = None
         return True
@@ -66,25 +67,26 @@ class DatabaseHistory:
         *,
         removed: Collection[LoadBalancerId] = (),
     ) -> None:
-        """A report of these was taken; what they are of was asked for in that history, in that shard. ``removed``:
-        those of them whose load balancers are to be gone then."""
+        """Record outcomes whose report was accepted; their definitions were requested in ``history``, in ``shard``.
+        ``removed``: the deleted load balancers among them.
+        """
         if history == self.history and outcomes and outcomes[-1].change_id:
             self._confirmed = outcomes[-1]
             self._confirmed_in = None if outcomes[-1].load_balancer_id in removed else shard
             self._confirmed_at = self._clock.monotonic()
 
     def removing(self, load_balancer_ids: Collection[LoadBalancerId]) -> None:
-        """These are about to be reported as removed: whether the report is taken may stay unknown."""
+        """Record that these are about to be reported as removed: the result of the report may stay unknown."""
         if self._confirmed is not None and self._confirmed.load_balancer_id in load_balancer_ids:
             self._confirmed_in = None
 
     def looked_at(self, shard: m.ShardEpoch) -> None:
-        """All of the shard is looked at: what was confirmed there is told no more."""
+        """The shard gets a complete pass: drop what was confirmed there."""
         if self._confirmed_in == shard:
             self._confirmed_in = None
 
     def seen(self) -> m.Seen | None:
-        """To be told with the next keepalive."""
+        """The data for the next keepalive."""
         if not self.history:
             return None
         now = self._clock.monotonic()
@@ -97,10 +99,10 @@ class DatabaseHistory:
             left=self._left if now < self._left_at + CONFIRMED_FOR_SECONDS else None,
         )
 
-    # -- what was served
+    # -- served shards
 
     def left(self, project_id: ProjectId, epoch: int, shard_id: ShardId) -> None:
-        """This shard is not served here any more."""
+        """Record that this agent no longer serves the shard."""
         if project_id == COMMON_PROJECT:
             return
         now = self._clock.monotonic()
@@ -115,7 +117,7 @@ class DatabaseHistory:
         return left_at < min(now, self._began_at or now) - SERVED_LATELY_SECONDS
 
     def lost(self) -> tuple[m.FormerShard, ...]:
-        """What may have been lost with the history before: left since shortly before that ended."""
+        """Shards that the database may have lost: no longer served since shortly before the previous history ended."""
         if self._began_at is None or self._clock.monotonic() > self._began_at + NAMED_FOR_SECONDS:
             return ()
         since, until = self._began_at - SERVED_LATELY_SECONDS, self._began_at + SERVED_LATELY_SECONDS
@@ -123,7 +125,7 @@ class DatabaseHistory:
         return tuple(m.FormerShard(project_id=project, epoch=epoch) for project, epoch in left[:SERVED_PER_CALL])
 
     def recovered(self, shards: tuple[m.FormerShard, ...]) -> None:
-        """The database knows them now."""
+        """Forget them: the database knows them now."""
         for shard in shards:
             known = self._former.get(shard.project_id)
             if known is not None and known[0] == shard.epoch:

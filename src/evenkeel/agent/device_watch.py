@@ -1,4 +1,4 @@
-"""What one agent itself sees of its devices: whether they are fit at start, and which of them it reaches."""
+"""The agent's own view of its devices: whether they meet the requirements at start, and which of them it reaches."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,13 +14,14 @@ log = structlog.get_logger(__name__)
 
 
 class DevicesUnfit(EvenKeelError):
-    """Devices do not meet the minimum, and waiting did not help."""
+    """Devices do not meet the requirements within the time limit."""
 
 
 class DeviceWatch:
-    """The states of the devices as they were checked last. ``on_change``: which of them are reached has changed, or may
-    have. ``on_renewed``: one of them may hold something else than it was told. The observer of the group tells that to
-    all agents, but only of what happened while it observed."""
+    """The states of the devices at the last check. ``on_change``: called when the reachable devices changed, or may
+    have. ``on_renewed``: called when the configuration of a device may have been lost. The observer of the group
+    reports that to all agents, but only for events while it observed.
+    """
 
     def __init__(
         self,
@@ -40,7 +41,9 @@ class DeviceWatch:
         self.states: tuple[DeviceState, ...] = ()
 
     async def wait_until_fit(self) -> None:
-        """Return when every device that answers is fit and at least one does. Raises :class:`DevicesUnfit`."""
+        """Return when at least one device answers and all that answer meet the requirements. Raises
+        :class:`DevicesUnfit`.
+        """
         give_up_at = self._clock.monotonic() + self._settings.device_check_timeout_seconds
         while True:
             await self._check()
@@ -48,28 +51,30 @@ class DeviceWatch:
             unfit = any(state.reachable and state.problem for state in self.states)
             if not unfit and any(state.reachable for state in self.states):
                 for problem in problems:
-                    log.warning("device out of reach at start", problem=problem)
+                    log.warning("device unreachable at start", problem=problem)
                 return
             if self._clock.monotonic() > give_up_at:
-                raise DevicesUnfit("devices do not meet the minimum: " + "; ".join(problems))
-            log.error("devices do not meet the minimum; looking again", problems=problems)
+                raise DevicesUnfit("devices do not meet the requirements: " + "; ".join(problems))
+            log.error("devices do not meet the requirements; checking again", problems=problems)
             await self._clock.sleep(self._settings.keepalive_interval_seconds * 2)
 
     def doubt(self) -> None:
-        """Look at them again, and tell without waiting for the next report: others may reach them."""
+        """Check them again, and report without waiting for the next interval: other agents may reach them."""
         self._in_doubt = True
         self._on_change()
 
     async def look(self, *, observed: bool) -> None:
-        """Before every report, unless they are ``observed`` anyway: what one agent cannot reach, another may."""
+        """Check the devices before a report, unless this agent has ``observed`` them: one agent may reach a device that
+        another cannot.
+        """
         if self._in_doubt or not observed:
             self._in_doubt = False
             await self._check()
 
     async def run(self, observed: Callable[[], tuple[DeviceState, ...] | None]) -> None:
-        """See a device go or come back as soon as the one who observes them for the group: only what all agents say
-        is believed of a device that is out of reach. ``observed``: what is seen by this agent as the observer; None: it
-        is another one."""
+        """Check the devices as often as the group's observer: a device counts as unreachable only if all agents report
+        it. ``observed``: the states that this agent read as the observer; None: another agent observes.
+        """
         while True:
             await self._clock.sleep(self._settings.status_interval_seconds)
             if (states := observed()) is not None:
@@ -84,15 +89,12 @@ class DeviceWatch:
         self.states = await self._device.check()
         renewed = self.incarnations.renewed(self.states)
         if renewed:
-            log.warning(
-                "devices may have lost their configuration; looking at everything again", devices=sorted(renewed)
-            )
+            log.warning("devices may have lost their configuration; checking everything", devices=sorted(renewed))
             self._on_renewed()
 
 
 def identities_of(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:
-    """Who the devices are, by endpoint, as far as they were seen and could tell. Drivers check in the order of their
-    endpoints."""
+    """The known identities of the devices, by endpoint. Drivers check devices in the order of their endpoints."""
     if len(endpoints) != len(devices):
         return {}
     return {endpoint: state.identity for endpoint, state in zip(endpoints, devices, strict=True) if state.identity}

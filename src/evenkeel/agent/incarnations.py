@@ -1,4 +1,4 @@
-"""Who devices said that they are: a device that is another one than before may hold anything."""
+"""Identities and incarnations of devices: after a change of either, a device's configuration is unknown."""
 
 from collections.abc import Iterable
 
@@ -6,19 +6,19 @@ from evenkeel.core.device import DeviceState
 
 
 class Incarnations:
-    """Identity and incarnation of each device, as far as it told, from look to look."""
+    """The last known identity and incarnation of each device."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, str]] = {}
 
     def copy(self) -> "Incarnations":
-        """As known now; what either learns later the other does not know."""
+        """An independent copy."""
         twin = Incarnations()
         twin._known = dict(self._known)
         return twin
 
     def renewed(self, devices: Iterable[DeviceState]) -> set[str]:
-        """Names of those that told something else before; what they tell now is known from now on."""
+        """Record the devices' values; returns the names of devices whose values changed."""
         found = set()
         for device in devices:
             before = self._known.get(device.name, ("", ""))
@@ -29,5 +29,5 @@ class Incarnations:
         return found
 
     def tells(self, name: str) -> bool:
-        """The device says itself whether it may have lost anything."""
+        """Whether the device reports an incarnation, which shows whether it lost its state."""
         return bool(self._known.get(name, ("", ""))[1])

@@ -1,10 +1,10 @@
-"""Compares what the devices of a group hold from one observation to the next: what vanished, what changed, and what
-should be there.
+"""Compares the configuration of a group's devices between observations: what vanished, what changed, and what is
+missing.
 
-The common shard's worker observes the whole group and has no service definitions. So it asks the controllers every now
-and then, and whenever something is wrong, which load balancers they expect on the devices. What is missing in two
-observations in a row, and was expected before the second one, is absent: what is created or deleted in between is not
-reported.
+The common shard's worker observes the whole group and has no service definitions. So it requests the load balancers
+expected on the devices from the controllers, periodically and when something is wrong. What is missing in two
+observations in a row, and was expected before the second one, is absent: load balancers created or deleted in between
+are not reported.
 """
 
 import math
@@ -20,19 +20,22 @@ from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 
 ASK_SECONDS = 60.0
-"""Between two questions for what is expected, while nothing is amiss: what came and went between two looks is found
-by these only."""
+"""Interval of requests for the expected load balancers while no difference is known: only these find load balancers
+lost between two observations.
+"""
 REPEAT = Backoff(initial_seconds=4.0, max_seconds=60.0)
-"""What stays amiss is told again, because the hint that follows from it may be lost."""
+"""Lasting differences are reported again, because the resulting hint may be lost."""
 AGAIN_SECONDS = 10.0
-"""What happened once is told once more after so long, for the same reason: nothing shows whether its owner looked."""
+"""One-time events are reported once more after this time, for the same reason: nothing shows whether the owner
+acted.
+"""
 
 
 T = TypeVar("T", bound=str)
 
 
 class Findings(Value):
-    """What is to be told of one look; ids are of load balancers."""
+    """The differences to report after one observation; ids are of load balancers."""
 
     absent: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
@@ -47,17 +50,17 @@ class Findings(Value):
 
 
 class RepeatSchedule:
-    """When each thing that stays amiss is to be told again."""
+    """When to report each lasting difference again."""
 
     def __init__(self) -> None:
         self._waits: dict[str, tuple[float, int]] = {}
-        """When each is to be told again, and how often it was told."""
+        """When to report each again, and how often it was reported."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._waits)
 
     def due(self, ids: Collection[T], now: float) -> tuple[T, ...]:
-        """Those of ``ids`` that are to be told now; everything else is forgotten."""
+        """Those of ``ids`` to report now; all others are forgotten."""
         self._waits = {id_: wait for id_, wait in self._waits.items() if id_ in ids}
         found = tuple(sorted(id_ for id_ in ids if id_ not in self._waits or now >= self._waits[id_][0]))
         for id_ in found:
@@ -66,22 +69,22 @@ class RepeatSchedule:
         return found
 
     def next_due(self) -> float:
-        """When the first of what was told so far is to be told again."""
+        """When the next repetition is due."""
         return min((at for at, _ in self._waits.values()), default=math.inf)
 
 
 class RepeatOnce:
-    """What was told is due once more, ``AGAIN_SECONDS`` after it was told last."""
+    """Each item is due once more, ``AGAIN_SECONDS`` after it was last reported."""
 
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
 
     def told(self, ids: Iterable[str], now: float) -> None:
-        """These are told now."""
+        """Record that these are reported now."""
         self._due.update(dict.fromkeys(ids, now + AGAIN_SECONDS))
 
     def take_due(self, now: float) -> set[str]:
-        """What is due now, and is forgotten."""
+        """Remove and return the items due now."""
         found = {id_ for id_, at in self._due.items() if now >= at}
         for id_ in found:
             del self._due[id_]
@@ -89,11 +92,12 @@ class RepeatOnce:
 
 
 class Inventory:
-    """One worker's memory of the looks before. Each look: :meth:`saw`, :meth:`expects` if it :meth:`asks`, and
-    :meth:`findings`."""
+    """The state between observations. For each observation call :meth:`saw`, :meth:`expects` if :meth:`asks` says so,
+    and :meth:`findings`.
+    """
 
     def __init__(self, incarnations: Incarnations | None = None) -> None:
-        """``incarnations``: what is known of the devices from looks before the first one."""
+        """``incarnations``: of the devices, from earlier checks."""
         self._held: Mapping[str, str] | None = None
         self._lacking: Mapping[LoadBalancerId, str] = {}
         self._incarnations = Incarnations() if incarnations is None else incarnations
@@ -101,9 +105,9 @@ class Inventory:
         self._ask_at = 0.0
         self._asked_at = -math.inf
         self._suspects: frozenset[str] = frozenset()
-        """Expected, and not seen at the look before."""
+        """Expected, and missing in the previous observation."""
         self._absent: set[str] = set()
-        """Told, or shown as such by the controllers."""
+        """Reported as absent, or recorded as such by the controllers."""
         self._told_absent = RepeatSchedule()
         self._told_lacking = RepeatSchedule()
         self._told_changed = RepeatOnce()
@@ -112,11 +116,11 @@ class Inventory:
         self._untold = Findings()
 
     def saw_nothing(self) -> None:
-        """No device could be reached: when one is back, it may hold anything."""
+        """No device was reachable: the configuration of one that comes back is unknown."""
         self._reached = frozenset()
 
     def saw(self, seen: Observation, now: float) -> None:
-        """Take a look in."""
+        """Process an observation."""
         renewed = self._incarnations.renewed(seen.devices)
         reached = frozenset(device.name for device in seen.devices if device.reachable)
         same_devices = reached == self._reached and not renewed
@@ -128,31 +132,32 @@ class Inventory:
         self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
 
     def _back_unknown(self, reached: frozenset[str]) -> set[str]:
-        """Devices that were away at the look before. One that can tell says itself whether it lost anything."""
+        """Reachable devices that were unreachable in the previous observation, without those that report an
+        incarnation.
+        """
         if self._reached is None:
             return set()
         return {name for name in reached - self._reached if not self._incarnations.tells(name)}
 
     def _changed(self, held: Mapping[str, str] | None) -> tuple[str, ...]:
-        """What is held otherwise than at the look before."""
+        """Load balancers whose configuration differs from the previous observation."""
         if held is None or self._held is None:
             return ()
         before = self._held
         return tuple(sorted(id_ for id_, digest in held.items() if before.get(id_, digest) != digest))
 
     def _vanished(self, held: Mapping[str, str] | None) -> bool:
-        """Is something not held any more that was at the look before?"""
+        """Whether a load balancer of the previous observation is missing now."""
         return held is not None and self._held is not None and bool(self._held.keys() - held.keys())
 
     def _lacking_still(self, lacking: Mapping[LoadBalancerId, str]) -> dict[LoadBalancerId, str]:
-        """What some devices lacked at the look before too."""
+        """Load balancers that devices lacked in the previous observation, too."""
         return {id_: names for id_, names in lacking.items() if id_ in self._lacking}
 
     def _due(
         self, changed: Iterable[str], renewed: Collection[str], lasting: Mapping[LoadBalancerId, str], now: float
     ) -> Findings:
-        """What is to be told of this look: what is new, what was not told of the look before, and what is to be told
-        once more."""
+        """The findings to report: new ones, unreported ones of the previous observation, and due repetitions."""
         due = self._told_lacking.due(lasting, now)
         untold, self._untold = self._untold, Findings()
         renewed = {*renewed, *untold.renewed}
@@ -166,8 +171,9 @@ class Inventory:
         )
 
     def asks(self, now: float) -> bool:
-        """Is it to be asked what is expected? It is a question for the whole group, so what stays absent asks it only
-        when it is back, or to be told again."""
+        """Whether to request the expected load balancers. The request is for the whole group, so lasting absences
+        trigger it only when they end or are due for repetition.
+        """
         if self._held is None:
             return False
         if now >= self._ask_at or self._suspects - self._absent or self._absent & self._held.keys():
@@ -175,7 +181,9 @@ class Inventory:
         return now >= max(self._told_absent.next_due(), self._asked_at + REPEAT.initial_seconds)
 
     def expects(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
-        """The answer: what should be on the devices, and what of that is shown as absent. None: nobody could say."""
+        """Process the answer: the load balancers that must be on the devices, and those of them recorded as absent.
+        None: unknown.
+        """
         held = self._held
         if held is None or expected is None:
             self._suspects = frozenset()
@@ -194,15 +202,15 @@ class Inventory:
         )
 
     def findings(self) -> Findings:
-        """What is to be told of the look that was taken in last."""
+        """The findings of the last observation."""
         return self._found
 
     def not_told(self) -> None:
-        """The findings may not have reached anybody: they go with the next look's."""
+        """The findings may not have arrived: they are repeated with the next observation's."""
         self._untold = self._found
         self._ask_at = 0.0
 
     @property
     def asks_soon(self) -> bool:
-        """Something was missing at this look for the first time: the next one is to say whether it is."""
+        """Whether something was missing for the first time: the next observation must confirm it soon."""
         return bool(self._suspects - self._absent or self._lacking.keys() - set(self._told_lacking))

@@ -30,7 +30,7 @@ Worker = ShardWorker | CommonShardWorker
 
 
 class Ownership:
-    """Starts, feeds and ends workers so that they match what the controllers last said."""
+    """Starts and ends workers so that they match the last assignments, and passes work to them."""
 
     def __init__(
         self,
@@ -65,10 +65,10 @@ class Ownership:
         self.revision = -1
 
     def follow_history(self) -> bool:
-        """In a new history of the database nothing is certain: every worker looks at everything. True: it is new."""
+        """In a new history of the database every worker checks everything again. Returns whether it is new."""
         if self._database_history.history == self._history:
             return False
-        log.warning("the database lost changes; looking at everything again", history=self._database_history.history)
+        log.warning("the database lost changes; checking everything", history=self._database_history.history)
         self._history = self._database_history.history
         self.revision = -1
         self.look_again()
@@ -78,7 +78,7 @@ class Ownership:
         return True
 
     def apply(self, assignments: m.Assignments) -> None:
-        """Make the workers match. A shard at another epoch is another shard."""
+        """Make the workers match the assignments. A shard with a new epoch gets a new worker."""
         self.revision = max(self.revision, assignments.revision)
         wanted = {shard.shard_id: shard for shard in assignments.shards}
         self._restarts.keep({_key(shard.shard_id, shard.epoch) for shard in assignments.shards})
@@ -86,7 +86,7 @@ class Ownership:
             assignment = wanted.get(shard_id)
             if assignment is None or assignment.epoch != worker.epoch or task.done():
                 self._drop(shard_id)
-        # those with something to do first: of thousands taken over at once, these are waited for
+        # those with pending work first, because thousands may be taken over at once
         for assignment in sorted(assignments.shards, key=lambda shard: not shard.work):
             if assignment.handover:
                 self._hand_over(assignment)
@@ -134,14 +134,15 @@ class Ownership:
         self._workers[assignment.shard_id] = (worker, task)
 
     def look_again(self) -> None:
-        """A device is back that may have missed or lost anything: every shard served here looks at all of it."""
+        """A device is back that may have missed or lost changes: every worker makes a complete pass."""
         for worker, _ in self._workers.values():
             if isinstance(worker, ShardWorker):
                 worker.doubt((), complete=True)
 
     def look_at(self, shard: m.ShardEpoch) -> None:
-        """The database does not know a load balancer that it confirmed there: if its making was lost, the devices hold
-        what nobody wants."""
+        """Make a complete pass over a shard in which the database does not know a confirmed load balancer: if its
+        creation was lost, the devices hold an orphan.
+        """
         worker = self._workers[shard.shard_id][0] if shard.shard_id in self._workers else None
         if isinstance(worker, ShardWorker) and worker.epoch == shard.epoch:
             log.info(
@@ -151,9 +152,9 @@ class Ownership:
         self._database_history.looked_at(shard)
 
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
-        """A worker that ended without being told to has lost its shard or met a bug: ask what is ours.
+        """A worker that ended by itself has lost its shard or failed: request the assignments.
 
-        If it is ours still, at the same epoch, it gets its next worker after a growing wait.
+        If the agent still owns the shard at the same epoch, a new worker starts after a growing delay.
         """
         if task.cancelled():
             return
@@ -170,7 +171,7 @@ class Ownership:
         task.cancel()
 
     def _hand_over(self, assignment: m.Assignment) -> None:
-        """Let the worker end its pass, then release. Runs beside everything else."""
+        """Let the worker end its pass, then release the shard, in a task of its own."""
         if assignment.shard_id in self._releasing:
             return
         self._releasing.add(assignment.shard_id)
@@ -201,7 +202,7 @@ class Ownership:
             self._ask_again()
 
     def hint(self, hint: m.WorkHint) -> bool:
-        """Pass work on. False: not a shard we serve (any more, or yet)."""
+        """Pass work to the shard's worker. False: the agent does not serve the shard."""
         if hint.look_again and not hint.shard_id:
             self.look_again()
             return True
@@ -224,20 +225,20 @@ class Ownership:
 
     @property
     def serving(self) -> tuple[m.ShardEpoch, ...]:
-        """What is served now, for the state report."""
+        """The shards served now, for the state report."""
         served = [worker for worker, task in self._workers.values() if not task.done()][:SERVING_REPORTED]
         return tuple(m.ShardEpoch(shard_id=worker.shard_id, epoch=worker.epoch) for worker in served)
 
     @property
     def observed_devices(self) -> tuple[DeviceState, ...] | None:
-        """Device states as the common worker last saw them; None if this agent does not observe."""
+        """The device states that the common shard's worker last read; None if this agent is not the observer."""
         for worker, _ in self._workers.values():
             if isinstance(worker, CommonShardWorker) and worker.devices:
                 return worker.devices
         return None
 
     async def end(self, *, graceful: bool) -> None:
-        """End all workers: after the passes under way if ``graceful``, else at once."""
+        """End all workers: after their current passes if ``graceful``, else at once."""
         entries = list(self._workers.values())
         self._workers.clear()
         for worker, _ in entries:
@@ -248,7 +249,7 @@ class Ownership:
                 for worker, _ in entries:
                     worker.finish()
                 await asyncio.wait(tasks, timeout=self._settings.stop_timeout_seconds)
-        finally:  # also when the session is lost meanwhile: nothing of it may live on
+        finally:  # also when the session is lost meanwhile: none of its workers may go on
             for task in tasks:
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

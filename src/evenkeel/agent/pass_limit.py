@@ -1,8 +1,8 @@
 """Limits how many passes over partitions an agent runs at a time, so that slow partitions do not starve the others.
 
-A partition whose device hangs holds its place until a time-out. So one whose last pass was slow may only use half of
-the places; and a pass that turns out to be slow gives its place to the next one that waits and goes on without one, as
-long as not too many passes do.
+A pass over a device that hangs occupies a slot until a time-out. So partitions whose last pass was slow may use only
+half of the slots; and a pass that turns out to be slow gives its slot to the next waiting one and goes on without, up
+to a limit.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from evenkeel.core.ports import Clock
 SLOW_SECONDS = 3.0
 """A pass that takes longer is slow: hundreds of transactions, or a device that does not answer."""
 OVERDUE_PER_TURN = 2
-"""How many slow passes may go on without a turn, for each turn there is."""
+"""How many slow passes may go on without a slot, per slot."""
 
 
 class _Turn:
@@ -30,18 +30,18 @@ class PassLimit:
     def __init__(self, at_once: int, clock: Clock, *, slow_seconds: float = SLOW_SECONDS) -> None:
         self._at_once = at_once
         self._lanes = max(1, at_once // 2)
-        """Passes that slow partitions may have."""
+        """Slots that slow partitions may use."""
         self._clock = clock
         self._slow_seconds = slow_seconds
         self._slow: set[str] = set()
         self._taken = {False: 0, True: 0}
-        """Passes under way by slowness of the partition."""
+        """Running passes, of slow and of other partitions."""
         self._overdue = 0
         self._waiting: dict[bool, deque[asyncio.Future[None]]] = {False: deque(), True: deque()}
 
     @asynccontextmanager
     async def of(self, key: str) -> AsyncIterator[None]:
-        """Wait for a turn of this partition, and have it inside the block."""
+        """Wait for a slot for this partition, and hold it inside the block."""
         slow = key in self._slow
         await self._take(slow)
         turn = _Turn(slow=slow)
@@ -58,7 +58,7 @@ class PassLimit:
                 self._slow.discard(key)
 
     def forget(self, key: str) -> None:
-        """The partition is not served any more."""
+        """Forget a partition that is no longer served."""
         self._slow.discard(key)
 
     def _free(self, slow: bool) -> bool:
@@ -74,7 +74,7 @@ class PassLimit:
         try:
             await granted
         except asyncio.CancelledError:
-            if granted.done() and not granted.cancelled():  # it was given to us in the same moment
+            if granted.done() and not granted.cancelled():  # it was granted at the same moment
                 self._taken[slow] -= 1
                 self._grant()
             raise
@@ -87,7 +87,7 @@ class PassLimit:
         self._grant()
 
     def _pass_on(self, turn: _Turn) -> None:
-        """The pass takes long, and was not expected to: somebody else may begin."""
+        """Give away the slot of a pass that turned out to be slow."""
         if turn.slow or self._overdue >= OVERDUE_PER_TURN * self._at_once:
             return
         turn.counts = False
@@ -96,7 +96,7 @@ class PassLimit:
         self._grant()
 
     def _grant(self) -> None:
-        """Let those who wait begin: quick ones first, which never wait for long themselves."""
+        """Grant free slots to waiting passes, those of fast partitions first."""
         for slow in (False, True):
             waiting = self._waiting[slow]
             while waiting and self._free(slow):

@@ -14,7 +14,7 @@ class _Wait(Value):
 
 
 class Retries:
-    """When each failed thing may be tried again."""
+    """When each failed key may be tried again."""
 
     def __init__(self, backoff: Backoff, rng: random.Random) -> None:
         self._backoff = backoff
@@ -22,7 +22,7 @@ class Retries:
         self._waits: dict[str, _Wait] = {}
 
     def failed(self, key: str, now: float) -> float:
-        """Note a failure; returns the moment of the next try."""
+        """Record a failure; returns the time of the next try."""
         before = self._waits.get(key)
         failures = before.failures + 1 if before else 1
         wait = _Wait(until=now + self._backoff.delay_seconds(failures, self._rng.uniform), failures=failures)
@@ -34,7 +34,7 @@ class Retries:
         self._waits.pop(key, None)
 
     def take_due(self, now: float) -> list[str]:
-        """Keys that may be tried now. They are not named again until they fail again."""
+        """Keys that may be tried now; they are not returned again until they fail again."""
         due = [key for key, wait in self._waits.items() if wait.until <= now]
         for key in due:
             self._waits[key] = _Wait(until=math.inf, failures=self._waits[key].failures)
@@ -45,10 +45,10 @@ class Retries:
         self._waits = {key: wait for key, wait in self._waits.items() if key in keys}
 
     def waiting(self, key: str, now: float) -> bool:
-        """It has failed and its wait is not over."""
+        """Whether it failed and its delay is not over."""
         wait = self._waits.get(key)
         return wait is not None and now < wait.until < math.inf
 
     def next_due(self) -> float | None:
-        """The earliest moment at which something may be tried."""
+        """The earliest time of a next try."""
         return min((wait.until for wait in self._waits.values()), default=None)

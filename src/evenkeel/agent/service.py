@@ -1,7 +1,7 @@
-"""The agent's life: check the devices, open a session, serve what it owns, say good-bye.
+"""The agent: checks the devices, opens a session, serves its shards, and ends the session.
 
-A lost session ends everything that was owned in it; the agent then opens a new one, as often as it takes. Only a
-refusal that waiting cannot mend (wrong configuration, a live twin, unfit devices) ends the process.
+When its session is lost, the agent stops serving its shards and opens a new session, any number of times. Only
+permanent refusals (wrong configuration, a duplicate agent, devices that do not meet the requirements) end the process.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ HINT_CONCURRENCY = 4
 
 
 class AgentRefused(EvenKeelError):
-    """The agent cannot serve, and waiting will not help. The text says what is wrong and what is expected."""
+    """The agent cannot serve, permanently. The text says what is wrong and what is expected."""
 
 
 class AgentService:
@@ -65,7 +65,7 @@ class AgentService:
         )
 
     def stop(self) -> None:
-        """End cleanly: finish the passes under way, release all shards, close the session."""
+        """Stop gracefully: finish running passes, release all shards, end the session."""
         self._stop.set()
 
     async def run(self) -> None:
@@ -84,17 +84,17 @@ class AgentService:
                 await subscription.close()
 
     async def _subscribe(self, queue: str, subscriptions: list[Subscription]) -> None:
-        """Begin to take hints, as soon as the bus is there."""
+        """Consume hints, as soon as the bus is reachable."""
         while True:
             try:
                 subscriptions.append(await self._bus.consume(queue, self._on_hint, concurrency=HINT_CONCURRENCY))
                 return
             except BusUnavailable as error:
-                log.warning("message bus out of reach; trying again", error=str(error))
+                log.warning("message bus unreachable; trying again", error=str(error))
                 await self._clock.sleep(self._settings.retry.initial_seconds)
 
     async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
-        """Run ``work`` to its end, or drop it when asked to stop. True: it ended."""
+        """Run ``work``, or cancel it when the agent must stop. True: it ended."""
         task = asyncio.create_task(work)
         stopped = asyncio.create_task(self._stop.wait())
         try:
@@ -109,12 +109,12 @@ class AgentService:
             stopped.cancel()
 
     async def _check_devices(self) -> None:
-        """Wait until the devices are fit."""
+        """Wait until the devices meet the requirements."""
         try:
             await self._devices.wait_until_fit()
         except DevicesUnfit as error:
             raise AgentRefused(str(error)) from error
-        await self._gauge.measure()  # told when registering: the group is limited from its first moment
+        await self._gauge.measure()  # sent with the registration: the group has its limits from the start
 
     async def _live(self) -> None:
         """One session, from opening to its end."""
@@ -173,7 +173,9 @@ class AgentService:
         raise _Stopped
 
     async def _be_present(self, session: Session) -> None:
-        """Let controllers see at once if this process vanishes; without it they wait for the session's end."""
+        """Announce this process, so that controllers detect at once when it vanishes, and need not wait for the
+        session's expiry.
+        """
         while True:
             try:
                 presence = await self._bus.announce(m.presence_name(session.id))
@@ -187,8 +189,9 @@ class AgentService:
             await presence.close()
 
     async def _keep_alive(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
-        """A keepalive every interval, whatever became of the one before: one that a frozen controller swallowed
-        must not cost the session."""
+        """Send a keepalive every interval, without waiting for the previous one: one that a suspended controller took
+        must not cost the session.
+        """
         while True:
             await self._clock.sleep(self._settings.keepalive_interval_seconds)
             group.create_task(self._renew(session, ownership))
@@ -215,7 +218,7 @@ class AgentService:
             self._tell.set()
 
     async def _sync(self, session: Session, ownership: Ownership) -> None:
-        """Ask what is ours: when told to, and every report interval in case a hint was lost."""
+        """Request the assignments: after a hint, and every report interval in case a hint was lost."""
         while True:
             try:
                 async with asyncio.timeout(self._settings.report_interval_seconds):
@@ -275,7 +278,7 @@ class AgentService:
             self._tell.clear()
 
     async def _on_hint(self, message: m.AnyMessage) -> None:
-        """A hint from a controller. It may be old, doubled, or for a session long gone."""
+        """Handle a controller's hint. It may be old, duplicated, or for a former session."""
         ownership = self._ownership
         if ownership is None:
             return
@@ -284,4 +287,4 @@ class AgentService:
 
 
 class _Stopped(Exception):
-    """Ends the session's task group after a clean good-bye."""
+    """Ends the session's task group after a graceful stop."""

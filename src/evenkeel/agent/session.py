@@ -1,4 +1,4 @@
-"""One session: register, keep it alive, and know for how long it may be believed."""
+"""One session: registration, keepalives and the lease."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ DUPLICATE = "duplicate"
 
 
 class Session:
-    """A life of the agent process, as the controllers know it. A lost session is never used again."""
+    """A session of the agent process. A lost session is never used again."""
 
     def __init__(
         self,
@@ -42,26 +42,26 @@ class Session:
         self._capacity = dict(capacity or {})
         self._identities = dict(identities or {})
         self.database_history = database_history
-        """What was confirmed over all sessions of the process."""
+        """Confirmed changes, across all sessions of the process."""
         self._lease: Lease | None = None
         self.assignments_revision = -1
-        """As last heard of from a keepalive."""
+        """From the last answer to a keepalive."""
 
     @property
     def history(self) -> str:
-        """Which history of the database this is, as last heard of."""
+        """The last known history of the database."""
         return self.database_history.history
 
     def may_write(self) -> bool:
-        """Self-fence: may a batch of device writes be started now?"""
+        """Self-fence: whether a batch of device writes may be started now."""
         lease = self._lease
         return lease is not None and lease.allows(self._clock.monotonic(), self._settings.write_budget_seconds)
 
     async def open(self) -> None:
-        """Register, waiting as long as controllers are out of reach.
+        """Register, waiting while controllers are unreachable.
 
-        Raises :class:`CallRefused` if refused, for a duplicate only after ``duplicate_patience_seconds``: until
-        then the other session may be that of a predecessor that was killed.
+        Raises :class:`CallRefused` if refused, for a duplicate only after ``duplicate_patience_seconds``: until then
+        the other session may be that of a killed predecessor.
         """
         give_way_at = self._clock.monotonic() + self._settings.duplicate_patience_seconds
         while True:
@@ -71,14 +71,14 @@ class Session:
                 return
             except BusUnavailable as error:
                 log.warning(
-                    "no controller answers for this environment; is its name right, and does a controller run?",
+                    "no controller answers for this environment; check its name and that a controller runs",
                     environment=self._settings.environment,
                     error=str(error),
                 )
             except CallRefused as error:
                 if error.code != DUPLICATE or self._clock.monotonic() > give_way_at:
                     raise
-                log.info("another session of this agent is alive; waiting for it to end", reason=str(error))
+                log.info("another session of this agent is live; waiting for it to end", reason=str(error))
             await self._clock.sleep(self._settings.keepalive_interval_seconds)
 
     def _registration(self) -> m.Register:
@@ -101,9 +101,9 @@ class Session:
         )
 
     async def renew(self) -> m.ShardEpoch | None:
-        """One keepalive. Returns a shard of which all is to be looked at. Raises :class:`SessionLost`,
+        """Send one keepalive. Returns a shard that needs a complete pass. Raises :class:`SessionLost`,
         :class:`BusUnavailable`."""
-        asked_at = self._clock.monotonic()  # before it is sent: our lease must end before the database's
+        asked_at = self._clock.monotonic()  # before it is sent: the lease must end before the session in the database
         call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id, seen=self.database_history.seen())
         state = await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout())
         self._renewed(asked_at, state)
@@ -117,7 +117,7 @@ class Session:
         before = self.database_history.history
         is_current = self.database_history.hear(state.history, asked_at=asked_at, keepalives=state.keepalives)
         if self.database_history.history != before:
-            self.assignments_revision = -1  # it may have been taken back
+            self.assignments_revision = -1  # its shards may have changed
         self._lease = newer(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
         if is_current:
             self.assignments_revision = max(self.assignments_revision, state.assignments_revision)

@@ -1,8 +1,8 @@
-"""One shard's worker: make the tenant's partition look as the database says, and report.
+"""One shard's worker: reconciles the tenant's partition with the database, and reports.
 
-Work is keyed by load balancer, never by event: however many changes arrive while a pass is under way, the next
-pass takes the newest revision once. A pass is: fence check, guard, fetch, apply, report. Every step may fail or be
-repeated; the next pass starts from what the database and the device say then.
+Work is keyed by load balancer, never by event: however many changes arrive during a pass, the next pass applies the
+newest revision once. The steps of a pass: fence check, guard, fetch, apply, report. Every step may fail or be repeated;
+the next pass starts from the then current state of database and device.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ COMPLETE = "*"
 FENCE_POLL_SECONDS = 0.1
 
 Identity = tuple[int, str]
-"""Of a definition: revision and change id. The revision alone may be another one's in a database that lost commits."""
+"""Of a definition: revision and change id. The revision alone is ambiguous in a database that lost commits."""
 
 
 class ShardWorker:
@@ -78,20 +78,20 @@ class ShardWorker:
         self._on_device_trouble = on_device_trouble
         self._dirty: set[LoadBalancerId] = set(assignment.work)
         self._unconfirmed: set[LoadBalancerId] = set(assignment.work)
-        """What was asked of us and is not on the devices yet, as far as we were told."""
+        """Load balancers with changes that are not known to be on the devices."""
         self._trying: tuple[ServiceDefinition, ...] = ()
         self._told: dict[LoadBalancerId, tuple[Identity, str]] = {}
-        """What could not be tried, and why, as last reported."""
+        """Changes that could not be tried, and the reason last reported."""
         self._trouble: tuple[str, ...] = ()
-        """Devices that were out of reach when we last asked for them."""
-        self._complete = True  # whoever was here before may have left anything
+        """Devices unreachable in the last pass."""
+        self._complete = True  # the previous owner may have left any state
         self._forget = False
-        """The driver is to forget what it remembers of the partition, before the next pass."""
+        """The driver must drop its cached state of the partition before the next pass."""
         self._guarded = False
         self._applied: dict[LoadBalancerId, Identity] = {}
-        """What this worker has put on the devices and nothing has put in doubt since."""
+        """Applied by this worker and not in doubt since."""
         self._doubted: set[LoadBalancerId] = set()
-        """Put in doubt since the pass that is under way was taken: it may have read the devices before that."""
+        """In doubt since the current pass began, which may have read the devices before that."""
         self._retries = Retries(settings.retry, rng)
         self._wake = asyncio.Event()
         self._wake.set()
@@ -109,7 +109,7 @@ class ShardWorker:
         return len(self._dirty)
 
     def add_work(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
-        """There may be something newer for these; those that failed lately keep waiting for their retry."""
+        """These may have newer revisions; those that failed recently keep waiting for their retry."""
         now = self._clock.monotonic()
         self._unconfirmed.update(load_balancer_ids)
         fresh = {lb for lb in load_balancer_ids if not self._retries.waiting(lb, now)}
@@ -118,7 +118,7 @@ class ShardWorker:
             self._wake.set()
 
     def hint(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
-        """They were changed just now: a changed one is worth trying at once, whatever became of it before."""
+        """These have just changed: apply them at once, even after a recent failure."""
         for load_balancer_id in load_balancer_ids:
             self._retries.succeeded(load_balancer_id)
         self._dirty.update(load_balancer_ids)
@@ -126,14 +126,15 @@ class ShardWorker:
         self._wake.set()
 
     def look_again(self) -> None:
-        """The devices may look otherwise than we left them: make a complete pass."""
+        """Make a complete pass: the devices' state may have changed."""
         self._complete = True
         self._wake.set()
 
     def doubt(self, load_balancer_ids: tuple[LoadBalancerId, ...], *, complete: bool) -> None:
-        """The devices were seen to hold these otherwise than we left them, or the whole partition: look for ourselves.
+        """The observer found these load balancers, or the whole partition, changed on the devices: read and apply them
+        again.
 
-        A load balancer that failed lately is tried again anyway, and not sooner for this.
+        A load balancer that failed recently keeps its retry time.
         """
         self._forget = True
         self._doubted.update(load_balancer_ids)
@@ -145,13 +146,13 @@ class ShardWorker:
         self._wake.set()
 
     def finish(self) -> None:
-        """End after the pass that is under way."""
+        """End after the current pass."""
         self._stopping = True
         self._wake.set()
 
     @property
     def lost(self) -> bool:
-        """It found out that the shard may be somebody else's; ask for the assignments."""
+        """Whether the worker found that another agent may own the shard; the assignments must be requested."""
         return self._lost
 
     async def run(self) -> None:
@@ -191,7 +192,7 @@ class ShardWorker:
             self._wake.set()
 
     async def _pass(self) -> None:
-        """One pass over what is waiting. Whatever goes wrong, what was taken is put back for a retry."""
+        """One pass over the waiting load balancers. On any failure they are queued for a retry."""
         complete, taken = self._take()
         if not complete and not taken:
             return
@@ -218,7 +219,7 @@ class ShardWorker:
                 self._note_trouble((error.device,))
             if isinstance(error, DeviceUnavailable | DeviceRejected):
                 await self._report_waiting(str(error))
-        except Exception:  # a bug that one load balancer brings out must not become a storm of restarts
+        except Exception:  # a bug triggered by one load balancer must not cause a storm of restarts
             self._put_back(complete, taken)
             self._log.exception(
                 "pass failed on an unexpected error; trying again", complete=complete, waiting=len(taken)
@@ -240,8 +241,8 @@ class ShardWorker:
     def _start_over(self, *, at_once: bool) -> None:
         """A device lost its state: move the guard and make a complete pass.
 
-        ``at_once`` if the guard was held before the pass that found it lost. One that is lost right after it was moved
-        is not moved without a pause: the device may go on like that.
+        ``at_once``: without a pause, if the guard was present before the pass that found it lost. A guard lost right
+        after it was moved is moved again only after a pause, because it may get lost repeatedly.
         """
         self._guarded = False
         self._put_back(True, ())
@@ -279,7 +280,7 @@ class ShardWorker:
         await self._client.report_repaired(outcome.repaired)
 
     async def _prepare(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> tuple[ServiceDefinition, ...]:
-        """What is to be written now: the guard is ours, and the lease stood when this returned."""
+        """The definitions to write now; the guard is held, and the lease was valid when this returned."""
         while True:
             services = self._trying = await self._fetch_fenced(None if complete else taken)
             if not self._guarded:
@@ -290,7 +291,7 @@ class ShardWorker:
                 self._retries.keep(found | {COMPLETE})
                 self._unconfirmed &= found | self._dirty
             else:
-                for load_balancer_id in set(taken) - found:  # removed meanwhile: our report came through
+                for load_balancer_id in set(taken) - found:  # removed meanwhile: the report arrived
                     self._retries.succeeded(load_balancer_id)
                     self._unconfirmed.discard(load_balancer_id)
                     self._told.pop(load_balancer_id, None)
@@ -301,7 +302,7 @@ class ShardWorker:
     async def _fetch_fenced(
         self, load_balancer_ids: tuple[LoadBalancerId, ...] | None
     ) -> tuple[ServiceDefinition, ...]:
-        """Definitions to write now: fetched again if the lease ran short meanwhile."""
+        """The definitions to write now; fetched again if the lease ran short meanwhile."""
         while True:
             while not self._session.may_write():
                 if self._stopping:
@@ -312,9 +313,9 @@ class ShardWorker:
                 return services
 
     async def _report_known(self, services: tuple[ServiceDefinition, ...]) -> tuple[ServiceDefinition, ...]:
-        """Report again what is on the devices already, and return the rest.
+        """Report definitions that are already on the devices again, and return the others.
 
-        A hint that came twice, or a sync that crossed our report, costs the devices nothing.
+        So a duplicate hint, or a sync that crossed a report, causes no work on devices.
         """
         known = {s.load_balancer_id: s for s in services if self._applied.get(s.load_balancer_id) == _identity(s)}
         await self._client.report(
@@ -337,13 +338,13 @@ class ShardWorker:
                 self._retries.succeeded(outcome.load_balancer_id)
 
     def _note_trouble(self, devices: tuple[str, ...]) -> None:
-        """Tell of every change in which devices are out of reach, also of the better."""
+        """Log every change in which devices are unreachable."""
         if devices != self._trouble:
             self._trouble = devices
             self._on_device_trouble()
 
     async def _report_waiting(self, reason: str) -> None:
-        """Say why what was taken is PENDING still: once for each change and reason, not at every try."""
+        """Report why load balancers stay PENDING: once per change and reason, not at every try."""
         waiting = [
             service
             for service in self._trying
@@ -372,7 +373,7 @@ class ShardWorker:
             self._told.update((s.load_balancer_id, (_identity(s), reason)) for s in waiting)
 
     async def _stale(self, error: StaleOwner) -> None:
-        """The device is guarded by somebody newer: stop, unless the database still says that it is ours."""
+        """The device has a newer guard: stop, unless the database still says that this agent owns the shard."""
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
         self._lost = True
         if error.seen_epoch is None or error.seen_epoch < self.epoch:

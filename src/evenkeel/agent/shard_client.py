@@ -1,4 +1,4 @@
-"""One shard's calls to the controllers: its definitions, and what became of them, in as many messages as it takes."""
+"""One shard's calls to the controllers: definitions and outcomes, split into messages."""
 
 from msgspec.structs import replace
 
@@ -14,13 +14,13 @@ from evenkeel.core.service import ServiceDefinition
 
 OUTCOMES_PER_REPORT = 500
 REASON_CHARACTERS_MAX = 1000
-"""Of what a driver says is wrong, as much as is kept of it."""
+"""Limit of a driver's error text."""
 
 
 class ShardClient:
-    """Speaks of one shard at one epoch in one session.
+    """Calls for one shard at one epoch in one session.
 
-    Every method raises :class:`SessionLost` if the shard is somebody else's by now, :class:`CallRefused` or
+    Every method raises :class:`SessionLost` if the agent no longer owns the shard, :class:`CallRefused` or
     :class:`BusUnavailable`.
     """
 
@@ -40,12 +40,12 @@ class ShardClient:
         self._settings = settings
         self._carries_traffic = carries_traffic
         self._history = session.history
-        """Of the database, when it was last asked for definitions."""
+        """History of the database at the last request for definitions."""
         self._removed: frozenset[LoadBalancerId] = frozenset()
-        """Of the definitions that were fetched last: those that say that nothing is to be left of the load balancer."""
+        """Of the last fetched definitions: those of deleted load balancers."""
 
     async def fetch(self, load_balancer_ids: tuple[LoadBalancerId, ...] | None) -> tuple[ServiceDefinition, ...]:
-        """The definitions of these, or of the whole shard, over as many answers as it takes."""
+        """The definitions of these load balancers, or of the whole shard, fetched page by page."""
         self._history = self._session.history
         found: list[ServiceDefinition] = []
         wanted = load_balancer_ids
@@ -72,21 +72,21 @@ class ShardClient:
                 wanted = tuple(lb for lb in wanted if lb not in had)
 
     async def report(self, outcomes: tuple[m.Applied, ...]) -> None:
-        """What became of definitions that were fetched last."""
+        """Report the outcomes of the last fetched definitions."""
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         bounded = map(_bounded, outcomes)
         for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
             await self._send_report(outcomes=portion)
 
     async def report_repaired(self, repairs: tuple[Repair, ...]) -> None:
-        """What was found otherwise than we left it, and put right."""
+        """Report differences that were found on devices and corrected."""
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         found = (m.Repaired(load_balancer_id=r.load_balancer_id, device=r.device, found=r.found) for r in repairs)
         for portion in portions(found, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
             await self._send_report(repaired=portion)
 
     async def raise_epoch(self, seen_epoch: int) -> None:
-        """Ask for an epoch above the one that a device holds."""
+        """Request an epoch above that of a device's guard."""
         await self._controllers.raise_epoch(
             m.RaiseEpoch(
                 agent_id=self._settings.agent_id,

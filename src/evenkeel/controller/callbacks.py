@@ -1,7 +1,7 @@
-"""Answers what agents send to the shared callback queue. Any controller may answer any message.
+"""Answers the agents' messages on the shared callback queue. Any controller may answer any message.
 
-A message is acknowledged after the answer, and an answer is made after the commit; a message that comes twice is
-answered twice and changes nothing the second time.
+A message is acknowledged after the answer, and answered after the commit; a message delivered twice is answered twice
+and changes nothing the second time.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,14 +43,14 @@ class Callbacks:
         self._on_unserved = on_unserved
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
-        """Work on one message; raises only for what may succeed later (the store being out of reach)."""
+        """Handle one message; raises only errors that a redelivery may overcome (store unavailable)."""
         try:
             return await self._answer(message)
         except SessionLost as error:
             return m.Refused(code=m.SESSION_LOST, reason=str(error))
         except CallRefused as error:
             return m.Refused(code=error.code, reason=str(error), retry_after_seconds=error.retry_after_seconds)
-        except RequestError as error:  # what no database could store
+        except RequestError as error:  # values that no database can store
             return m.Refused(code=error.code, reason=str(error))
 
     async def _answer(self, message: m.AnyMessage) -> m.AnyReply | None:
@@ -109,8 +109,9 @@ class Callbacks:
         return replace(found, services=kept, more=more)
 
     def _fitting(self, services: Sequence[ServiceDefinition], largest_bytes: int) -> tuple[ServiceDefinition, ...]:
-        """The longest head of ``services`` that fits into an answer; at least one, whatever it takes, but what is
-        larger than ``largest_bytes`` is only said to be."""
+        """The first of ``services`` that fit into an answer; at least one. One larger than ``largest_bytes`` is
+        replaced by :func:`transportable`.
+        """
         max_bytes = min(self._settings.answer_bytes, self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES)
         sent = (transportable(service, largest_bytes) for service in services)
         return next(portions(sent, max_bytes=max_bytes, max_values=MAX_SERVICES_PER_ANSWER), ())
@@ -119,7 +120,7 @@ class Callbacks:
         return (LARGEST_ANSWER_BYTES if takes_parts else self._settings.max_message_bytes) - MESSAGE_OVERHEAD_BYTES
 
     async def _observed(self, report: m.ReportStatus) -> m.ReportReceipt:
-        """Findings first: what is there again takes its status from the same look."""
+        """Findings first: load balancers that are present again get their status from the same report."""
         for look in await self._reports.note_findings(report) if has_findings(report) else ():
             self._hints.notify_recheck(look)
         if report.expected_after is not None:
@@ -144,16 +145,18 @@ class Callbacks:
 
 
 def transportable(service: ServiceDefinition, largest_bytes: int) -> ServiceDefinition:
-    """The definition, or one that stands in for it and says that it is too large for whoever asked."""
+    """The definition, or a replacement that says that it is too large for the caller."""
     size = encoded_bytes(service)
     if size <= largest_bytes:
         return service
     log.error("load balancer is too large", load_balancer=service.load_balancer_id, size_bytes=size)
-    return stand_in(service, f"its definition has {size} bytes; what its agent takes is {largest_bytes}")
+    return stand_in(service, f"its definition has {size} bytes; its agent accepts at most {largest_bytes}")
 
 
 def check_epochs(message: m.AnyMessage) -> None:
-    """Raises :class:`CallRefused` for an epoch that can be nobody's: what is compared and stored is in bounds."""
+    """Raises :class:`CallRefused` for an epoch outside the accepted range, so that it is neither compared nor
+    stored.
+    """
     shards = message.shards if isinstance(message, m.ReleaseShards) else ()
     named = {"epoch": getattr(message, "epoch", 0), "seen_epoch": getattr(message, "seen_epoch", 0)}
     for name, epoch in (*named.items(), *(("shards.epoch", shard.epoch) for shard in shards)):
@@ -162,11 +165,11 @@ def check_epochs(message: m.AnyMessage) -> None:
 
 
 def has_findings(report: m.ReportStatus) -> bool:
-    """It says more than statuses and statistics."""
+    """Whether the report contains more than statuses and statistics."""
     renewed = report.renewed or report.renewed_before
     return bool(report.absent or report.present or report.changed or report.lacking or renewed)
 
 
 def _told(state: m.SessionState) -> m.SessionState:
-    """With what the controllers of this version do."""
+    """The state, with the features of this version's controllers."""
     return replace(state, takes_keepalives=True)

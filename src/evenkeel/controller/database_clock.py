@@ -1,8 +1,8 @@
-"""Detects jumps of the database's clock, by which sessions and deadlines are judged, and times when it is away.
+"""Detects jumps of the database's clock, which decides sessions and deadlines, and times when it cannot be read.
 
-After a jump every session looks expired, or endless, until its next keepalive; while the database does not answer (it
-was away, or this process was frozen) no keepalive can be stored. So for one session time-to-live afterwards nothing is
-judged: in that time every agent that is alive sends a keepalive.
+After a jump every session looks expired, or endless, until its next keepalive; while the database does not answer (or
+this process was suspended) no keepalive can be stored. So for one session TTL afterwards nothing counts as expired: in
+that time every live agent sends a keepalive.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Offset(NamedTuple):
-    """The database's clock less ours lies between these, in seconds."""
+    """Bounds of the difference between the database's clock and the local one, in seconds."""
 
     earliest: float
     latest: float
@@ -25,9 +25,9 @@ class _Offset(NamedTuple):
 
 
 class DatabaseClockMonitor:
-    """Compares the database's clock with our monotonic one.
+    """Compares the database's clock with the local monotonic one.
 
-    Less than half of ``hold_seconds`` is slewing, or servers of one cluster whose clocks differ a little.
+    Tolerates differences below half of ``hold_seconds``: slewing, or small differences between servers of a cluster.
     """
 
     def __init__(self, clock: Clock, *, hold_seconds: float) -> None:
@@ -39,19 +39,19 @@ class DatabaseClockMonitor:
         self._trusted_at = clock.monotonic()
 
     def saw(self, database_seconds: float, *, asked_at_seconds: float) -> None:
-        """The database's clock showed this some time between ``asked_at_seconds`` and now."""
+        """Record a reading of the database's clock, made between ``asked_at_seconds`` and now."""
         now = self._clock.monotonic()
         offset = _Offset(database_seconds - now, database_seconds - asked_at_seconds)
         if self._offset is not None:
             if not offset.agrees(self._offset, self._tolerance_seconds):
                 self._hold("the database's clock jumped", now, offset.earliest - self._offset.latest)
             elif now - self._seen_at > self._hold_seconds:
-                self._hold("the database was out of sight", now, now - self._seen_at)
+                self._hold("the database was unavailable", now, now - self._seen_at)
         self._offset, self._seen_at = offset, now
 
     def _hold(self, reason: str, now: float, seconds: float) -> None:
         log.warning(
-            f"{reason}; nobody's session or deadline is judged for a while",
+            f"{reason}; expiry of sessions and deadlines is suspended",
             seconds=round(seconds, 1),
             hold_seconds=self._hold_seconds,
         )
@@ -59,5 +59,5 @@ class DatabaseClockMonitor:
 
     @property
     def trusted(self) -> bool:
-        """No jump and no gap lately."""
+        """Whether there was no recent jump or gap."""
         return self._clock.monotonic() >= self._trusted_at

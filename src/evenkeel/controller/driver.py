@@ -1,4 +1,4 @@
-"""The driver: an accepted API change becomes work for an agent."""
+"""The driver: turns an accepted API change into work for an agent."""
 
 import structlog
 
@@ -11,16 +11,18 @@ log = structlog.get_logger(__name__)
 
 
 class Driver:
-    """Called after the commit. What it fails to do is found by the scheduler's tick or the agent's sync."""
+    """Called after the commit. The scheduler's tick or the agent's sync makes up for its failures."""
 
     def __init__(self, scheduler: Scheduler, hints: Hints, ports: VipPortUpdates | None = None) -> None:
-        """``ports``: of a network in which VIPs have some."""
+        """``ports``: of a network service with ports for VIPs."""
         self._scheduler = scheduler
         self._hints = hints
         self._ports = ports
 
     async def accepted(self, change: Change) -> None:
-        """Place the load balancer if it has no shard, else tell its owner. Never raises for a neighbour's sake."""
+        """Place the load balancer if it has no shard, else send a hint to its owner. Does not raise if a service is
+        unavailable.
+        """
         if change.tell_network and self._ports is not None:
             self._ports.changed(change.load_balancer_id)
         if change.owner is not None:
@@ -29,15 +31,15 @@ class Driver:
             root = change.tree.load_balancer
             try:
                 await self._scheduler.place(root.id, change.environment, root.project_id)
-            except Exception as error:  # the write is committed; the tenant must not be told otherwise
+            except Exception as error:  # the write is committed; the tenant must not get an error
                 log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))
 
     async def failed_over(self, change: Change) -> None:
-        """Have another agent serve it; where there is none, the one that does is to bring its device up to date."""
+        """Have another agent serve it; if there is none, its agent applies it to the device again."""
         moving = False
         try:
             moving = change.owner is not None and await self._scheduler.move(change.load_balancer_id)
-        except Exception as error:  # what was accepted is done by whoever serves it
+        except Exception as error:  # the agent that serves it applies the accepted change
             log.warning("failover not moved to another agent", load_balancer=change.load_balancer_id, error=repr(error))
         if not moving:
             await self.accepted(change)

@@ -1,10 +1,9 @@
 """Detects agents whose process has disappeared from the message bus, before their session expires.
 
-The session's time-to-live decides in the end; this only ends it early, for a process that was present on the bus and is
-absent in two probes in a row. The detector may be wrong (a lost connection): then the next keepalive revives the
-session, and the shards that were taken from it meanwhile are protected by the guard on their devices. Each session is
-ended at most once for each time its process was seen: one that lives on without being seen would otherwise be ended by
-every probe.
+The session's TTL remains authoritative; the detector only ends it early, for a process that was present on the bus and
+is absent in two consecutive probes. It may be wrong (a lost connection): then the next keepalive revives the session,
+and guards on the devices protect shards that were taken from it meanwhile. After ending a session, the detector does
+not end it again until its process was present: else every probe would end a live session whose process cannot be seen.
 """
 
 import asyncio
@@ -20,14 +19,14 @@ from evenkeel.core.ports import Bus, SchedulingStore
 log = structlog.get_logger(__name__)
 
 PROBES_PER_SECOND = 200.0
-"""However many agents there are: with more of them each is looked at less often."""
+"""Probes per second in total: with more agents each is probed less often."""
 PROBES_AT_ONCE = 16
 MAX_SUSPECTED = 10_000
-"""Of more they are all forgotten: at worst each is suspected once more."""
+"""Above this number all are forgotten: each may then be suspected once more."""
 
 
 class FailureDetector:
-    """Looks whether the agents' processes are there."""
+    """Probes whether the agents' processes are present."""
 
     def __init__(
         self,
@@ -45,11 +44,11 @@ class FailureDetector:
         self._suspected: set[str] = set()
 
     def interval_seconds(self) -> float:
-        """Until the next look."""
+        """Seconds until the next probe."""
         return max(self._settings.suspicion_interval_seconds, len(self._sessions) / PROBES_PER_SECOND)
 
     async def look(self) -> None:
-        """Probe every session's presence once; end those gone for the second time."""
+        """Probe every session's presence once; end sessions absent for the second time."""
         self._sessions = await self._scheduling.sessions()
         answers = await self._probe()
         gone = {session_id for session_id, there in answers.items() if there is False}
@@ -68,7 +67,7 @@ class FailureDetector:
             self._on_vanished()
 
     async def _probe(self) -> dict[str, bool | None]:
-        """Whether each session's process is there, as :meth:`evenkeel.core.ports.Bus.present` says."""
+        """Whether each session's process is present, as :meth:`evenkeel.core.ports.Bus.present` says."""
         slots = asyncio.Semaphore(PROBES_AT_ONCE)
 
         async def there(session: SessionRef) -> bool | None:

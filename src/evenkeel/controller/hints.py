@@ -1,7 +1,7 @@
-"""Telling agents that there is something to do.
+"""Hints tell agents that there is work.
 
-A hint only saves the wait for the agent's next sync, so sending one never delays and never fails a request: hints
-are gathered per shard, sent from one background task, and dropped when the bus does not take them.
+A hint only saves the wait for the agent's next sync, so sending one never delays and never fails a request: hints are
+merged per shard, sent by a background task, and dropped when the bus refuses them.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ log = structlog.get_logger(__name__)
 MAX_WAITING_SHARDS = 10_000
 MAX_IDS_PER_HINT = 200
 SEND_SECONDS = 2.0
-"""One slow queue must not hold back the others' hints."""
+"""So that a slow queue does not delay the hints of others."""
 
 
 class Hints:
-    """Gathers hints and sends them in the background."""
+    """Merges hints and sends them in the background."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -33,7 +33,7 @@ class Hints:
         self._wake = asyncio.Event()
 
     def notify_work(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
-        """There is a newer revision of the load balancer."""
+        """The load balancer has a newer revision."""
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         ids = self._work.get(key)
         if ids is None:
@@ -45,7 +45,7 @@ class Hints:
         self._wake.set()
 
     def notify_recheck(self, recheck: Recheck) -> None:
-        """The devices are to be looked at again by the owner of the shard."""
+        """The owner of the shard must check the devices again."""
         owner = recheck.owner
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         waiting = self._rechecks.get(key)

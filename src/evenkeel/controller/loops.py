@@ -1,4 +1,4 @@
-"""Helpers of the controller's loops: a sleep that can be cut short, and running several coroutines at a time."""
+"""Helpers of the controller's loops: an interruptible sleep, and bounded concurrency."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -8,17 +8,17 @@ T = TypeVar("T")
 
 
 class InterruptibleSleep:
-    """The time between two rounds, which may be cut short."""
+    """The pause between two rounds, which may be interrupted."""
 
     def __init__(self) -> None:
         self._over = asyncio.Event()
 
     def end(self) -> None:
-        """There is something to do now: end this pause, or the next at once."""
+        """End this pause, or the next one, at once."""
         self._over.set()
 
     async def wait(self, seconds: float) -> None:
-        """Until the time is over, or :meth:`end`."""
+        """Return after ``seconds``, or after :meth:`end`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._over.wait()
@@ -28,7 +28,9 @@ class InterruptibleSleep:
 
 
 async def for_each(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at_once: int) -> None:
-    """Do it for all items, some at a time. If some fail, the first failure in order is raised after all have ended."""
+    """Call ``do`` for all items, ``at_once`` at a time. Raises the first failure, in order of the items, after all have
+    ended.
+    """
     slots = asyncio.Semaphore(at_once)
 
     async def one(item: T) -> None:

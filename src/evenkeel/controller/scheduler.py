@@ -1,5 +1,5 @@
-"""Which device group and which agent: takes a snapshot, asks the pure rules of ``core.placement``, commits each
-decision with compare-and-set, and tells the agents. A decision that another controller made first is not an error.
+"""The scheduler: reads a snapshot, applies the rules of ``core.placement``, commits each decision with compare-and-set,
+and sends hints to the agents. A decision that another controller made first is not an error.
 """
 
 import random
@@ -33,9 +33,9 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 GROUPS_NAMED_MAX = 3
-"""Full device groups that a waiting load balancer's reason names."""
+"""Most full device groups that the reason of a waiting load balancer names."""
 ASSIGNS_PER_COMMIT = 500
-"""Enough to make a mass takeover quick, few enough to hold nobody up for long."""
+"""Enough for a quick mass takeover, few enough to delay no other work for long."""
 
 
 class Scheduler:
@@ -64,7 +64,7 @@ class Scheduler:
         return self._rng.choice(equals)
 
     def wake(self) -> None:
-        """Something has just changed that the next tick would find: look now."""
+        """Run the next tick now, after a change that it would find."""
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:
@@ -73,11 +73,11 @@ class Scheduler:
 
     @property
     def trusts_clock(self) -> bool:
-        """False for a while after the database's clock jumped: nobody's time is up by it now."""
+        """False for a while after the database's clock jumped: then no session or deadline counts as expired."""
         return self._database_clock.trusted
 
     async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
-        """Give a load balancer to a device group; if none can take it now, the reason is written on it."""
+        """Place a load balancer on a device group; if none can take it now, store the reason in it."""
         reason, _ = await self._try_place(load_balancer_id, environment, project_id)
         if reason:
             await self._scheduling.explain_unplaced([load_balancer_id], reason)
@@ -85,7 +85,9 @@ class Scheduler:
     async def _try_place(
         self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId
     ) -> tuple[str, bool]:
-        """Why it cannot be placed now, empty if it is; and whether that is so for every other one too."""
+        """The reason why it cannot be placed now, empty if it is placed; and whether that holds for all other load
+        balancers, too.
+        """
         groups = await self._scheduling.groups(
             environment,
             project_id,
@@ -103,7 +105,7 @@ class Scheduler:
         return "", False
 
     async def move(self, load_balancer_id: LoadBalancerId) -> bool:
-        """Have another agent serve its shard, for good; False: none can, or nobody does now."""
+        """Move its shard to another agent permanently; False: none can take it, or no agent serves it now."""
         shard = await self._operators.hosting(load_balancer_id)
         if shard is None:
             return False
@@ -125,7 +127,7 @@ class Scheduler:
         self._hints.notify_work(owner, load_balancer_id)
 
     async def tick(self) -> None:
-        """Look for anything unserved or out of place, once."""
+        """Find unplaced load balancers and shards that must move, once."""
         due_work = await self._read_due_work()
         if self.trusts_clock:
             await self._schedule(due_work)
@@ -138,7 +140,7 @@ class Scheduler:
             await self._place_waiting(environment, unplaced)
 
     async def check_clock(self) -> None:
-        """Compare the database's clock with ours: see :attr:`trusts_clock`."""
+        """Compare the database's clock with the local one: see :attr:`trusts_clock`."""
         await self._read_due_work(homes=False)
 
     async def _read_due_work(self, *, homes: bool = True) -> DueWork:
@@ -173,7 +175,7 @@ class Scheduler:
             reason, for_all_projects = await self._try_place(load_balancer_id, environment, project_id)
             if reason and not for_all_projects:
                 elsewhere.setdefault(reason, []).append(load_balancer_id)
-            elif reason:  # whether a group can take more does not depend on the tenant: the rest waits too
+            elif reason:  # whether a group can take more does not depend on the tenant: the rest waits, too
                 rest = [other for other, _ in unplaced[position:]]
                 await self._scheduling.explain_unplaced(rest, reason)
                 break
@@ -195,7 +197,7 @@ class Scheduler:
                 self._hints.notify_assignments(taker)
 
     async def _start_handover(self, move: Handover, *, rebind: bool = False) -> bool:
-        """False: the shard, or the agent, is not what it was when this was decided."""
+        """False: the shard or the agent changed since the decision."""
         owner = await self._scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
         if owner is None:
             return False
@@ -205,7 +207,7 @@ class Scheduler:
 
 
 def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
-    """Why no group of the environment can take a load balancer now, for people."""
+    """Why no group of the environment can take a load balancer now (human-readable)."""
     if not groups:
         return f"waiting: no agent has registered in environment {environment}"
     in_zone = [group for group in groups if group.in_zone]
@@ -220,7 +222,7 @@ def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
 
 
 def _why_not_in_zone(environment: str, groups: Sequence[GroupView]) -> str:
-    """The same for a load balancer that an availability zone binds to one group."""
+    """The same for a load balancer whose availability zone names a group."""
     if not groups:
         return f"waiting: no agent has registered in the device group of its availability zone in {environment}"
     if not any(agent.eligible for group in groups for agent in group.agents):

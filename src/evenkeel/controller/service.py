@@ -1,6 +1,6 @@
 """The controller's running parts: consumers of the callback queues, the scheduler's tick, the sweeper, hints.
 
-Each loop outlives any fault of a neighbour: it logs, waits and goes on.
+Each loop survives failures of other services: it logs, waits and continues.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ CERTIFICATES_PER_SWEEP = 500
 
 
 class Controller:
-    """Everything a controller does besides serving HTTP. ``network``: one that VIPs have to be given back to."""
+    """Everything a controller does besides serving HTTP. ``network``: a network service with ports for VIPs."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Controller:
 
     async def _consume_environments(self) -> None:
         for environment in await self._operators.environments():
-            # the quick one first: who is told of it may use it at once
+            # the keepalive queue first: agents may use it as soon as they know of it
             await self._consume(keepalive_queue(environment.name), self._settings.keepalive_concurrency)
             await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)
 
@@ -121,7 +121,7 @@ class Controller:
     async def _every(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str
     ) -> None:
-        """Work, pause, and again, whatever happens."""
+        """Run ``work`` and pause, repeatedly, whatever it raises."""
         down = False
         while True:
             try:
@@ -135,18 +135,18 @@ class Controller:
                 down = True
             except EvenKeelError:
                 log.exception("unexpected refusal", part=name)
-            except Exception:  # a loop that dies silently would leave this controller half alive
+            except Exception:  # a loop that ended silently would leave this controller half working
                 log.exception("unexpected error", part=name)
             await pause()
 
     async def stop(self) -> None:
-        """Take no more messages, finish those being worked on if that is soon, end."""
+        """Stop consuming, wait a limited time for messages being handled, and end."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         closing = [asyncio.create_task(subscription.close()) for subscription in self._subscriptions.values()]
         if closing:
             _, late = await asyncio.wait(closing, timeout=self._settings.stop_timeout_seconds)
-            for task in late:  # what it was working on is delivered again
+            for task in late:  # the message is redelivered
                 task.cancel()
             await asyncio.gather(*closing, return_exceptions=True)

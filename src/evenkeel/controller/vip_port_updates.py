@@ -1,7 +1,7 @@
-"""Telling the network service what the ports of VIPs are to have, after a tenant has changed it.
+"""Updates VIPs' ports at the network service after a tenant's change.
 
-The database says what is still to be told. The controller that accepted a change tells it at once; what that one did
-not get done, because it died or the network service was out of reach, any of them does later, however often that fails.
+The database holds the pending changes. The controller that accepted a change makes it at once; if that fails, because
+the controller died or the network service was unavailable, any controller retries it until it succeeds.
 """
 
 import structlog
@@ -17,13 +17,13 @@ log = structlog.get_logger(__name__)
 PORTS_PER_LOOK = 20
 PORTS_AT_ONCE = 4
 CHANGED_MAX = 1_000
-"""Of those accepted here; more are found in the database."""
+"""Changes accepted by this controller; more are found in the database."""
 ROUNDS = 5
-"""How often a port is told again because it was changed meanwhile, before others get their turn."""
+"""How often a port that changes meanwhile is updated again before the next port."""
 
 
 class VipPortUpdates:
-    """Looks for ports that are still to be changed, and changes them."""
+    """Finds ports with pending changes, and updates them."""
 
     def __init__(self, ports: PortStore, network: Network) -> None:
         self._ports = ports
@@ -32,17 +32,17 @@ class VipPortUpdates:
         self._pause = InterruptibleSleep()
 
     def changed(self, load_balancer_id: LoadBalancerId) -> None:
-        """What its port is to have was changed just now."""
+        """The wanted options of its port have just changed."""
         if len(self._changed) < CHANGED_MAX:
             self._changed.add(load_balancer_id)
         self._pause.end()
 
     async def pause(self, seconds: float) -> None:
-        """Until the next look is due, or something has changed."""
+        """Return when the next check is due, or after a change."""
         await self._pause.wait(seconds)
 
     async def look(self) -> None:
-        """Once. Raises :class:`NetworkUnavailable` if that is why some could not be changed."""
+        """Update all due ports once. Raises :class:`NetworkUnavailable` if that prevented some updates."""
         changed, self._changed = self._changed, set()
         due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, backoff=RETRY)
         await for_each(sorted({*changed, *due}), self._tell, at_once=PORTS_AT_ONCE)
@@ -55,15 +55,13 @@ class VipPortUpdates:
             try:
                 told = await self._set(port)
             except Conflict as error:
-                log.warning(
-                    "a VIP's port is not changed; trying again", load_balancer=load_balancer_id, reason=str(error)
-                )
+                log.warning("VIP port not updated; trying again", load_balancer=load_balancer_id, reason=str(error))
                 return
             if told is None or await self._ports.port_set(told):
                 return
 
     async def _set(self, port: DuePort) -> DuePort | None:
-        """What the port was given; None: there is nothing to give."""
+        """The options that were set; None: no change is pending."""
         latest: DuePort | None = port
 
         async def read() -> PortOptions | None:

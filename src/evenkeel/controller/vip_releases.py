@@ -1,8 +1,8 @@
-"""Giving VIPs back to the network service: after the confirmed delete, and after every create that failed.
+"""Deletes VIPs' ports at the network service: after a confirmed delete, and after a failed create.
 
-The claims in the database say what is due; each is taken by one controller at a time and stays until it was given back,
-however often that fails. One whose load balancer was never stored may be of a request that Neutron is still working on,
-so "nothing found" is believed only after a while.
+Claims in the database name the ports; one controller at a time takes a claim, which stays until its port is deleted,
+however often that fails. A claim whose load balancer was never stored may belong to a request that Neutron is still
+processing, so "nothing found" counts only after a while.
 """
 
 import structlog
@@ -17,18 +17,18 @@ log = structlog.get_logger(__name__)
 CLAIMS_PER_LOOK = 20
 RELEASES_AT_ONCE = 4
 LATE_SECONDS = 600.0
-"""A request that timed out is carried out within that time, or never."""
+"""A request that timed out is carried out within this time, or never."""
 
 
 class VipReleases:
-    """Looks for claims that are due, and gives back what they name."""
+    """Takes due claims and deletes their ports."""
 
     def __init__(self, claims: ClaimStore, network: Network) -> None:
         self._claims = claims
         self._network = network
 
     async def look(self) -> None:
-        """Once. Raises :class:`NetworkUnavailable` if that is why some could not be given back."""
+        """Process all due claims once. Raises :class:`NetworkUnavailable` if that prevented some deletes."""
         due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, backoff=RETRY)
         await for_each(due, self._release, at_once=RELEASES_AT_ONCE)
 
@@ -38,7 +38,7 @@ class VipReleases:
             found = await self._network.release_vip(claim)
         except Conflict as error:
             log.warning(
-                "a VIP's port is not given back; trying again",
+                "VIP port not deleted; trying again",
                 load_balancer=claim.load_balancer_id,
                 attempts=due.attempts,
                 reason=str(error),
@@ -48,4 +48,4 @@ class VipReleases:
             return
         await self._claims.forget_vip(claim.load_balancer_id)
         if found:
-            log.info("a VIP's port was given back", load_balancer=claim.load_balancer_id, port=claim.port_id)
+            log.info("VIP port deleted", load_balancer=claim.load_balancer_id, port=claim.port_id)

@@ -1,7 +1,7 @@
 """Shared parts of the ownership statements: which agents are live, the order of row locks, and inserts that may lose a
 race.
 
-Locks are always taken in this order, so that two operations wait for each other at worst: environment, shards,
+Locks are always taken in this order, so that operations do not deadlock: environment, shards,
 load balancers, what is below them, certificates, agents, device groups; within a table by id.
 """
 

@@ -1,5 +1,6 @@
-"""What time alone changes: changes that no device confirmed in time, old events, and what was read of references that
-nobody has any more."""
+"""The sweeper's statements: changes that no device confirmed in time, old events, and certificates that are no longer
+referred to.
+"""
 
 from typing import Any
 
@@ -18,8 +19,7 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 
 UNUSED_SECONDS = 3600.0
-"""How long after it was read a certificate's row stays that nobody uses: a change that keeps its reference may be under
-way."""
+"""How long an unused certificate's row stays after it was read: a request that will refer to it may be in progress."""
 
 
 def _is_overdue(deadline_seconds: float) -> tuple[Any, ...]:
