@@ -1,1 +1,1 @@
-"""Options (oslo.config) that several rooms declare alike, and their values checked."""
+"""Options (oslo.config) that several packages share, and checks of their values."""

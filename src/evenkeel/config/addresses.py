@@ -1,5 +1,6 @@
-"""Which addresses tenants may name: the same options for the APIs, the daemon beside HAProxy and the agents of
-BIG-IPs, each of which asks for itself."""
+"""Options for the addresses that tenants may use: the same for the APIs, the daemon beside HAProxy and the agents of
+BIG-IPs, each of which checks by itself.
+"""
 
 from typing import Any
 
@@ -27,7 +28,7 @@ ADDRESSES = [
 
 
 def address_rules(section: Any, name: str) -> AddressRules:
-    """The rules of a section called ``name``. Raises :class:`ValueError` naming the option."""
+    """The rules of the section ``name``. Raises :class:`ValueError` naming the option."""
     if section.allow_loopback_addresses:
         log.warning("tenants may use loopback addresses; not for production", option=f"{name}.allow_loopback_addresses")
     try:

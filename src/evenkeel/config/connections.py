@@ -1,11 +1,12 @@
-"""The options of a server that bound the connections it holds: the same for the API and the daemon beside HAProxy."""
+"""Options that limit a server's connections: the same for the API and the daemon beside HAProxy."""
 
 from oslo_config import cfg
 
 
 def connection_options(*, connections_max: int, exempt: str = "") -> list[cfg.Opt]:
-    """``connections_max`` is the default of the option of that name; ``exempt`` says which addresses may have more
-    connections than the others, if any may."""
+    """``connections_max`` is the default of the option of that name; ``exempt``: text about addresses without the limit
+    per address; empty: none.
+    """
     return [
         cfg.FloatOpt(
             "header_seconds",

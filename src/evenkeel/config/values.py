@@ -1,6 +1,6 @@
-"""Values held against the options that declare them, whoever gives them: an ini file by way of oslo.config, or text.
+"""Checks values against the options that declare them: from an ini file by oslo.config, or from text.
 
-oslo.config checks what it reads from a file by itself; this is for code that takes options as a mapping.
+oslo.config itself checks what it reads from a file; this is for code that takes options as a mapping.
 """
 
 import math
@@ -11,13 +11,13 @@ from typing import Any
 from oslo_config import cfg
 
 PASSWORD_FILE = "_password_file"  # noqa: S105  # part of an option's name
-"""How the name of an option ends that names a file whose first line is the password, which then counts."""
+"""Suffix of options that name a file; its first line is the password, which takes precedence."""
 
 
 def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> dict[str, Any]:
-    """The value of every declared option: the one given, as text or in the option's type, or else its default.
+    """The value of every declared option: the given one, as text or in the option's type, or the default.
 
-    Password files are read, and left out of the result. Raises :class:`ValueError` naming option, value (but for
+    Replaces options of password files by the passwords in them. Raises :class:`ValueError` naming option, value (except
     secrets) and what is allowed.
     """
     known = {option.dest: option for option in declared}
@@ -31,7 +31,7 @@ def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> 
 
 
 def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str, Any]:
-    """The values without those that name password files, which are read instead.
+    """The values, with password files replaced by the passwords in them.
 
     Raises :class:`ValueError` naming the option, with the ``section`` before it if there is one.
     """
@@ -43,7 +43,7 @@ def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str,
 
 
 def allowed_values(option: cfg.Opt) -> str:
-    """What the option may be, for people; empty: anything."""
+    """The allowed values of the option (human-readable); empty: any."""
     if choices := getattr(option.type, "choices", None):
         return _words(choices)
     low, high = (_number(getattr(option.type, name, None)) for name in ("min", "max"))
@@ -60,7 +60,7 @@ def _checked(option: cfg.Opt, value: object) -> Any:
     try:
         found = option.type(value)
         usable = found is not None and not (isinstance(found, float) and math.isnan(found))
-    except (ValueError, TypeError, AttributeError):  # the types of oslo.config expect text, and ask it for its methods
+    except (ValueError, TypeError, AttributeError):  # oslo.config's types expect text
         usable = False
     if usable:
         return found
@@ -83,7 +83,7 @@ def _words(choices: Iterable[object]) -> str:
 
 
 def _first_line(option: str, path: str) -> str:
-    """What a secret's file holds. Raises :class:`ValueError` naming the option."""
+    """The first line of a secret's file. Raises :class:`ValueError` naming the option."""
     try:
         return Path(path).read_text().splitlines()[0]
     except (OSError, IndexError, UnicodeDecodeError) as error:

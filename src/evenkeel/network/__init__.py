@@ -1,1 +1,1 @@
-"""Where VIPs come from: adapters behind the ``Network`` port."""
+"""Allocation of VIPs: adapters of the ``Network`` port."""

@@ -1,4 +1,4 @@
-"""Which subnet and which address a VIP may have: pure rules over the subnets that are known."""
+"""Rules for the subnet and address of a VIP, over the known subnets. Pure."""
 
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -19,9 +19,9 @@ def choose_subnet(
     network_id: str | None,
     wanted: Address | None,
 ) -> Subnet:
-    """The subnet that is meant: by id, else the network's first that fits, else the only one that holds ``wanted``.
+    """The requested subnet: by id, else the network's first that fits, else the only one that contains ``wanted``.
 
-    Raises :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if nothing tells the subnet.
+    Raises :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if the subnet is not determined.
     """
     visible = [subnet for subnet in known if subnet.project_id in (None, project_id)]
     if subnet_id:
@@ -49,7 +49,7 @@ def _by_id(visible: list[Subnet], subnet_id: str, network_id: str | None) -> Sub
 
 
 def check_on_network(subnet: Subnet, network_id: str | None) -> None:
-    """Raises :class:`Invalid` if a network is given and is not the subnet's."""
+    """Raises :class:`Invalid` if the given network is not the subnet's."""
     if network_id and network_id != subnet.network_id:
         raise Invalid(
             f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
@@ -67,7 +67,7 @@ def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) 
 
 
 def check_subnets(subnets: Sequence[Subnet]) -> None:
-    """Of all addresses of one load balancer, in Octavia's words. Raises :class:`Invalid`."""
+    """Check the subnets of all addresses of one load balancer, with Octavia's texts. Raises :class:`Invalid`."""
     if len({subnet.id for subnet in subnets}) < len(subnets):
         raise duplicate_subnet()
     if len(networks := sorted({subnet.network_id for subnet in subnets})) > 1:
@@ -78,7 +78,7 @@ def check_subnets(subnets: Sequence[Subnet]) -> None:
 
 
 def duplicate_subnet() -> Invalid:
-    """Two addresses of one load balancer on one subnet."""
+    """The error for two addresses of one load balancer on one subnet."""
     return Invalid(
         "Validation failure: additional_vips: Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet."
     )
@@ -116,8 +116,9 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
 
 
 def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
-    """Raises :class:`Invalid` for an address that the subnet gives to nobody who does not ask for it: outside its
-    allocation range are the hosts that are there already."""
+    """Raises :class:`Invalid` for an address outside the subnet's allocation range, which may belong to existing
+    hosts.
+    """
     first, last = ip_address(subnet.allocation_start), ip_address(subnet.allocation_end)
     if int(first) <= int(wanted) <= int(last):
         return

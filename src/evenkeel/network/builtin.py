@@ -1,8 +1,8 @@
 """VIPs from the built-in address pools: for clouds without a network service.
 
-The subnets stand in the database and the store takes the free address itself, in the transaction that stores the
-load balancer; here it is only decided from which pool, or that the wanted address is a fit one. Nothing is reserved
-outside the database, so there is nothing to give back.
+The subnets are in the database, and the store allocates the address in the transaction that stores the load balancer;
+this module only chooses the subnet and checks a requested address. Nothing is allocated outside the database, so
+nothing has to be released.
 """
 
 import time
@@ -28,7 +28,7 @@ CACHE_SECONDS = 5.0
 
 
 class SubnetSource(Protocol):
-    """The part of the store that is needed here."""
+    """The required part of the store."""
 
     async def subnets(self) -> tuple[Subnet, ...]:
         """All address pools."""
@@ -36,7 +36,7 @@ class SubnetSource(Protocol):
 
 
 class BuiltinNetwork:
-    """The ``Network`` port over the store's own subnets, remembered for ``cache_seconds``; a miss asks again."""
+    """The ``Network`` port over the store's subnets, cached for ``cache_seconds``; a miss reads them again."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class BuiltinNetwork:
 
     @property
     def has_ports(self) -> bool:
-        """Ids of ports are names here, and nothing else."""
+        """False: ids of ports are only names here."""
         return False
 
     async def plan_vip(
@@ -70,8 +70,7 @@ class BuiltinNetwork:
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
     ) -> VipPlan:
-        """How the VIP is to be taken. Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming
-        the field."""
+        """Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming the field."""
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
         wanted = None if address is None else parsed_address(address)
@@ -104,13 +103,13 @@ class BuiltinNetwork:
         return False
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
-        """There is nothing that could tell which policies and groups there are: any id is kept and shown."""
+        """Accepts every id: QoS policies and security groups are not known here."""
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """There is no port that could have any."""
+        """Does nothing: there are no ports."""
 
     async def segment(self, network_id: str, subnet_id: str) -> Segment:
-        """The pool's subnet: the devices are attached to it already. Raises :class:`NotFound`."""
+        """The segment of a subnet, to which the devices are already attached. Raises :class:`NotFound`."""
         for subnet in await self._store.subnets():
             if (subnet.id, subnet.network_id) == (subnet_id, network_id):
                 return Segment(
@@ -121,8 +120,9 @@ class BuiltinNetwork:
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """Subnets and their networks. Of QoS policies and security groups, of which nothing is known here, each that
-        is asked for by its id is there."""
+        """Subnets and their networks. For QoS policies and security groups, which are not known here, every requested
+        id or name is returned.
+        """
         if kind in ("policies", "security_groups"):
             return _echoed(filters, project_id)
         if kind not in ("subnets", "networks"):
@@ -163,7 +163,9 @@ def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
 
 
 def _echoed(filters: Mapping[str, str], project_id: ProjectId | None) -> tuple[dict[str, Any], ...]:
-    """What the stock command line asks for by id or name before it uses it: under either, it is called so."""
+    """An object with the requested id or name for each filter value: the OpenStack client looks it up before it uses
+    it.
+    """
     named = {filters[name] for name in ("id", "name") if name in filters}
     if len(named) != 1:
         return ()
@@ -187,7 +189,7 @@ def _shown(subnet: Subnet) -> dict[str, Any]:
 
 
 def _networks(subnets: Iterable[Subnet]) -> list[dict[str, Any]]:
-    """The networks of the subnets; a network is called like its first subnet."""
+    """The networks of the subnets; a network has the name of its first subnet."""
     found: dict[str, dict[str, Any]] = {}
     for subnet in subnets:
         shown = found.setdefault(

@@ -1,2 +1,3 @@
-"""What every server of ours does about strangers: how many connections they may hold, for how long, and whose turn it
-is to have a password checked. Knows neither HTTP nor what is served."""
+"""Protection of all servers of this project against unauthenticated clients: limits and time-outs of connections,
+password files, and the queue of password checks. Independent of HTTP and of what is served.
+"""

@@ -1,9 +1,8 @@
-"""Takes connections from a listening socket, for any asyncio protocol, on any event loop.
+"""Accepts connections on a listening socket, for any asyncio protocol, on any event loop.
 
-Done here and not by ``loop.create_server``, because that counts nothing: a connection is known to its protocol only
-after the TLS handshake, and a process without file descriptors is told by tracebacks while clients wait. Here a
-connection is counted as soon as it is accepted, a handshake has its time, and a connection that there is no file
-descriptor for is closed.
+``loop.create_server`` does not count connections: the protocol sees one only after the TLS handshake, and a process
+without file descriptors logs tracebacks while clients wait. Here a connection counts as soon as it is accepted,
+handshakes have a time-out, and a connection without a file descriptor is closed.
 """
 
 import asyncio
@@ -23,28 +22,29 @@ log = structlog.get_logger(__name__)
 
 BACKLOG = 1024
 AT_ONCE = 64
-"""Connections taken before others have a turn."""
+"""Connections accepted before the event loop runs other work."""
 PAUSE_SECONDS = 0.1
 """After running out of file descriptors."""
 LOG_EVERY_SECONDS = 10.0
 SHUTDOWN_SECONDS = 2.0
-"""For the other side to end TLS too."""
+"""For the peer to close TLS, too."""
 SPARE_FILES = 192
 """File descriptors for everything but connections: databases, the bus, devices, logs."""
 CONNECTIONS_MIN = 16
 
 Factory = Callable[[Connection], asyncio.Protocol]
-"""Makes the protocol of a connection. When it has a transport it sets :attr:`Connection.close` to what closes that at
-once, and it calls :meth:`Connection.release` when the transport is lost."""
+"""Makes the protocol of a connection. The protocol sets :attr:`Connection.close` to a function that closes its
+transport at once, and calls :meth:`Connection.release` when the transport is lost.
+"""
 
 
 def fitting(connections_max: int, files_max: int) -> int:
-    """How many connections a process may hold that may open ``files_max`` files."""
+    """How many connections a process with a limit of ``files_max`` open files may hold."""
     return max(CONNECTIONS_MIN, min(connections_max, files_max - SPARE_FILES))
 
 
 class Acceptor:
-    """Takes connections until it is closed. Start it with :meth:`start`, in the loop that serves."""
+    """Accepts connections until it is closed. Start it with :meth:`start`, in the serving event loop."""
 
     def __init__(
         self,
@@ -112,10 +112,10 @@ class Acceptor:
         if not task.cancelled() and task.exception() is None:
             return
         connection.release()
-        accepted.close()  # a task that was cancelled before it began gave it to nobody
+        accepted.close()  # a task cancelled before it began has not closed it
 
     def _failed(self, error: OSError) -> None:
-        """``accept`` can do nothing: make room, and look again in a moment."""
+        """``accept`` failed: close a connection, and try again soon."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._listening.fileno())
         self._resume = loop.call_later(PAUSE_SECONDS, self._watch)
@@ -125,19 +125,19 @@ class Acceptor:
         if loop.time() >= self._log_at:
             self._log_at = loop.time() + LOG_EVERY_SECONDS
             reason = "out of file descriptors; connections are closed" if out_of_files else str(error)
-            log.error("connections cannot be taken", reason=reason, connections=len(self._connections))
+            log.error("connections cannot be accepted", reason=reason, connections=len(self._connections))
 
     def _shed(self) -> None:
-        """Close one that is held, and one that waits: who waits in vain should know."""
+        """Close one open connection and one waiting connection, so that its client gets an answer."""
         self._connections.close_one()
         if self._spare >= 0:
             os.close(self._spare)
-            with contextlib.suppress(OSError):  # nobody waits any more, or another thread was quicker
+            with contextlib.suppress(OSError):  # no connection waits any more, or another thread was faster
                 self._listening.accept()[0].close()
         self._spare = _spare_file()
 
     def close(self) -> None:
-        """Take no more; connections go on."""
+        """Stop accepting; open connections go on."""
         if self._resume is not None:
             self._resume.cancel()
         asyncio.get_running_loop().remove_reader(self._listening.fileno())
@@ -150,7 +150,7 @@ class Acceptor:
 
 
 def _spare_file() -> int:
-    """A file descriptor to be given up; -1 if there is none."""
+    """A reserved file descriptor; -1 if there is none."""
     try:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -5,7 +5,7 @@ import binascii
 
 
 def basic_credentials(header: bytes) -> tuple[bytes, bytes]:
-    """Name and password of an ``Authorization`` header. Raises :class:`ValueError`, which tells nothing of them."""
+    """Name and password of an ``Authorization`` header. Raises :class:`ValueError`, whose text contains neither."""
     scheme, _, encoded = header.strip().partition(b" ")
     if scheme.lower() != b"basic":
         raise ValueError("another scheme")

@@ -1,9 +1,9 @@
 """Limits how many connections a server holds, so that unauthenticated clients cannot keep authenticated ones out.
 
-A connection counts as unauthenticated until something on it has shown who it is (:meth:`Connection.known`). When an
-address, or all together, would hold too many, the oldest unauthenticated connection is closed in favour of the new one;
-authenticated ones stay. Addresses that authenticated lately are not closed in favour of those that never did. Only when
-all that are left are authenticated is a new connection refused.
+A connection is unauthenticated until a login or client certificate on it (:meth:`Connection.known`). When an address,
+or all together, would exceed a limit, the oldest unauthenticated connection is closed in favour of the new one;
+authenticated ones stay. Connections of addresses that authenticated recently are not closed in favour of addresses that
+never did. A new connection is refused only when all others are authenticated.
 """
 
 from collections import Counter, OrderedDict
@@ -13,20 +13,20 @@ from evenkeel.core.values import Value
 from evenkeel.serving.peers import Network, host_of, is_in
 
 HOSTS_REMEMBERED = 10_000
-"""Addresses that have logged in; the one that did so longest ago is forgotten."""
+"""Addresses remembered as authenticated; the oldest is dropped."""
 
 
 class ConnectionLimits(Value):
-    """How many there may be. 0: as many as there may be in all."""
+    """Limits of connections. ``per_address_max`` 0: no limit per address."""
 
     connections_max: int
     per_address_max: int = 0
     shared: Sequence[Network] = ()
-    """Addresses that many people come from (proxies): without a limit of their own."""
+    """Addresses shared by many clients (proxies): without a limit per address."""
 
 
 class Connection:
-    """A connection in the table. ``close`` is called when it has to go, and must close it at once."""
+    """A connection in the table. ``close`` must close it at once."""
 
     __slots__ = ("_table", "address", "close", "expected", "host", "is_known")
 
@@ -36,16 +36,16 @@ class Connection:
         self.host = host
         self.close: Callable[[], object] = lambda: None
         self.expected = expected
-        """Its address has logged in before."""
+        """Its address has authenticated before."""
         self.is_known = False
 
     def known(self) -> None:
-        """It has shown who it is: it is not closed for others any more."""
+        """Mark it as authenticated: it is no longer closed in favour of others."""
         if not self.is_known:
             self._table.note_known(self)
 
     def release(self) -> None:
-        """It is closed."""
+        """Remove a closed connection from the table."""
         self._table.release(self)
 
 
@@ -53,12 +53,12 @@ _Queue = OrderedDict[Connection, None]
 
 
 class Connections:
-    """The table of a server."""
+    """The table of a server's connections."""
 
     def __init__(
         self, limits: ConnectionLimits, refused: Callable[[str, str], None] = lambda reason, peer: None
     ) -> None:
-        """``refused`` is told why a connection was closed or not taken, and whose it was."""
+        """``refused`` is called with the reason and the address when a connection is closed or refused."""
         self._limits = limits
         self._refused = refused
         self._counts: Counter[str] = Counter()
@@ -71,7 +71,7 @@ class Connections:
         return len(self._held)
 
     def admit(self, address: str) -> Connection | None:
-        """Take a new connection, closing another one if need be; None: it is not taken."""
+        """Admit a new connection, closing another one if necessary; None: refused."""
         host = host_of(address)
         if not self._make_room(address, host):
             return None
@@ -96,8 +96,9 @@ class Connections:
         return len(self._held) < limits.connections_max or self.close_one(expected=host in self._hosts, address=address)
 
     def close_one(self, *, expected: bool = True, address: str = "") -> bool:
-        """Close the stranger that has been here longest; was there one? Those of addresses that have logged in count
-        only if ``expected``."""
+        """Close the oldest unauthenticated connection; returns whether there was one. Those of addresses that
+        authenticated before are included only if ``expected``.
+        """
         queues = (self._strangers[False], self._strangers[True]) if expected else (self._strangers[False],)
         if any(self._close_first(queue, "there are too many connections") for queue in queues):
             return True
@@ -114,7 +115,7 @@ class Connections:
         return True
 
     def note_known(self, connection: Connection) -> None:
-        """A connection has shown a login or a certificate."""
+        """A connection has authenticated."""
         connection.is_known = True
         self._forget_stranger(connection)
         self._hosts[connection.host] = None
@@ -141,7 +142,7 @@ class Connections:
                 del self._strangers_of[connection.host]
 
     def close_all(self) -> None:
-        """The server ends."""
+        """Close all connections when the server stops."""
         for connection in tuple(self._held):
             self.release(connection)
             connection.close()

@@ -1,10 +1,10 @@
-"""The queue in which passwords are checked. A check costs some 50 ms of a processor, and any client may ask for one.
+"""The queue of password checks. A check takes about 50 ms of CPU time, and any client can trigger one.
 
 One check runs at a time for addresses without recent failures, and one at a time, in a queue of their own, for
-addresses that sent a wrong password lately: at most two threads, however many clients ask. Within a queue addresses
-take turns, and each has few places; when it is full, a new request takes the last place of the address that has most of
-them. The same password sent twice is checked once. So a client with a right password is served soon, also by a process
-that was just started.
+addresses that recently sent a wrong password: at most two threads, however many clients there are. Within a queue
+addresses are served round-robin, and each has few places; when the queue is full, a new request replaces the last one
+of the address with the most requests. The same password sent twice is checked once. So a client with a correct password
+is served soon, even by a process that has just started.
 """
 
 import asyncio
@@ -16,29 +16,29 @@ from evenkeel.core.values import Value
 from evenkeel.serving.peers import host_of
 
 SUSPECT_SECONDS = 60.0
-"""How long an address that sent a wrong password waits apart."""
+"""How long an address that sent a wrong password stays in the separate queue."""
 SUSPECTS_MAX = 4096
 WAITING_MAX = 64
 """LoginQueue that wait in one queue; more are turned away."""
 OF_PEER_MAX = 16
-"""Of those, from one address."""
+"""Of these, from one address."""
 PEER_CHARACTERS_MAX = 64
-"""Behind a proxy an address is what a header says."""
+"""The longest stored address: behind a proxy it comes from a header."""
 
 
 class TooManyAttempts(Exception):
-    """Others are being checked; try again later."""
+    """The queue is full; try again later."""
 
 
 class RecentFailures:
-    """Who sent wrong passwords lately; a bounded number."""
+    """Addresses that recently sent wrong passwords; a bounded number."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._until: OrderedDict[str, float] = OrderedDict()
 
     def add(self, peer: str) -> None:
-        """It sent one."""
+        """Record a failure of ``peer``."""
         self._until[peer] = self._monotonic() + SUSPECT_SECONDS
         self._until.move_to_end(peer)
         if len(self._until) > SUSPECTS_MAX:
@@ -49,7 +49,7 @@ class RecentFailures:
 
 
 class LoginAttempt(Value):
-    """A check that waits or is under way."""
+    """A waiting or running check."""
 
     digest: bytes
     peer: str
@@ -66,7 +66,7 @@ class _Lane:
         self.running: asyncio.Task[None] | None = None
 
     def add(self, one: LoginAttempt) -> None:
-        """Raises :class:`TooManyAttempts` if there is no place for it."""
+        """Raises :class:`TooManyAttempts` if the queue is full."""
         mine = len(self._waiting.get(one.peer, ()))
         if mine >= OF_PEER_MAX:
             raise TooManyAttempts
@@ -83,7 +83,7 @@ class _Lane:
         self._count -= 1
 
     def next(self) -> LoginAttempt | None:
-        """The next one; its address is the last to have another turn."""
+        """The next check; its address moves to the end of the round."""
         if not self._waiting:
             return None
         peer, tries = self._waiting.popitem(last=False)
@@ -95,7 +95,7 @@ class _Lane:
 
 
 class LoginQueue:
-    """The turns of a process."""
+    """The password checks of a process."""
 
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._suspects = RecentFailures(monotonic)
@@ -103,12 +103,12 @@ class LoginQueue:
         self._tries: dict[bytes, LoginAttempt] = {}
 
     async def is_right(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
-        """The answer of ``check``, which runs in a thread and must not raise. ``digest``: names what is checked.
+        """The result of ``check``, which runs in a thread and must not raise. ``digest``: identifies what is checked.
 
         Raises :class:`TooManyAttempts`.
         """
         known = self._tries.get(digest) or self._begin(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
-        # one that goes away leaves it to the others who sent the same
+        # cancelling one caller does not cancel the check, which others may share
         return await asyncio.shield(known.right)
 
     def _begin(self, digest: bytes, peer: str, check: Callable[[], bool]) -> LoginAttempt:
@@ -126,7 +126,7 @@ class LoginQueue:
         def ended(right: "asyncio.Future[bool]") -> None:
             self._tries.pop(digest, None)
             if not right.cancelled():
-                right.exception()  # seen, also if all who wanted to know have gone
+                right.exception()  # retrieved, even if all callers were cancelled
 
         return ended
 

@@ -1,8 +1,9 @@
-"""Password files: one name a line, its hash last, fields between them with colons; read when they change.
+"""Password files: one name per line, then further fields and the hash last, separated by colons; reloaded when they
+change.
 
-A file is read only if nobody but its owner may, and is replaced as a whole. What a line holds beside name and hash is
-its reader's affair: project and roles of an API's user, nothing of an agent that talks to a HAProxy daemon. Empty lines
-and lines that begin with ``#`` are comments. Neither errors nor logs hold what stands in a file.
+A file must be readable by its owner only, and is replaced atomically. The caller defines the fields between name and
+hash: project and roles of an API user, none for an agent at a HAProxy daemon. Empty lines and lines that begin with
+``#`` are comments. Errors and logs contain nothing of a file's content.
 """
 
 import os
@@ -28,12 +29,16 @@ C = TypeVar("C", bound=Sized)
 
 
 def is_name(name: str) -> bool:
-    """Can it be the name of a line: 1 to 64 letters, digits, dots, dashes, underscores and @, the first no sign?"""
+    """Whether it may be a line's name: 1 to 64 letters, digits, dots, dashes, underscores and @, the first one a letter
+    or digit.
+    """
     return _NAME.fullmatch(name) is not None
 
 
 def parse_lines(text: str, parse: Callable[[str], E]) -> Iterator[tuple[int, E]]:
-    """What ``parse`` makes of each line but comments, with its number. Raises :class:`Invalid` naming the number."""
+    """The result of ``parse`` for each line except comments, with its number. Raises :class:`Invalid` naming the
+    number.
+    """
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
@@ -45,7 +50,7 @@ def parse_lines(text: str, parse: Callable[[str], E]) -> Iterator[tuple[int, E]]
 def read_private(path: Path) -> str:
     """The text of a file. Raises :class:`OSError`; :class:`Invalid` if it is too large, or others may read it."""
     with path.open("rb") as file:
-        # of the open file, so that it cannot be exchanged in between
+        # of the open file, so that it cannot be replaced in between
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise Invalid(f"mode {mode:04o}. Allowed: 0600, for its owner alone (chmod 600).")
@@ -59,14 +64,14 @@ def read_private(path: Path) -> str:
 
 
 def replace_line(path: Path, name: str, line: str | None) -> None:
-    """Give a name another line, or none; every other line stays, comments too. Raises :class:`OSError`."""
+    """Replace or remove the line of a name; all other lines stay, including comments. Raises :class:`OSError`."""
     there = path.read_text().splitlines() if path.exists() else []
     kept = [other for other in there if other.strip().partition(":")[0] != name]
     write_lines(path, kept if line is None else [*kept, line])
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Replace the file in one step, so that nobody reads half of it; it keeps its owner. Raises :class:`OSError`."""
+    """Replace the file atomically; it keeps its owner. Raises :class:`OSError`."""
     partial = path.with_name(f".{path.name}.new")
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -83,7 +88,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 class WatchedFile(Generic[C]):
-    """What a password file holds. What cannot be read later on is logged, and what was known before stays."""
+    """The content of a password file. If a later reload fails, that is logged, and the previous content stays."""
 
     def __init__(self, option: str, path: Path, read: Callable[[Path], C]) -> None:
         """``option`` names the file in errors. Raises :class:`ValueError` naming option, file and line."""
@@ -97,11 +102,11 @@ class WatchedFile(Generic[C]):
             raise ValueError(f"{option}: {path}: {_reason(error)}") from error
 
     def refresh(self) -> bool:
-        """Read it again if it is another one; True if the content is."""
+        """Reload the file if it changed; True if the content changed."""
         try:
             fingerprint = _fingerprint(self._path)
         except OSError as error:
-            if self._fingerprint is not None:  # told once
+            if self._fingerprint is not None:  # logged once
                 self._complain(error)
             self._fingerprint = None
             return False
@@ -118,7 +123,7 @@ class WatchedFile(Generic[C]):
 
     def _complain(self, error: Exception) -> None:
         reason = _reason(error)
-        log.error("password file not read; the previous users stay in force", path=str(self._path), reason=reason)
+        log.error("password file not read; the previous users stay valid", path=str(self._path), reason=reason)
 
 
 def _reason(error: Exception) -> str:
@@ -126,13 +131,13 @@ def _reason(error: Exception) -> str:
 
 
 def _keep_owner(descriptor: int, path: Path) -> None:
-    """Written by root, it must stay readable for the user that the process runs as."""
+    """Keep the owner: a file written by root must stay readable for the process's user."""
     if os.geteuid() == 0 and path.exists():
         status = path.stat()
         os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
 def _fingerprint(path: Path) -> Fingerprint:
-    """What differs when the file does."""
+    """Metadata that changes with the file."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode

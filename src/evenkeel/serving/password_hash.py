@@ -1,7 +1,7 @@
-"""Hashed passwords: scrypt (RFC 7914), and how a hash is written. Pure but for the salt of who is unknown.
+"""Password hashes: scrypt (RFC 7914), and their text format. Pure except for the salt used for unknown names.
 
 A hash is written ``$scrypt$ln=14,r=8,p=1$<salt>$<key>``: the logarithm of the cost first, salt and key in base64
-without padding. The form that ``evenkeel-haproxyd`` wrote before, ``scrypt$<cost>$<salt>$<key>``, is still read.
+without padding. The former format of ``evenkeel-haproxyd``, ``scrypt$<cost>$<salt>$<key>``, is still read.
 """
 
 import base64
@@ -18,9 +18,9 @@ PASSWORD_BYTES_MAX = 1024
 SALT_BYTES = 16
 KEY_BYTES = 32
 COST_LOG2, BLOCK_SIZE, PARALLELISM = 14, 8, 1
-"""16 MB and some 50 ms."""
+"""Takes 16 MB and about 50 ms."""
 COST_LOG2_MAX, BLOCK_SIZE_MAX, PARALLELISM_MAX = 17, 16, 4
-"""More would let a line of the file stop the process."""
+"""Higher costs would let a line of the file exhaust the process."""
 
 _HASH = re.compile(r"\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{1,100})\$([A-Za-z0-9+/]{1,100})")
 _FORMER_HASH = re.compile(r"scrypt\$(\d{1,7})\$([A-Za-z0-9+/]{1,100}={0,2})\$([A-Za-z0-9+/]{1,100}={0,2})")
@@ -37,7 +37,7 @@ class PasswordHash(Value):
 
 
 def hash_password(password: str, salt: bytes) -> PasswordHash:
-    """The hash to be stored. Raises :class:`Invalid` for what can be no password."""
+    """The hash to store. Raises :class:`Invalid` for a text that cannot be a password."""
     raw = password.encode()
     if not 1 <= len(raw) <= PASSWORD_BYTES_MAX or b"\0" in raw:
         raise Invalid(f"The password has {len(raw)} bytes. Allowed: 1 to {PASSWORD_BYTES_MAX} bytes, no NUL.")
@@ -45,19 +45,19 @@ def hash_password(password: str, salt: bytes) -> PasswordHash:
 
 
 def new_salt() -> bytes:
-    """For one hash."""
+    """A random salt for one hash."""
     return secrets.token_bytes(SALT_BYTES)
 
 
 def matches(password: bytes, stored: PasswordHash | None) -> bool:
-    """Is it the password? Takes as long if not, and if there is none because the name is unknown."""
+    """Whether it is the password. Takes the same time if not, and for an unknown name without a hash."""
     against = stored or _NOBODY
     same = hmac.compare_digest(derive_key(password[:PASSWORD_BYTES_MAX], against), against.key)
     return same and stored is not None and len(password) <= PASSWORD_BYTES_MAX
 
 
 def derive_key(password: bytes, parameters: PasswordHash) -> bytes:
-    """The key that scrypt makes of the password under the salt and the cost of a hash."""
+    """The scrypt key of the password, with the salt and cost of a hash."""
     cost, block = 1 << parameters.cost_log2, parameters.block_size
     return hashlib.scrypt(
         password,
@@ -77,7 +77,7 @@ def format_hash(stored: PasswordHash) -> str:
 
 
 def parse_hash(text: str) -> PasswordHash:
-    """The hash of a text. Raises :class:`Invalid`, which tells nothing of the text but its cost."""
+    """Parse a hash. Raises :class:`Invalid`, whose text contains only the cost."""
     if found := _HASH.fullmatch(text):
         cost, block, parallel = (int(item) for item in found.groups()[:3])
         salt, key = found[4], found[5]

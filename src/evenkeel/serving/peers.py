@@ -1,17 +1,18 @@
-"""Who counts as the same stranger."""
+"""Which addresses count as the same client."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 IPV6_PREFIX = 64
-"""What one host may choose of its address makes no other host of it."""
+"""One host can use any address of its /64 network."""
 
 Network = IPv4Network | IPv6Network
 
 
 def host_of(address: str) -> str:
-    """Who an address is counted as: an IPv4 address also if it is mapped, an IPv6 one with all of its network; what is
-    no address as it is."""
+    """The key of an address: the IPv4 address, also of a mapped one; the /64 network of an IPv6 address; any other text
+    unchanged.
+    """
     found = _parsed(address)
     if found is None:
         return address
@@ -31,7 +32,7 @@ def networks(texts: Iterable[str], option: str) -> tuple[Network, ...]:
 
 
 def is_in(address: str, among: Iterable[Network]) -> bool:
-    """Is it one of theirs?"""
+    """Whether the address is in one of the networks."""
     found = _parsed(address)
     return found is not None and any(found in network for network in among)
 

@@ -1,4 +1,4 @@
-"""Refusals in the log, without letting strangers write it: the first one at once, then sums."""
+"""Logs refusals at a bounded rate: the first one at once, then sums."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,17 +12,17 @@ EVERY_SECONDS = 10.0
 
 
 class RefusalLog:
-    """Counts why connections and requests were refused, and says so now and then."""
+    """Counts the reasons of refused connections and requests, and logs them periodically."""
 
     def __init__(self, server: str, *, monotonic: Callable[[], float] = monotonic) -> None:
-        """``server``: which one of this process's."""
+        """``server``: name of the server, for processes with several."""
         self._server = server
         self._monotonic = monotonic
         self._counts: Counter[str] = Counter()
         self._next_at = float("-inf")
 
     def add(self, reason: str, peer: str = "") -> None:
-        """Count one. ``reason``: one of few constant texts; ``peer``: the last one is told."""
+        """Count one. ``reason``: one of few constant texts; ``peer``: the log shows the last one."""
         self._counts[reason] += 1
         now = self._monotonic()
         if now < self._next_at:

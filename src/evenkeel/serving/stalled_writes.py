@@ -1,22 +1,23 @@
-"""Clients that ask and do not read what they asked for."""
+"""Closes connections of clients that do not read their responses."""
 
 import asyncio
 from collections.abc import Callable
 
 
 class StalledWrites:
-    """Ends a connection whose other side takes nothing of what waits for it. Call :meth:`watch` when something may
-    wait, and :meth:`stop` when the connection is lost."""
+    """Closes a connection whose peer reads nothing of the buffered data. Call :meth:`watch` when data may be buffered,
+    and :meth:`stop` when the connection is lost.
+    """
 
     def __init__(self, transport: asyncio.Transport, seconds: float, on_stalled: Callable[[], object]) -> None:
-        """``seconds``: for the other side to take some."""
+        """``seconds``: how long the peer may read nothing."""
         self._transport = transport
         self._seconds = seconds
         self._on_stalled = on_stalled
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self) -> None:
-        """Look now, and again as long as something waits."""
+        """Check now, and repeatedly as long as data is buffered."""
         left = self._transport.get_write_buffer_size()
         if left and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look, left)
@@ -30,7 +31,7 @@ class StalledWrites:
             self.watch()
 
     def stop(self) -> None:
-        """The connection is lost."""
+        """Stop checking: the connection is lost."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,6 +1,6 @@
-"""What is asked of Neutron, one blocking method each, in values of ours. Runs in threads: see :mod:`calls`.
+"""Neutron's API as blocking methods with typed results. Runs in threads: see :mod:`calls`.
 
-A connection may be used by several threads at once: the session under it is, and nothing else is shared.
+Several threads may use a client at once: they share only the session, which is thread-safe.
 """
 
 import threading
@@ -25,7 +25,7 @@ ITEMS_MAX = 1000
 
 
 class NeutronPort(Value):
-    """A port as far as VIPs are concerned."""
+    """The attributes of a port that VIPs need."""
 
     id: str
     project_id: ProjectId
@@ -36,7 +36,7 @@ class NeutronPort(Value):
 
 
 class PortState(Value):
-    """A port at one revision, as far as it can be changed."""
+    """The mutable attributes of a port at one revision."""
 
     id: str
     project_id: ProjectId
@@ -46,7 +46,7 @@ class PortState(Value):
 
 
 class NeutronNetworkInfo(Value):
-    """A network and who may use it."""
+    """A network and its owner."""
 
     id: str
     project_id: ProjectId
@@ -54,7 +54,7 @@ class NeutronNetworkInfo(Value):
 
 
 class NeutronClient:
-    """Neutron's API. Methods block and raise what the SDK raises; what is not there is None."""
+    """Neutron's API. Methods block and raise the SDK's errors; None: the object does not exist."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class NeutronClient:
 
     @property
     def _sdk(self) -> Any:
-        """The SDK's view of Neutron; made with the first call, because making it asks Keystone and Neutron."""
+        """The SDK's Neutron proxy; created at the first call, because that sends requests to Keystone and Neutron."""
         with self._opening:
             if self._proxy is None:
                 self._proxy = Connection(**self._settings).network
@@ -88,7 +88,7 @@ class NeutronClient:
         return None if row is None else _subnet(row)
 
     def subnets_of(self, network_id: str) -> list[Subnet]:
-        """The network's."""
+        """The subnets of the network."""
         found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
         return [_subnet(row) for row in found]
 
@@ -104,8 +104,9 @@ class NeutronClient:
         )
 
     def shared_networks(self, project_id: ProjectId, *, network_id: str | None = None) -> set[str]:
-        """Ids of networks of others that the project may use (of one network only if given): shared with it or with
-        everybody, and external ones."""
+        """Ids of other projects' networks that the project may use, or the given one of them: shared with it or with
+        all, and external ones.
+        """
         asked: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
         if network_id is not None:
             asked["object_id"] = network_id
@@ -142,7 +143,7 @@ class NeutronClient:
         )
 
     def port_ids(self, device_owner: str, device_id: str) -> list[str]:
-        """Ports that are marked so."""
+        """Ids of ports with this device owner and device id."""
         rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
@@ -162,7 +163,7 @@ class NeutronClient:
         )
 
     def update_port(self, port: PortState, options: PortOptions) -> bool:
-        """Give the port these options. False: it was changed since it was looked at."""
+        """Set the port's options. False: it was changed since it was read."""
         changes: dict[str, Any] = {}
         if options.qos_policy_id != port.qos_policy_id:
             changes["qos_policy_id"] = options.qos_policy_id
@@ -180,17 +181,17 @@ class NeutronClient:
         return True
 
     def _default_groups(self, project_id: ProjectId) -> tuple[str, ...]:
-        """What Neutron gives to a port of the project that is made without any."""
+        """The default security groups of the project."""
         asked = {"project_id": project_id, "name": "default"}
         return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", asked, limit=1))
 
     def usable_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
-        """Those of the security groups that are the project's, or shared."""
+        """Those of the security groups that the project owns or shares."""
         rows = self.documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
         return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
 
     def delete_port(self, port_id: str) -> bool:
-        """False: there was none."""
+        """False: it did not exist."""
         try:
             self._sdk.delete_port(port_id, ignore_missing=False)
         except sdk_errors.NotFoundException:
@@ -198,7 +199,7 @@ class NeutronClient:
         return True
 
     def segment(self, network_id: str, subnet_id: str) -> Segment | None:
-        """Without the provider's attributes unless the user may see them."""
+        """Without the provider attributes unless the user may see them."""
         subnet = self.subnet(subnet_id)
         if subnet is None or subnet.network_id != network_id:
             return None
@@ -219,7 +220,7 @@ class NeutronClient:
         )
 
     def documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
-        """A list as Neutron answers it: its first ``limit`` items."""
+        """The first ``limit`` items of a list from Neutron."""
         answer = self._sdk.get(path, params={**query, "limit": limit})
         sdk_errors.raise_from_response(answer)
         items: list[dict[str, Any]] = answer.json()[key]
@@ -227,7 +228,7 @@ class NeutronClient:
 
 
 def _found(get: Callable[[str], Any], object_id: str) -> Any:
-    """The object, or None. Ids come from tenants and become part of a path, in which dots alone are steps."""
+    """The object, or None. Ids come from tenants and become part of a path, so ``.`` and ``..`` are refused."""
     if not object_id.strip("."):
         return None
     try:

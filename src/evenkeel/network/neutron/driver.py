@@ -41,25 +41,24 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 SET_ATTEMPTS = 5
-"""How often a port is looked at again that somebody else changed meanwhile."""
+"""How often a port that was changed concurrently is read again."""
 GRACE_SECONDS = 120.0
-"""A claim that is not held by a stored load balancer after that long, on top of the calls' own time-outs, belongs to a
-create that died."""
+"""After this time, plus the calls' time-outs, a claim that no stored load balancer holds belongs to a failed create."""
 
 
 class Claims(Protocol):
-    """The part of the store that is needed here."""
+    """The required part of the store."""
 
     async def claim_vip(self, claim: VipClaim, *, grace_seconds: float) -> None:
-        """Write down what may be taken."""
+        """Store a claim."""
         ...
 
     async def abandon_vip(self, claim: VipClaim) -> None:
-        """It is to be given back."""
+        """Make the claim due."""
         ...
 
     async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
-        """There is nothing to be given back."""
+        """Delete the claim."""
         ...
 
 
@@ -94,7 +93,7 @@ class NeutronNetwork:
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
     ) -> VipPlan:
-        """Takes the port and with it the addresses; it is made here, before the load balancer is stored."""
+        """Creates the port, and so allocates the addresses, before the load balancer is stored."""
         wanted = None if address is None else parsed_address(address)
         if options != NO_OPTIONS:
             await self.check_options(project_id, options)
@@ -118,11 +117,11 @@ class NeutronNetwork:
 
     @property
     def has_ports(self) -> bool:
-        """In Neutron."""
+        """True: in Neutron."""
         return True
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
-        """May a port have these? Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`."""
+        """Check options of a port. Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`."""
         policy_id, group_ids = options.qos_policy_id, options.security_group_ids
         if policy_id is not None and not await self.look_up("policies", {"id": policy_id}, project_id=project_id):
             raise NotFound("VIP QoS Policy", policy_id)
@@ -133,14 +132,15 @@ class NeutronNetwork:
                     raise NotFound("Security Group", group_id)
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """See :meth:`evenkeel.core.ports.Network.set_options`. What is wanted is read after the port's revision, on
-        which Neutron insists: so of two that do this at once, the one that read earlier never has the last word."""
+        """See :meth:`evenkeel.core.ports.Network.set_options`. Reads the wanted options after the port's revision,
+        which the update requires: so of two concurrent updates, the one with older options fails.
+        """
         for _ in range(SET_ATTEMPTS):
             port = await self._read(lambda: self._client.port_state(port_id))
             options = None if port is None else await read()
             if port is None or options is None or await self._set(port, options):
                 return
-        raise NetworkUnavailable("the VIP's port is being changed by others all the time")
+        raise NetworkUnavailable("the VIP's port is changed concurrently again and again")
 
     async def _set(self, port: PortState, options: PortOptions) -> bool:
         try:
@@ -151,12 +151,14 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to change the VIP's port: {error}") from error
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """The load balancer was not stored: have its port given back soon. Never raises."""
+        """The load balancer was not stored: have its port deleted soon. Never raises."""
         if plan.claim is not None:
             await self._abandon(plan.claim)
 
     async def release_vip(self, claim: VipClaim) -> bool:
-        """Give back the port of a claim; was there one? Raises :class:`NetworkUnavailable`, :class:`Conflict`."""
+        """Delete the port of a claim; returns whether there was one. Raises :class:`NetworkUnavailable`,
+        :class:`Conflict`.
+        """
 
         def release() -> bool:
             found = [claim.port_id] if claim.port_id else self._client.port_ids(claim.device_owner, claim.device_id)
@@ -169,7 +171,7 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
 
     async def segment(self, network_id: str, subnet_id: str) -> Segment:
-        """What devices need to know to be attached. Raises :class:`NotFound`, :class:`NetworkUnavailable`."""
+        """The parameters that attach devices to the subnet. Raises :class:`NotFound`, :class:`NetworkUnavailable`."""
         found = await self._read(lambda: self._client.segment(network_id, subnet_id))
         if found is None:
             raise NotFound("Subnet", subnet_id)
@@ -182,11 +184,11 @@ class NeutronNetwork:
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """What the project may use of a kind, as Neutron shows it. Raises :class:`NetworkUnavailable`."""
+        """The objects of a kind that the project may use, as Neutron shows them. Raises :class:`NetworkUnavailable`."""
         try:
             return await self._calls.run(lambda: look_up(self._client, kind, filters, project_id))
         except NeutronRefused as error:
-            if error.status == 404:  # this Neutron has no such things, such as QoS policies
+            if error.status == 404:  # this Neutron lacks the extension, QoS policies for example
                 return ()
             raise Invalid(str(error)) from error
 
@@ -195,7 +197,7 @@ class NeutronNetwork:
         self._calls.close()
 
     async def _read(self, work: Callable[[], T]) -> T:
-        """What ``work`` finds; it asks for nothing that a Neutron in order could refuse."""
+        """The result of ``work``, whose requests a working Neutron does not refuse."""
         try:
             return await self._calls.run(work)
         except NeutronRefused as error:
@@ -226,7 +228,9 @@ class NeutronNetwork:
         return subnet_of_network(network, self._client.subnets_of(network_id), wanted)
 
     def _usable(self, project_id: ProjectId, network_id: str, owner_id: str | None) -> bool:
-        """Its own (a subnet's owner is its network's, or put it on one that is shared), or shared with it."""
+        """Whether the project owns the network (or the subnet's owner created it on a shared network), or it is shared
+        with the project.
+        """
         return owner_id == project_id or bool(self._client.shared_networks(project_id, network_id=network_id))
 
     # taking
@@ -240,11 +244,11 @@ class NeutronNetwork:
         options: PortOptions,
     ) -> VipPlan:
         claim = VipClaim(load_balancer_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
-        until_seconds = self._monotonic() + self._grace_seconds  # from before it is written down
+        until_seconds = self._monotonic() + self._grace_seconds  # from before the claim is stored
         await self._claims.claim_vip(claim, grace_seconds=self._grace_seconds)
 
         def create() -> NeutronPort:
-            if self._monotonic() >= until_seconds:  # frozen meanwhile: somebody may have looked for the port already
+            if self._monotonic() >= until_seconds:  # suspended meanwhile: the claim may have been processed
                 raise NetworkUnavailable("making the VIP's port took too long")
             return self._client.create_port(plan, mark, project_id, options)
 
@@ -255,7 +259,7 @@ class NeutronNetwork:
                 await self._claims.forget_vip(load_balancer_id)
             _refuse(error, plan)
         except NetworkUnavailable:
-            await self._abandon(claim)  # it may be made all the same
+            await self._abandon(claim)  # it may be created nevertheless
             raise
         addresses = dict(port.addresses)
         more = tuple(replace(each, address=addresses[each.subnet_id]) for each in plan.additional)
@@ -265,11 +269,11 @@ class NeutronNetwork:
         try:
             await self._claims.abandon_vip(claim)
         except Unavailable as error:
-            log.warning("a VIP's port is given back later", load_balancer=claim.load_balancer_id, error=str(error))
+            log.warning("VIP port will be deleted later", load_balancer=claim.load_balancer_id, error=str(error))
 
 
 def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:
-    """Neutron refused the port: what that means to the tenant."""
+    """Raise the tenant's error for a port that Neutron refused."""
     if error.kind in ("IpAddressAlreadyAllocated", "IpAddressInUse"):
         wanted = ", ".join(each.address for each in (plan, *plan.additional) if each.address is not None)
         taken = f"VIP address {wanted} is in use on network {plan.network_id}."

@@ -1,4 +1,4 @@
-"""What Neutron, Keystone and the way there can answer, as errors of ours. Bodies and secrets are dropped."""
+"""Translates errors of Neutron, Keystone and the network into this project's. Bodies and secrets are dropped."""
 
 from typing import NoReturn
 
@@ -10,14 +10,14 @@ from evenkeel.core.errors import EvenKeelError, NetworkUnavailable
 
 MAX_MESSAGE_CHARACTERS = 300
 _NOT_FOR_CALLERS = frozenset({401, 403, 408, 429})
-"""Our own credentials, or Neutron's state: not the caller's doing."""
+"""Caused by the controller's credentials or Neutron's state, not by the tenant."""
 
 FOREIGN = (sdk_errors.SDKException, auth_errors.ClientException, requests.RequestException)
-"""Everything that the SDK raises."""
+"""All errors that the SDK raises."""
 
 
 class NeutronRefused(EvenKeelError):
-    """Neutron understood the request and refused it; it changed nothing. ``kind`` is its stable name of the reason."""
+    """Neutron refused a request and changed nothing. ``kind``: Neutron's stable name of the error."""
 
     def __init__(self, status: int, kind: str, message: str) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class NeutronRefused(EvenKeelError):
 
 
 def translate(error: Exception) -> NoReturn:
-    """Raise ours for one of :data:`FOREIGN`: :class:`NeutronRefused` or :class:`NetworkUnavailable`."""
+    """Translate one of :data:`FOREIGN`. Raises :class:`NeutronRefused` or :class:`NetworkUnavailable`."""
     status: int = getattr(error, "status_code", None) or getattr(error, "http_status", None) or 0
     if isinstance(error, sdk_errors.HttpException) and status in range(400, 500) and status not in _NOT_FOR_CALLERS:
         raise NeutronRefused(status, *_reason(error)) from error
@@ -37,7 +37,7 @@ def translate(error: Exception) -> NoReturn:
 
 
 def _reason(error: sdk_errors.HttpException) -> tuple[str, str]:
-    """Neutron's name of the reason, and its text."""
+    """Neutron's name of the error, and its text."""
     try:
         body = error.response.json()["NeutronError"]  # type: ignore[union-attr]
         return str(body["type"]), str(body["message"])[:MAX_MESSAGE_CHARACTERS]

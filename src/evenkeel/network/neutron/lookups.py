@@ -1,6 +1,7 @@
-"""What the stock command line looks up, proxied: only what the project may use, and no attribute of the provider's.
+"""Proxies look-ups of the OpenStack client: only objects that the project may use, without provider attributes.
 
-Neutron is asked with the controller's own rights, which see everything; so what a tenant may see is decided here.
+Requests to Neutron use the controller's credentials, which see everything; so this module filters what a tenant may
+see.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ from evenkeel.network.neutron.client import NeutronClient
 
 SHOWN_MAX = 1000
 NETWORKS_ASKED_MAX = 100
-"""Networks of others whose subnets are listed in one answer: their ids stand in the request's URL."""
+"""Networks of other projects whose subnets one answer lists: their ids are in the request's URL."""
 
 _PATHS: dict[LookUp, str] = {
     "subnets": "/subnets",
@@ -35,7 +36,7 @@ Document = dict[str, Any]
 def look_up(
     client: NeutronClient, kind: LookUp, filters: Mapping[str, str], project_id: ProjectId | None
 ) -> tuple[Document, ...]:
-    """What there is, at most :data:`SHOWN_MAX`. ``project_id`` None: of every project. Blocks."""
+    """The matching objects, at most :data:`SHOWN_MAX`. ``project_id`` None: of every project. Blocks."""
     queries = _queries(client, kind, project_id)
     found = {row["id"]: row for query in queries for row in _ask(client, kind, filters, query)}
     shown = _SHOWN[kind]
@@ -51,7 +52,7 @@ def _ask(client: NeutronClient, kind: LookUp, filters: Mapping[str, str], query:
 
 
 def _queries(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
-    """The project's own, and what others let it use."""
+    """Queries for the project's own objects and for shared ones."""
     if project_id is None:
         return [{}]
     own: Document = {"project_id": [project_id]}

@@ -1,4 +1,4 @@
-"""Blocking calls of Neutron's client, its errors translated."""
+"""Runs blocking calls of Neutron's client in threads and translates their errors."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -23,8 +23,9 @@ class NeutronCalls(BlockingCalls):
         )
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What ``work`` returns. Raises :class:`NetworkUnavailable` (also if there is no room, or no answer in time;
-        then it may still be carried out) and :class:`NeutronRefused`."""
+        """The result of ``work``. Raises :class:`NetworkUnavailable` (also if the queue is full, or no answer came in
+        time; then it may still be carried out) and :class:`NeutronRefused`.
+        """
         try:
             return await super().run(work)
         except FOREIGN as error:

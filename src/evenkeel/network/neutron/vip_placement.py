@@ -1,4 +1,6 @@
-"""Where a VIP goes: by subnet, network or port, with Octavia's rules and texts. Pure, over what Neutron answered."""
+"""Selects a VIP's subnet and address by subnet, network or port, with Octavia's rules and texts. Pure, over Neutron's
+answers.
+"""
 
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
@@ -12,7 +14,7 @@ from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
 def subnet_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None) -> Subnet:
-    """The subnet that holds ``wanted``; else the first of IPv4; else the first. Raises :class:`Invalid`."""
+    """The subnet that contains ``wanted``; else the first of IPv4; else the first. Raises :class:`Invalid`."""
     order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
     ordered = sorted(subnets, key=lambda subnet: order.get(subnet.id, len(order)))
     if wanted is not None:
@@ -25,7 +27,7 @@ def subnet_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wa
 
 
 def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
-    """A VIP whose port is still to be made. Raises :class:`Invalid` for an address that cannot be one."""
+    """A VIP whose port has to be created. Raises :class:`Invalid` for an address that a VIP cannot have."""
     if wanted is not None:
         check_address(wanted, subnet)
     return VipPlan(
@@ -40,7 +42,7 @@ MORE_FIELD = "additional_vips.ip_address"
 
 
 def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
-    """The same of an additional VIP, on the port of the VIP."""
+    """An additional VIP on the port of the VIP."""
     if wanted is not None:
         check_address(wanted, subnet, MORE_FIELD)
     address = None if wanted is None else str(wanted)
@@ -48,7 +50,9 @@ def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
 
 
 def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
-    """Additional VIPs among the addresses that the tenant's port has. Raises :class:`Invalid` for one it has not."""
+    """Additional VIPs among the addresses of the tenant's port. Raises :class:`Invalid` for an address that it does not
+    have.
+    """
     chosen: list[VipPlan] = []
     for each in additional:
         if each.subnet_id in {plan.subnet_id, *(other.subnet_id for other in chosen)}:
@@ -71,7 +75,7 @@ def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVi
 def plan_on_port(
     port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted: Address | None
 ) -> VipPlan:
-    """A VIP on a port that the tenant made. Raises :class:`Invalid` if it does not fit what else is asked for."""
+    """A VIP on a port that the tenant created. Raises :class:`Invalid` if it contradicts the other parameters."""
     if port.device_id:
         raise Invalid(f"Validation failure: Port {port.id} is already used by device {port.device_id}.")
     if network_id and network_id != port.network_id:
