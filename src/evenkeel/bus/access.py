@@ -1,8 +1,8 @@
-"""Who may say what, where agents have users of their own on the broker.
+"""Authorization of messages when each agent has its own user at the broker.
 
-The broker vouches for the user of a message (its property ``user_id``, which it compares with the connection's user)
-and keeps agents away from each other's queues. Which agent a user is, is decided here: the user is called as the agent
-is, and an agent as its place, so nothing has to be looked up.
+The broker validates the user of a message (its property ``user_id``, which it compares with the connection's user) and
+restricts agents to their own queues. This module maps users to agents: the user's name is the agent's id, which is
+derived from environment, group and host, so no look-up is necessary.
 """
 
 from collections.abc import Callable
@@ -15,26 +15,26 @@ NOT_AUTHORISED = "not_authorised"
 """The code of the refusal."""
 
 Refusal = Callable[[str | None, AnyMessage], str]
-"""Why a user, or a message without one, may not say this; empty: it may."""
+"""Why a user, or a message without one, may not send this; empty: it may."""
 
 
 class AgentAccess(Value):
-    """What an agent may do on the broker whose user is its own: call, and take what is for it."""
+    """An agent with its own user at the broker: it may send calls and consume its own queue."""
 
     user: str
 
 
 class ControllerAccess(Value):
-    """Of controllers: whom they listen to."""
+    """Access check of controllers for received messages."""
 
     refusal: Refusal
 
 
 def refusal_of(user: str | None, message: AnyMessage) -> str:
-    """Agents speak for themselves only, and register at their own place only."""
+    """Agents may send messages only in their own name, and register only for their own environment, group and host."""
     agent_id = getattr(message, "agent_id", "")
     if not user:
-        return "agents are authenticated here: the message broker vouches for no user of this message"
+        return "agents are authenticated: this message has no user validated by the message broker"
     if user != agent_id:
         return f"user {user} of the message broker is not agent {agent_id or 'without an id'}"
     if isinstance(message, Register):

@@ -1,11 +1,10 @@
-"""What travels: a versioned JSON envelope around one message of :mod:`evenkeel.core.messages`.
+"""The wire format: a versioned JSON envelope around one message of :mod:`evenkeel.core.messages`.
 
 ``{"version": 1, "id": ..., "reply_to": ..., "body": {"type": ..., ...}}``. ``id`` names the message; a reply carries
-the id of its call. Unknown fields are ignored, so that neighbouring versions understand each other; an envelope of a
-version that is no neighbour of ours, an unknown ``type`` or bytes that are no envelope at all are
-:class:`MessageRejected`.
+the id of its call. Unknown fields are ignored, so that adjacent versions understand each other; an envelope of a
+version that is not adjacent, an unknown ``type`` and malformed bytes raise :class:`MessageRejected`.
 
-The texts of errors never hold the body.
+Error texts never contain the body.
 """
 
 import msgspec
@@ -19,11 +18,11 @@ MAX_MESSAGE_BYTES = 1024 * 1024
 
 OLDEST_VERSION = max(1, MESSAGE_VERSION - 1)
 NEWEST_VERSION = MESSAGE_VERSION + 1
-"""Neighbouring versions work together, so that an installation can be upgraded one process after the other."""
+"""Adjacent versions work together, so that an installation can be upgraded process by process."""
 
 
 class Envelope(Wire, kw_only=True, omit_defaults=False):
-    """One message on its way. ``reply_to`` is an address of the transport; empty if nobody waits for an answer."""
+    """One message. ``reply_to`` is an address of the transport; empty if no answer is expected."""
 
     version: int = MESSAGE_VERSION
     id: str
@@ -32,7 +31,7 @@ class Envelope(Wire, kw_only=True, omit_defaults=False):
 
 
 class _Header(Wire):
-    """What is looked at before the body: a newer version may hold a body that we cannot even parse."""
+    """Decoded before the body: that of a newer version may not be parseable."""
 
     version: int
 

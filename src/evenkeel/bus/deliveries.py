@@ -1,10 +1,10 @@
-"""What becomes of one delivery of a message. The rules are the same for all transports:
+"""The outcome of one delivery of a message. The rules are the same for all transports:
 
-* The handler returns: the message is acknowledged, and the reply (if it was a call) is sent together with that.
-* The handler raises: delivered again after a growing delay; dead-lettered after ``MAX_DELIVERIES``.
+* The handler returns: the message is acknowledged, and the reply (of a call) is sent.
+* The handler raises: redelivered after a growing delay; dead-lettered after ``MAX_DELIVERIES``.
 * The message cannot be decoded: dead-lettered at once.
 
-Dead letters are kept for the operator and logged without their body; nothing is delivered for ever.
+Dead letters are kept for the operator and logged without their body; no message is redelivered forever.
 """
 
 import asyncio
@@ -32,22 +32,23 @@ log = structlog.get_logger(__name__)
 
 
 class DeliveryOutcome(Value):
-    """What the transport has to do now: acknowledge and reply, deliver again, or set aside."""
+    """What the transport has to do: acknowledge and reply, redeliver, or dead-letter."""
 
     reply_to: str = ""
-    """Where the ``replies`` go; empty: nobody waits for one."""
+    """The address for ``replies``; empty: no reply is expected."""
     replies: tuple[bytes, ...] = ()
-    """One, or all the parts of one that is too large for a message."""
+    """One reply, or all parts of one that is too large for a message."""
     retry_seconds: float | None = None
-    """Deliver again after this pause, without acknowledging."""
+    """Redeliver after this pause, without acknowledging."""
     aside: str = ""
-    """Set it aside for this reason."""
+    """Dead-letter it for this reason."""
 
 
 async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max_reply_bytes: int) -> DeliveryOutcome:
-    """Deliver ``raw`` for the ``deliveries``-th time (the first is 1) and say what becomes of it. Never raises but
-    CancelledError."""
-    if deliveries > MAX_DELIVERIES:  # never came to an outcome: each consumer that took it died
+    """Handle ``raw``, delivered for the ``deliveries``-th time (from 1), and return the outcome. Raises nothing but
+    CancelledError.
+    """
+    if deliveries > MAX_DELIVERIES:  # it never had an outcome: every consumer died while handling it
         return set_aside("delivered too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
     try:
         envelope = decode(raw)
@@ -64,7 +65,7 @@ async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max
             return set_aside("its handler failed too often", queue=queue, deliveries=deliveries, size_bytes=len(raw))
         pause = RETRY.nominal_seconds(deliveries)
         log.warning(
-            "message handler failed; delivering again",
+            "message handler failed; redelivering",
             queue=queue,
             message=kind,
             message_id=envelope.id,
@@ -79,8 +80,9 @@ async def work(raw: bytes, handler: Handler, *, queue: str, deliveries: int, max
 
 
 def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tuple[bytes, ...]:
-    """The reply's bytes, in parts if need be and if the caller takes them. One that is too large becomes a refusal:
-    running the handler again would not shrink it."""
+    """The reply's bytes, in parts if necessary and if the caller accepts them. A reply that is too large becomes a
+    refusal, because running the handler again would not shrink it.
+    """
     in_parts = getattr(envelope.body, "takes_parts", False)
     try:
         raw = encode(reply, message_id=envelope.id, max_bytes=LARGEST_ANSWER_BYTES if in_parts else max_bytes)
@@ -91,20 +93,20 @@ def _replies(envelope: Envelope, reply: Any, queue: str, max_bytes: int) -> tupl
 
 
 def set_aside(reason: str, *, queue: str, deliveries: int, size_bytes: int) -> DeliveryOutcome:
-    """The outcome of a message that is given up, with its log line."""
+    """The outcome of a dead-lettered message; logs it."""
     log.error("message set aside", queue=queue, reason=reason, deliveries=deliveries, size_bytes=size_bytes)
     return DeliveryOutcome(aside=reason)
 
 
 class Workers:
-    """Tasks under way, at most ``concurrency``; keeps references to them and can wait for all."""
+    """Running tasks, at most ``concurrency``; keeps references to them and can wait for all."""
 
     def __init__(self, concurrency: int, on_free: Callable[[], None] = lambda: None) -> None:
         if concurrency < 1:
             raise ValueError("concurrency: at least 1")
         self._on_free = on_free
         self._concurrency = concurrency
-        self._tasks: dict[asyncio.Task[None], None] = {}  # in order, so that a simulation repeats itself
+        self._tasks: dict[asyncio.Task[None], None] = {}  # ordered, so that simulations are deterministic
         self._freed = asyncio.Event()
 
     @property
@@ -132,7 +134,7 @@ class Workers:
             await self._freed.wait()
 
     async def drain(self, after: Awaitable[object]) -> None:
-        """Wait for all under way, when ``after`` is done. If the wait is cancelled, so are they."""
+        """Wait for ``after``, then for all running tasks. If the wait is cancelled, so are they."""
         try:
             await after
             while self._tasks:
@@ -142,36 +144,36 @@ class Workers:
             raise
 
     async def abort(self) -> None:
-        """Cancel all under way, and wait until they have ended."""
+        """Cancel all running tasks, and wait until they have ended."""
         tasks = list(self._tasks)
         self.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def cancel(self) -> None:
-        """Cancel all under way."""
+        """Cancel all running tasks."""
         for task in self._tasks:
             task.cancel()
 
 
 class PendingCalls:
-    """The calls that wait for their replies. A reply that nobody waits for (any more) is dropped silently."""
+    """Calls that wait for their replies. A reply without a waiting call is dropped silently."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._parts: dict[str, PartAssembler] = {}
-        """By call of which parts of an answer have come."""
+        """By call: the parts of its answer received so far."""
 
     def __bool__(self) -> bool:
-        """Does anybody wait?"""
+        """Whether a call is waiting."""
         return bool(self._waiting)
 
     @asynccontextmanager
     async def reply_to(
         self, call_id: str, *, queue: str, timeout_seconds: float, give_up_at: float | None = None
     ) -> AsyncIterator[asyncio.Future[Any]]:
-        """The future of the reply to a call that was sent, or is sent meanwhile, to ``queue``.
+        """The future of the reply to a call to ``queue``.
 
-        ``give_up_at``: by the loop's clock, if the time began before. Raises :class:`CallTimeout`.
+        ``give_up_at``: the deadline by the loop's clock, if the time-out began earlier. Raises :class:`CallTimeout`.
         """
         deadline = asyncio.get_running_loop().time() + timeout_seconds if give_up_at is None else give_up_at
         future = self.open(call_id)
@@ -184,19 +186,19 @@ class PendingCalls:
             self.forget(call_id)
 
     def open(self, call_id: str) -> asyncio.Future[Any]:
-        """The future of a reply; give it back with :meth:`forget`."""
+        """The future of a reply; release it with :meth:`forget`."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[call_id] = future
         return future
 
     def forget(self, call_id: str) -> None:
-        """Nobody waits any more."""
+        """Drop a call that no longer waits."""
         self._parts.pop(call_id, None)
         if (future := self._waiting.pop(call_id, None)) is not None and future.done() and not future.cancelled():
-            future.exception()  # seen: else an error that came together with a time-out would be reported as lost
+            future.exception()  # else asyncio logs an error that came together with a time-out as never retrieved
 
     def resolve(self, call_id: str, reply: Any) -> None:
-        """The reply is here, or a part of it. Raises :class:`MessageRejected` for parts that make no reply."""
+        """Process a received reply, or a part of one. Raises :class:`MessageRejected` for invalid parts."""
         future = self._waiting.get(call_id)
         if future is None or future.done():
             return
@@ -208,7 +210,7 @@ class PendingCalls:
         future.set_result(reply)
 
     def fail_all(self, reason: str) -> None:
-        """No reply will come: every waiting call raises :class:`BusUnavailable`."""
+        """Fail all: every waiting call raises :class:`BusUnavailable`."""
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(BusUnavailable(reason))

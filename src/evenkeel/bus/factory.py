@@ -15,11 +15,11 @@ def open_bus(
     max_message_bytes: int = MAX_MESSAGE_BYTES,
     access: AgentAccess | ControllerAccess | None = None,
 ) -> Bus:
-    """A bus that is not connected yet. ``name`` tells operators whose it is (shown by the broker, and in logs).
-    ``access``: every agent has a user of its own, which needs RabbitMQ.
+    """A bus that is not connected yet. ``name``: of the process, shown by the broker and in logs. ``access``: set if
+    every agent has its own user, which requires RabbitMQ.
 
     ``rabbit://`` is the same as ``amqp://``, and ``amqps://`` adds TLS. Raises :class:`ValueError`, whose text never
-    holds the URL (it may hold a password).
+    contains the URL (it may contain a password).
     """
     scheme, separator, rest = transport_url.partition("://")
     if not separator:

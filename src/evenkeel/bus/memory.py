@@ -1,7 +1,7 @@
-"""The bus inside one process: for unit tests, for simulations under a virtual clock, and for trying things out.
+"""The bus inside one process: for unit tests and for simulations under a virtual clock.
 
-It keeps the promises of the port (at-least-once, competing consumers, bounded retries, size limit) over the same
-bytes as the other transports, with no threads and no time but the event loop's. Nothing survives the process.
+It gives the port's guarantees (at-least-once, competing consumers, bounded retries, size limit) with the same encoding
+as the other transports, without threads and with the event loop's time only. Messages do not survive the process.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class _Item:
 
 
 class DeadMessage(Value):
-    """A message that was set aside."""
+    """A dead letter."""
 
     queue: str
     reason: str
@@ -45,7 +45,7 @@ class DeadMessage(Value):
 
 
 class _Queue:
-    """A bounded queue with any number of takers."""
+    """A bounded queue with any number of consumers."""
 
     def __init__(self) -> None:
         self._items: deque[_Item] = deque()
@@ -82,21 +82,21 @@ class _Queue:
                 await taker
             except asyncio.CancelledError:
                 if taker.done() and not taker.cancelled():
-                    self._wake()  # we were chosen and leave: the next one must look
+                    self._wake()  # this consumer was woken and is cancelled: wake the next one
                 raise
 
 
 class MemoryHub:
-    """The queues that several :class:`MemoryBus` share: the stand-in for the broker."""
+    """The queues that several :class:`MemoryBus` share, in place of a broker."""
 
     def __init__(self) -> None:
         self.queues: dict[str, _Queue] = {}
         self.dead: deque[DeadMessage] = deque(maxlen=MAX_DEAD)
-        """What was set aside, the newest last."""
+        """Dead letters, the newest last."""
         self.callers: dict[str, PendingCalls] = {}
         self.announced: Counter[str] = Counter()
         self.outages = 0
-        """How many there were so far."""
+        """The number of dead letters so far."""
         self._outage = False
         self._names: Iterator[int] = itertools.count(1)
 
@@ -111,7 +111,7 @@ class MemoryHub:
         self._outage = outage
 
     def unique(self, prefix: str) -> str:
-        """A name that this hub never gave before."""
+        """A unique name."""
         return f"{prefix}-{next(self._names)}"
 
     def check(self) -> None:
@@ -136,12 +136,12 @@ _hubs: WeakValueDictionary[str, MemoryHub] = WeakValueDictionary()
 
 
 def shared_hub(name: str) -> MemoryHub:
-    """The hub of that name in this process, for as long as anybody holds it."""
+    """The hub of that name in this process, which exists as long as it is referenced."""
     return _hubs.setdefault(name, MemoryHub())
 
 
 class MemoryBus:
-    """A :class:`~evenkeel.core.ports.Bus` within this process. Those with the same ``hub`` talk to each other."""
+    """A :class:`~evenkeel.core.ports.Bus` within this process, connected by ``hub``."""
 
     def __init__(
         self, hub: MemoryHub | None = None, *, name: str = "memory", max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -206,8 +206,9 @@ class MemoryBus:
         return self._sightings.judge(name, self.hub.announced[name] > 0)
 
     def abandon(self) -> None:
-        """As if this process had been killed: at once, its names are gone, the messages it was working on are for
-        others, and nothing that its tasks still do comes out. Calls that wait are left to whoever ends the tasks."""
+        """Simulate that this process was killed: its names vanish, messages in progress are redelivered to other
+        consumers, and its tasks can send nothing more. Waiting calls stay until their tasks are cancelled.
+        """
         self._abandoned = True
         for announcement in self._announcements:
             announcement.withdraw()
@@ -226,7 +227,7 @@ class MemoryBus:
 
 
 class MemoryAnnouncement:
-    """A name that is present."""
+    """A present name."""
 
     def __init__(self, hub: MemoryHub, name: str) -> None:
         self._hub = hub
@@ -234,9 +235,9 @@ class MemoryAnnouncement:
         hub.announced[name] += 1
 
     def withdraw(self) -> None:
-        """It is gone."""
+        """Remove the name."""
         if self._name is not None:
-            self._hub.announced -= Counter([self._name])  # which drops what is at zero
+            self._hub.announced -= Counter([self._name])  # which drops zero counts
             self._name = None
 
     async def close(self) -> None:
@@ -280,7 +281,7 @@ class MemorySubscription:
         finally:
             self._under_way.pop(item, None)
         if self._abandoned:
-            return  # a handler that held out against being cancelled
+            return  # a handler that suppressed its cancellation
         if outcome.retry_seconds is not None:
             asyncio.get_running_loop().call_later(outcome.retry_seconds, self._hub.queue(self._queue).put, item)
         elif outcome.aside:
@@ -294,7 +295,7 @@ class MemorySubscription:
         await self._workers.drain(asyncio.wait([self._task]))
 
     def abandon(self) -> None:
-        """Give up at once, without waiting; what was being worked on is for others."""
+        """Stop at once, without waiting; messages in progress are redelivered to other consumers."""
         self._abandoned = True
         self._task.cancel()
         self._workers.cancel()

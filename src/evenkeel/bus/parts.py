@@ -1,8 +1,8 @@
-"""Answers that do not fit one message: cut into parts, and put together again where the call was made.
+"""Answers that do not fit one message: split into parts, and reassembled by the caller.
 
-A part is a slice of the answer's envelope. All parts of one answer come from one reading of the database, and name its
-digest: those of an answer that was made twice (its call was delivered twice) are never mixed, and a stream of changes
-starves nobody. What is lost is lost as any answer is: the call times out, and its caller asks again.
+A part is a slice of the answer's envelope. All parts of an answer come from one read of the database, and carry its
+digest, so parts of two answers (to a call that was delivered twice) are never mixed. After the loss of a part the call
+times out, and its caller repeats it.
 """
 
 import hashlib
@@ -12,14 +12,14 @@ from evenkeel.core.errors import MessageRejected
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES, ReplyPart
 
 OVERHEAD_BYTES = 512
-"""Of a part's envelope, at most: ids, numbers and names of fields."""
+"""The most that a part's envelope takes: ids, numbers and names of fields."""
 ANSWERS_MAX = 2
-"""Answers to one call that are put together at a time; of more, the oldest is forgotten."""
+"""Answers to one call that are reassembled at a time; of more, the oldest is dropped."""
 
 
 def cut(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
-    """Messages of at most ``max_bytes`` that :class:`PartAssembler` puts together to ``raw`` again."""
-    size = (max_bytes - OVERHEAD_BYTES) // 4 * 3  # bytes travel as base64
+    """Messages of at most ``max_bytes`` from which :class:`PartAssembler` restores ``raw``."""
+    size = (max_bytes - OVERHEAD_BYTES) // 4 * 3  # bytes are encoded as base64
     digest = _digest(raw)
     slices = [raw[start : start + size] for start in range(0, len(raw), size)]
     return tuple(
@@ -33,14 +33,15 @@ def cut(raw: bytes, *, message_id: str, max_bytes: int) -> tuple[bytes, ...]:
 
 
 class PartAssembler:
-    """The parts of the answers to one call that have come so far."""
+    """The parts received so far of the answers to one call."""
 
     def __init__(self) -> None:
         self._answers: dict[str, dict[int, bytes]] = {}
 
     def add(self, part: ReplyPart) -> bytes | None:
-        """The whole answer's bytes, if this was what it lacked. Raises :class:`MessageRejected` for a part that cannot
-        be one of an answer."""
+        """Add a part; returns the whole answer's bytes if it is complete. Raises :class:`MessageRejected` for an
+        invalid part.
+        """
         if not 0 <= part.number < part.count:
             raise MessageRejected(f"part {part.number} of {part.count}")
         found = self._answers.setdefault(part.digest, {})

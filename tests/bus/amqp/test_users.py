@@ -145,7 +145,7 @@ async def test_nobody_is_believed_who_speaks_for_another_agent_or_place(scene: S
     finally:
         await nobody.close()
     assert isinstance(reply, m.Refused)
-    assert "vouches for no user" in reply.reason
+    assert "no user validated" in reply.reason
     assert not scene.heard
     assert await agent.call(CALLBACK, keepalive("host.1"), timeout_seconds=60) == m.Done()
 

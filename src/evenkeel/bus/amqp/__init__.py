@@ -1,7 +1,7 @@
 """The bus over RabbitMQ 3.10 or newer: durable quorum queues, publisher confirms, acknowledged after the work.
 
-Whatever node of a cluster dies, clients go on with the next one, and whatever is found missing there (even all of it)
-is declared again. Calls are answered through RabbitMQ's direct reply-to and expire with their time-out.
+When a node of a cluster fails, clients reconnect to the next one and declare missing queues and exchanges again. Calls
+are answered through RabbitMQ's direct reply-to and expire with their time-out.
 """
 
 from evenkeel.bus.amqp.bus import AmqpBus

@@ -1,7 +1,7 @@
 """The :class:`~evenkeel.core.ports.Bus` over RabbitMQ.
 
-One connection for sending, and one for each subscription and announcement, so that a broker that throttles senders does
-not hold up acknowledgements, and a sender that changes its node does not look like a process that vanished.
+One connection for publishing, and one for each subscription and announcement, so that a broker that blocks publishers
+does not delay acknowledgements, and a publisher that changes its node does not look like a vanished process.
 """
 
 import asyncio
@@ -26,18 +26,21 @@ from evenkeel.core.ports import Handler
 
 START_SECONDS = 10.0
 SEND_SECONDS = 10.0
-"""How long a send tries, over outages and nodes, before it gives up."""
+"""How long a send is retried, across outages and nodes."""
 CONFIRM_SECONDS = 5.0
-"""A broker that does not confirm for that long is left for another one."""
+"""After this time without a confirm the next broker is tried."""
 RETRY_SECONDS = 0.05
 FULL_SECONDS = 2.0
-"""How long a queue that takes nothing is tried: it may have lost its leader, and get another one within a second."""
+"""How long sending to a queue that refuses messages is retried: it may have lost its leader, and elect another one
+within a second.
+"""
 FULL_RETRY_SECONDS = 0.2
 GONE_SECONDS = 0.5
-"""Before a deleted queue is declared again: RabbitMQ confuses the old one with a new one of the same name that comes
-while it is still deleting (seen with 3.10: the consumers of the old one were neither cancelled nor served)."""
+"""Pause before a deleted queue is declared again: RabbitMQ confuses it with a new one of the same name that is declared
+during the deletion (seen with 3.10: the consumers of the old one were neither cancelled nor served).
+"""
 REPLY_WAIT_SECONDS = 5.0
-"""How long a handler's reply waits for the connection. Then the call times out, and its caller asks again."""
+"""How long a handler's reply waits for the connection. After that the call times out, and its caller repeats it."""
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +56,7 @@ class AmqpBus:
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         access: AgentAccess | ControllerAccess | None = None,
     ) -> None:
-        """Raises :class:`ValueError` for an agent with another one's user."""
+        """Raises :class:`ValueError` for an agent with another agent's user."""
         self._nodes = tuple(nodes)
         self._access = access
         for node in self._nodes:
@@ -71,7 +74,9 @@ class AmqpBus:
         if self._link is not None:
             return
         if any(node.tls and not node.tls_verify for node in self._nodes):
-            log.warning("message broker's certificate is NOT verified: whoever is in between may read and change all")
+            log.warning(
+                "message broker's certificate is NOT verified; connections are open to man-in-the-middle attacks"
+            )
         link = AmqpConnection(
             self._nodes,
             name=self._name,
@@ -223,4 +228,4 @@ class AmqpBus:
                 publisher = await self._publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
                 await publisher.reply(address, raw)
         except (BusUnavailable, TimeoutError) as error:
-            log.warning("reply not sent; its caller will ask again", reason=str(error))
+            log.warning("reply not sent; its caller will repeat the call", reason=str(error))

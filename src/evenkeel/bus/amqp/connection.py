@@ -1,7 +1,7 @@
-"""One connection that comes back: our own reconnect loop over all nodes of the cluster.
+"""A connection with a reconnect loop over all nodes of the cluster.
 
-The client library follows a single URL and would wait for a dead node to return. Here a lost connection is replaced at
-once by one to the next node; only when all have refused is there a pause, short and jittered.
+The client library uses a single URL and would wait for a dead node to return. Here a lost connection is replaced at
+once by one to the next node; only after all have failed is there a short pause with jitter.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ SETUP_SECONDS = 10.0
 CLOSE_SECONDS = 3.0
 RECONNECT = Backoff(initial_seconds=0.2, max_seconds=2.0, jitter=(0.0, 1.0), min_seconds=0.05)
 STABLE_SECONDS = 1.0
-"""A connection that is lost sooner counts as a failure, so that flapping ends in pauses too."""
+"""A connection that is lost sooner counts as a failure, so that flapping leads to pauses, too."""
 
 S = TypeVar("S")
 log = structlog.get_logger(__name__)
 
 
 class AmqpConnection(Generic[S]):
-    """Keeps a *session* (what ``open_session`` makes of a connection) for as long as it is not closed."""
+    """Maintains a *session* (made by ``open_session`` from a connection) until it is closed."""
 
     def __init__(
         self,
@@ -58,13 +58,13 @@ class AmqpConnection(Generic[S]):
         self._reason = "not connected yet"
 
     def start(self) -> None:
-        """Begin to connect."""
+        """Start connecting."""
         if self._task is None:
             _quieten_library()
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def session(self, *, timeout_seconds: float) -> S:
-        """The session, waiting for it if need be. Raises :class:`BusUnavailable`."""
+        """The session; waits for it if necessary. Raises :class:`BusUnavailable`."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 while self._session is None:
@@ -79,7 +79,7 @@ class AmqpConnection(Generic[S]):
         return self._session
 
     def drop(self, session: S) -> None:
-        """That session does not work any more: make another one."""
+        """Replace a session that does not work any more."""
         if session is self._session:
             self._lost.set()
 
@@ -103,7 +103,7 @@ class AmqpConnection(Generic[S]):
                     self._reason = str(error)
                     self._complaints.failed(node, error)
                     began = loop.time()
-                except Exception:  # a fault of ours must not end the connecting of a process that goes on living
+                except Exception:  # an internal error must not stop the reconnect loop while the process runs
                     self._reason = "internal error"
                     log.exception("message broker connection failed", node=str(node), client=self._name)
                     began = loop.time()
@@ -112,10 +112,12 @@ class AmqpConnection(Generic[S]):
                 await asyncio.sleep(RECONNECT.delay_seconds(failures, random.uniform))
 
     async def _serve(self, node: Node) -> None:
-        """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it never stood."""
+        """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it was never
+        established.
+        """
         self._lost.clear()
-        # made before it is connected, so that it is closed whatever happens: the library would do that when the
-        # object is collected, perhaps in a loop that has ended
+        # created before connecting, so that it is always closed: else the library would do that at garbage collection,
+        # perhaps in a closed event loop
         connection = aio_pika.Connection(URL(node.url(self._name)))
         try:
             with translated("connecting"):
@@ -137,8 +139,9 @@ class AmqpConnection(Generic[S]):
 
 
 def _quieten_library() -> None:
-    """What the library logs about lost connections, with tracebacks, we log ourselves in one line; unless somebody
-    asked for it."""
+    """Silence the library's tracebacks about lost connections, which this module logs in one line, unless its log level
+    is set explicitly.
+    """
     for name in ("aiormq", "aio_pika"):
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
@@ -146,7 +149,7 @@ def _quieten_library() -> None:
 
 
 async def _close(connection: AbstractConnection) -> None:
-    """Say goodbye, but not for long: the other side may be frozen."""
+    """Close the connection with a short time-out: the peer may hang."""
     with contextlib.suppress(BusUnavailable), translated("closing"):
         async with asyncio.timeout(CLOSE_SECONDS):
             await connection.close()
@@ -154,11 +157,11 @@ async def _close(connection: AbstractConnection) -> None:
 
 @contextlib.contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Turn what the client library and the network raise into :class:`BusUnavailable`."""
+    """Translate errors of the client library and the network into :class:`BusUnavailable`."""
     try:
         yield
     except asyncio.CancelledError as error:
-        # the library cancels whatever waits on a connection that is lost; that is no cancellation of ours
+        # the library cancels waiters of a lost connection; that does not cancel the caller's task
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
@@ -170,6 +173,6 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def _describe(error: BaseException) -> str:
-    """A text of the broker or the system; neither holds credentials."""
-    text = re.sub(r" object at 0x[0-9a-f]+", "", str(error))  # would make a reason look like another one
+    """The error text of the broker or the system; neither contains credentials."""
+    text = re.sub(r" object at 0x[0-9a-f]+", "", str(error))  # differs in every text of the same reason
     return f"{type(error).__name__}: {text}"[:300]

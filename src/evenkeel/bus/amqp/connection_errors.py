@@ -1,7 +1,7 @@
-"""What keeps us from a broker, said in words and not too often.
+"""Reasons of failed connections to a broker, logged at a bounded rate.
 
-A broker that refuses us does so at every attempt and to each of our connections. It is told once, again when the
-reason changes, and then each minute.
+A broker refuses every attempt of every connection. The refusal is logged once, again when the reason changes, and then
+every minute.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ log = structlog.get_logger(__name__)
 
 
 class ConnectionRefused(BusUnavailable):
-    """The broker is there, and does not let us in or is not to be trusted: somebody has to change something."""
+    """The broker answers, but refuses the connection or cannot be verified: an operator has to change something."""
 
 
 @contextlib.contextmanager
 def refusals(node: Node) -> Iterator[None]:
-    """Turn what connecting raises if we are refused into :class:`ConnectionRefused`."""
+    """Translate errors of a refused connection into :class:`ConnectionRefused`."""
     try:
         yield
     except (AuthenticationError, ProbableAuthenticationError) as error:
@@ -34,9 +34,9 @@ def refusals(node: Node) -> Iterator[None]:
     except (ConnectionNotAllowed, InvalidFrameError) as error:
         if isinstance(error, InvalidFrameError) and "OpenOk" not in str(error):
             raise
-        # the library drops the broker's words here
+        # the library drops the broker's text here
         raise ConnectionRefused(
-            f"virtual host {node.vhost} refused: it does not exist, is not for {node.user}, or is at its limit"
+            f"virtual host {node.vhost} refused: it does not exist, {node.user} has no access, or it is at its limit"
         ) from error
     except OSError as error:
         untrusted = error.__cause__ if isinstance(error.__cause__, ssl.SSLError) else error
@@ -52,24 +52,24 @@ def _tls_reason(error: ssl.SSLError) -> str:
 
 
 class ConnectionErrorLog:
-    """The log lines about brokers out of reach, for all connections of a bus."""
+    """Logs unreachable brokers, for all connections of a bus."""
 
     def __init__(self, now_seconds: Callable[[], float] = time.monotonic) -> None:
         self._now_seconds = now_seconds
         self._said: dict[Node, tuple[str, float]] = {}
 
     def failed(self, node: Node, error: BusUnavailable) -> None:
-        """A connection to ``node`` could not be made."""
+        """A connection to ``node`` failed."""
         reason, now = str(error), self._now_seconds()
         said, at = self._said.get(node, ("", 0.0))
         if reason == said and now < at + REPEAT_SECONDS:
             return
         self._said[node] = reason, now
         if isinstance(error, ConnectionRefused):
-            log.error("message broker refuses us", node=str(node), reason=reason)
+            log.error("message broker refuses the connection", node=str(node), reason=reason)
         else:
-            log.warning("message broker out of reach", node=str(node), reason=reason)
+            log.warning("message broker unreachable", node=str(node), reason=reason)
 
     def connected(self, node: Node) -> None:
-        """It could be made."""
+        """A connection to a broker was established."""
         self._said.pop(node, None)

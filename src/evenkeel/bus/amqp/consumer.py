@@ -1,4 +1,6 @@
-"""The consuming side: one queue over a connection of its own, made again (with the queue) whenever it is lost."""
+"""The consumer of one queue over its own connection, which is re-established (and the queue declared again) when it is
+lost.
+"""
 
 import asyncio
 import contextlib
@@ -26,7 +28,7 @@ Reply = Callable[[str, bytes], Awaitable[None]]
 
 
 class _Consumer:
-    """What consumes on one connection."""
+    """A consumer on one connection."""
 
     def __init__(self, queue: AbstractQueue, tag: str) -> None:
         self.queue = queue
@@ -34,7 +36,7 @@ class _Consumer:
 
 
 class AmqpSubscription:
-    """Works on a queue's messages, at most ``concurrency`` at a time: the broker sends no more unacknowledged."""
+    """Handles a queue's messages, at most ``concurrency`` at a time, by the channel's prefetch limit."""
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class AmqpSubscription:
         )
 
     async def start(self) -> None:
-        """Begin. A broker that is out of reach now is waited for a little, then consumed from when it is back."""
+        """Start. Waits briefly for a broker that is unreachable now; consuming starts when it is back."""
         self._link.start()
         with contextlib.suppress(BusUnavailable):
             await self._link.session(timeout_seconds=FIRST_CONNECT_SECONDS)
@@ -75,7 +77,7 @@ class AmqpSubscription:
             await self._link.close()
 
     async def _cancel(self) -> None:
-        """Ask the broker for no more. One that is out of reach sends nothing anyway."""
+        """Cancel the consumer at the broker. An unreachable broker sends nothing anyway."""
         if (consumer := self._link.current) is None:
             return
         with contextlib.suppress(BusUnavailable), translated("cancelling"):
@@ -91,7 +93,7 @@ class AmqpSubscription:
             if is_callback_queue(self._queue):
                 await declare_calls(channel, queue)
         await channel.set_qos(prefetch_count=self._concurrency)
-        # either ends the connection's usefulness: start over, which declares the queue again
+        # in both cases the connection cannot be used any more: restart, which declares the queue again
         channel.close_callbacks.add(lambda *_: self._restart())
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
@@ -102,7 +104,7 @@ class AmqpSubscription:
             self._link.drop(consumer)
 
     async def _received(self, message: AbstractIncomingMessage) -> None:
-        # a task of ours: those of the library are cancelled when the connection is lost
+        # in an own task: the library cancels its tasks when the connection is lost
         self._workers.start(self._work(message))
 
     async def _work(self, message: AbstractIncomingMessage) -> None:
@@ -119,7 +121,7 @@ class AmqpSubscription:
         await self._finish(message, outcome)
 
     def _handler_for(self, user: str | None) -> Handler:
-        """Of a message of this user, for whom the broker vouches."""
+        """The handler for a message of this user, validated by the broker."""
         if not isinstance(self._access, ControllerAccess):
             return self._handler
         refusal = self._access.refusal
@@ -136,7 +138,7 @@ class AmqpSubscription:
         if outcome.retry_seconds is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(outcome.retry_seconds):
-                    await self._closing.wait()  # when closing, hand it to the others at once
+                    await self._closing.wait()  # when closing, return it to other consumers at once
             await self._settle(message.nack(requeue=True))
         elif outcome.aside:
             await self._settle(message.reject(requeue=False))
@@ -147,8 +149,9 @@ class AmqpSubscription:
             await self._settle(message.ack())
 
     def _reply_address(self, message: AbstractIncomingMessage) -> str:
-        """Where its sender waits; empty if that is no caller's connection. Who may not write to a queue must not have
-        us write to it."""
+        """The sender's direct reply-to address; empty for any other: a sender without permission to write to a queue
+        must not get replies sent to it.
+        """
         address = message.reply_to or ""
         if address and not address.startswith(f"{REPLY_TO}."):
             log.error("reply dropped: its address is a queue", queue=self._queue, user=message.user_id)
@@ -159,11 +162,11 @@ class AmqpSubscription:
         try:
             with translated("acknowledging"):
                 await settling
-        except BusUnavailable as error:  # the broker delivers it again, to whoever is there
+        except BusUnavailable as error:  # the broker redelivers it
             log.info("message could not be acknowledged", queue=self._queue, reason=str(error))
 
 
 def _deliveries(message: AbstractIncomingMessage) -> int:
-    """Which delivery this is, the first being 1: quorum queues count the earlier ones."""
+    """The number of this delivery, from 1: quorum queues count earlier ones."""
     count = message.headers.get("x-delivery-count", 0)
     return 1 + (count if isinstance(count, int) else 0)

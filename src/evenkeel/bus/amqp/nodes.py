@@ -1,7 +1,7 @@
-"""Transport URLs with several hosts, as oslo.messaging spells them.
+"""Transport URLs with several hosts, in oslo.messaging's syntax.
 
-``rabbit://user:password@host1:5672,user:password@host2:5672/vhost``. A host without a user has that of the host before
-it. An empty virtual host means ``/``. With ``amqps`` the options ``ssl_ca_file``, ``ssl_cert_file`` and
+``rabbit://user:password@host1:5672,user:password@host2:5672/vhost``. A host without a user has that of the preceding
+host. An empty virtual host means ``/``. With ``amqps`` the options ``ssl_ca_file``, ``ssl_cert_file`` and
 ``ssl_key_file`` name files. Certificates are verified unless ``ssl_verify=no`` says otherwise.
 """
 
@@ -34,10 +34,10 @@ class Node(Value):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def __repr__(self) -> str:
-        return f"Node({self})"  # the password stays out of logs and tracebacks
+        return f"Node({self})"  # hides the password in logs and tracebacks
 
     def url(self, client_name: str) -> URL:
-        """What the client library takes. Holds the password."""
+        """The URL for the client library, with the password."""
         return URL.build(
             scheme="amqps" if self.tls else "amqp",
             user=self.user,
@@ -55,7 +55,7 @@ class Node(Value):
 
 
 def parse_nodes(transport_url: str) -> tuple[Node, ...]:
-    """The brokers that the URL lists. Raises :class:`ValueError`, whose text never holds the URL."""
+    """The brokers that the URL lists. Raises :class:`ValueError`, whose text never contains the URL."""
     scheme, _, rest = transport_url.partition("://")
     if scheme not in _SCHEMES:
         raise ValueError("transport_url: not an AMQP URL")

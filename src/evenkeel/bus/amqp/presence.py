@@ -1,7 +1,7 @@
-"""Presence over RabbitMQ: a name is an exclusive queue, which the broker removes with the connection that made it.
+"""Presence over RabbitMQ: a name is an exclusive queue, which the broker deletes with the connection that declared it.
 
-Whether it is there is asked with a ``mandatory`` message to it, which comes back if it is not: that costs the broker
-less than a declaration, and no answer closes a channel.
+A probe is a ``mandatory`` message to the queue, which the broker returns if there is none: that costs the broker less
+than a passive declaration, and does not close the channel.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.errors import BusUnavailable
 
 ANNOUNCE_SECONDS = 10.0
-"""How long an announcement tries before it is given up."""
+"""How long an announcement is tried."""
 WITHDRAW_SECONDS = 3.0
 PROBE_SECONDS = 1.0
 PROBE_LIFE_SECONDS = 1.0
-"""A probe that its announcer does not take is of no use later."""
+"""Expiry of probes, which nobody needs later."""
 TAKEN_RETRY_SECONDS = 0.1
 
 log = structlog.get_logger(__name__)
 
 
 class Probes:
-    """The asking side of one connection, on a channel of its own."""
+    """Sends probes on a channel of its own."""
 
     def __init__(self, channel: AbstractChannel) -> None:
         self._channel = channel
@@ -41,22 +41,22 @@ class Probes:
 
     @classmethod
     async def open(cls, connection: AbstractConnection) -> "Probes":
-        """Ready to ask."""
+        """Open the channel."""
         return cls(await connection.channel(on_return_raises=True))
 
     @property
     def broken(self) -> bool:
-        """The channel was closed, and the connection should be made anew."""
+        """Whether the channel was closed, so that the connection must be replaced."""
         return self._channel.is_closed
 
     async def present(self, name: str) -> bool | None:
-        """Ask the broker whether the name has a queue; None: no answer."""
+        """Whether the name has a queue at the broker; None: no answer."""
         probe = self._under_way.get(name)
         if probe is None:
             probe = self._under_way[name] = asyncio.get_running_loop().create_task(self._probe(name))
             probe.add_done_callback(lambda _: self._under_way.pop(name, None))
-        # never cancelled: the client library closes the channel on an answer that nobody waits for any more. The
-        # answer or the end of the connection ends it
+        # never cancelled: the client library closes the channel on an answer without a waiter. It ends with the answer
+        # or the connection
         done, _ = await asyncio.wait({probe}, timeout=PROBE_SECONDS)
         there = probe.result() if done and not probe.cancelled() else None
         return None if there is None else self._sightings.judge(name, there)
@@ -79,7 +79,7 @@ class _Announced:
 
 
 class AmqpAnnouncement:
-    """Keeps a name present, over a connection of its own: one that is shared may be dropped for other reasons."""
+    """Keeps a name present, over its own connection: a shared one may be dropped for other reasons."""
 
     def __init__(self, nodes: Sequence[Node], announced: str, *, name: str, complaints: ConnectionErrorLog) -> None:
         self._announced = announced
@@ -114,7 +114,7 @@ class AmqpAnnouncement:
         return _Announced(queue)
 
     async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
-        """Make the queue, waiting while the broker has not yet noticed that our last connection is gone."""
+        """Declare the queue; waits while the broker has not yet noticed that the previous connection is lost."""
         while True:
             channel = await connection.channel(publisher_confirms=False)
             try:
@@ -122,7 +122,7 @@ class AmqpAnnouncement:
                     self._announced,
                     exclusive=True,
                     auto_delete=True,
-                    arguments={"x-queue-type": "classic"},  # whatever the virtual host's default is
+                    arguments={"x-queue-type": "classic"},  # independent of the virtual host's default
                 )
                 return channel, queue
             except (ChannelLockedResource, ChannelNotFoundEntity):
@@ -134,4 +134,4 @@ class AmqpAnnouncement:
 
 
 async def _dropped(message: AbstractIncomingMessage) -> None:
-    """Probes hold nothing; that they could be delivered was the answer."""
+    """Discard a probe: its delivery was the answer."""

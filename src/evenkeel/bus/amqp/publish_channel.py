@@ -1,8 +1,8 @@
 """A publishing channel that is replaced when it is stuck.
 
-RabbitMQ 3.10 keeps, for each channel and quorum queue, where it sends first. A channel that is opened while the node of
-the queue's leader has just died keeps to that node, and answers every message with a nack until the node returns, as
-if the queue were full; a channel that is opened when the next leader is known works. (Seen with 3.10.8.)
+RabbitMQ 3.10 caches the leader of a quorum queue for each channel. A channel opened just after the leader's node failed
+keeps that node and answers every message with a nack until the node returns, as if the queue were full; a channel
+opened after the next leader's election works. (Seen with 3.10.8.)
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMe
 from aio_pika.exceptions import DeliveryError, PublishError
 
 MAX_RETIRED = 8
-"""Channels that are used no more, but left open for what is still on its way over them."""
+"""Replaced channels that stay open for messages in flight."""
 RENEW_SECONDS = 0.2
-"""Between two new channels for one queue, however many want to send to it: it may really be full."""
+"""The least time between two new channels for one queue, for all senders together: it may really be full."""
 
 _Replies = tuple[str, Callable[[AbstractIncomingMessage], Awaitable[None]]]
 
 
 class PublishRefused(Exception):
-    """The broker refused a message, also over a new channel."""
+    """The broker refused a message even on a new channel."""
 
 
 class PublishChannel:
@@ -37,12 +37,13 @@ class PublishChannel:
 
     @classmethod
     async def open(cls, connection: AbstractConnection, replies: _Replies | None = None) -> "PublishChannel":
-        """A lane with its first channel."""
+        """A publisher with its first channel."""
         return cls(connection, await _channel(connection, replies), replies)
 
     async def publish(self, message: AbstractMessage, routing_key: str, *, mandatory: bool, exchange: str = "") -> None:
-        """Return when the broker has it. ``exchange``: empty for the default one. Raises :class:`PublishError` for a
-        queue that is not there, :class:`PublishRefused`, and what the library raises when the connection is lost."""
+        """Return when the broker has confirmed. ``exchange``: empty for the default one. Raises :class:`PublishError`
+        for a missing queue, :class:`PublishRefused`, and the library's errors for a lost connection.
+        """
         tried = self._channel
         try:
             await _publish(tried, exchange, message, routing_key, mandatory)
@@ -63,11 +64,11 @@ class PublishChannel:
                 await self._renew(message, routing_key, mandatory, exchange)
                 del self._renew_at[routing_key]
                 return
-        # others have replaced it meanwhile
+        # another sender has replaced it meanwhile
         await self.publish(message, routing_key, mandatory=mandatory, exchange=exchange)
 
     async def _renew(self, message: AbstractMessage, routing_key: str, mandatory: bool, exchange: str) -> None:
-        """Publish over a new channel, and keep that if it does better."""
+        """Publish over a new channel, and keep that if it succeeds."""
         while len(self._retired) >= MAX_RETIRED:
             await self._retired.popleft().close()
         channel = await _channel(self._connection, self._replies)

@@ -1,4 +1,4 @@
-"""The sending side of one connection: confirmed publishing, calls and their replies."""
+"""The publisher of one connection: confirmed messages, calls and their replies."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,15 +19,15 @@ REPLY_TO = "amq.rabbitmq.reply-to"
 
 
 class QueueGone(BusUnavailable):
-    """The queue that we knew has been deleted; declared anew, it may be tried again."""
+    """The queue was deleted; the caller may retry, which declares it again."""
 
 
 class PublishNacked(BusUnavailable):
-    """The broker does not take a message now: the queue is full, or has no leader yet after the loss of a node."""
+    """The broker does not accept a message now: the queue is full, or has no leader yet after the loss of a node."""
 
 
 class QueueRefused(BusUnavailable):
-    """The connection stands, but the broker does not take the queue as we declare it."""
+    """The broker refuses the queue's declaration."""
 
 
 class Publisher:
@@ -52,8 +52,9 @@ class Publisher:
     async def open(
         cls, connection: AbstractConnection, on_reply: Callable[[bytes], None], user: str | None = None
     ) -> "Publisher":
-        """A publisher on a new connection; ``on_reply`` gets the replies to its calls. ``user``: calls name it, for the
-        broker to vouch for, and go through the exchange for calls, for nothing else may be written to."""
+        """A publisher on a new connection; ``on_reply`` gets the replies to its calls. ``user``: calls contain it,
+        validated by the broker, and go through the exchange for calls, the only one with write permission.
+        """
 
         async def received(message: AbstractIncomingMessage) -> None:
             on_reply(message.body)
@@ -63,16 +64,15 @@ class Publisher:
         return cls(connection, sends, calls, await Probes.open(connection), user)
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
-        """Publish durably, and return when the broker has it."""
+        """Publish durably, and return when the broker has confirmed."""
         await self._ensure(queue)
         message = Message(raw, message_id=message_id, delivery_mode=DeliveryMode.PERSISTENT)
         await self._publish(self._sends, queue, message)
 
     async def call(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
-        """Publish a call, whose reply comes to this connection. It goes if nobody takes it by ``deadline`` (loop
-        time)."""
+        """Publish a call, whose reply comes to this connection. It expires at ``deadline`` (loop time)."""
         if self._user is None:
-            await self._ensure(queue)  # first, for a declaration takes its time
+            await self._ensure(queue)  # first, because a declaration may take long
         message = Message(
             raw,
             message_id=message_id,
@@ -105,7 +105,7 @@ class Publisher:
             return
         with translated(f"declaring {queue}"):
             try:
-                # on a channel of its own: the broker closes the channel of a declaration that it refuses
+                # on a separate channel: the broker closes the channel of a refused declaration
                 async with self._connection.channel() as channel:
                     await declare_queue(channel, queue)
             except (ChannelPreconditionFailed, ChannelAccessRefused, ChannelLockedResource) as error:

@@ -1,6 +1,7 @@
-"""What we declare on the broker. Only durable quorum queues: newer brokers refuse others, and others lose messages.
+"""Declarations of queues and exchanges. Only durable quorum queues: newer brokers refuse other shared queues, and
+others lose messages.
 
-The arguments of a queue can never be changed once it exists (the broker answers 406), so neither may they here.
+The arguments of an existing queue cannot be changed (the broker answers 406), so they must not change here.
 """
 
 from typing import Any
@@ -10,14 +11,14 @@ from aio_pika.abc import AbstractChannel, AbstractQueue
 from evenkeel.bus.deliveries import MAX_DELIVERIES
 
 DEAD_QUEUE = "evenkeel-dead"
-"""Where messages go that are set aside; the newest ``MAX_DEAD`` are kept for the operator."""
+"""The dead-letter queue; the newest ``MAX_DEAD`` messages are kept for the operator."""
 DEAD_EXCHANGE = "evenkeel-dead"
 CALLS_PREFIX = "evenkeel-calls-to_"
 MAX_DEAD = 10_000
 MAX_MESSAGES = 100_000
 MAX_BYTES = 1024**3
 ABANDONED_SECONDS = 7 * 86_400
-"""A queue without consumers for that long is removed: its agent is gone."""
+"""A queue without consumers for this long is deleted: its agent is gone."""
 
 _QUEUE: dict[str, Any] = {
     "x-queue-type": "quorum",
@@ -30,28 +31,29 @@ _QUEUE: dict[str, Any] = {
 }
 _DEAD: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": MAX_DEAD}
 _DEAD_REASONS = ("rejected", "delivery_limit")
-"""Not ``expired``: a call that nobody answered in time is no news."""
+"""Without ``expired``: expired calls need no attention."""
 
 
 async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
-    """Make a work queue, and where its dead messages go, if they are not there."""
+    """Declare a work queue and the dead-letter queue."""
     await _declare_dead(channel)
     return await declare_own_queue(channel, name)
 
 
 async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
-    """The queue alone: what an agent with a user of its own may declare."""
+    """Declare only the queue, which an agent with its own user may do."""
     return await channel.declare_queue(name, durable=True, arguments=_QUEUE)
 
 
 def calls_exchange(queue: str) -> str:
-    """Through which such agents send to a callback queue. Who may write to the default exchange may send to every
-    queue; who may write to this one only, to this queue only."""
+    """The exchange through which such agents send to a callback queue. Write permission for the default exchange allows
+    sending to every queue; for this one, to this queue only.
+    """
     return f"{CALLS_PREFIX}{queue}"
 
 
 async def declare_calls(channel: AbstractChannel, queue: AbstractQueue) -> None:
-    """Make the exchange of a callback queue."""
+    """Declare the exchange of a callback queue."""
     exchange = await channel.declare_exchange(calls_exchange(queue.name), "fanout", durable=True)
     await queue.bind(exchange)
 

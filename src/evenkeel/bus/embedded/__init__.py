@@ -1,8 +1,9 @@
-"""The bus of one machine: a durable queue in an SQLite file, shared by separate processes; nothing to install.
+"""The bus of one host: a durable queue in an SQLite file, shared by separate processes; needs no broker.
 
-What is sent is committed before ``send`` returns and survives the death of every process (a power cut may cost the last
-moments: the database is the truth, messages are hints). A message is claimed under a lease and deleted, together with
-the sending of its reply, when its handler is done. The file must be on a local disk; all processes run as one user.
+A message is committed before ``send`` returns and survives the crash of every process (a power failure may lose the
+last messages: they are hints; the database is the truth). A message is claimed under a lease; when its handler is done
+it is deleted, in the transaction that stores its reply. The file must be on a local disk; all processes run as one
+user.
 """
 
 from evenkeel.bus.embedded.bus import EmbeddedBus

@@ -1,4 +1,4 @@
-"""The :class:`~evenkeel.core.ports.Bus` over a queue file: one fetching task and one housekeeping task a process."""
+"""The :class:`~evenkeel.core.ports.Bus` over a queue file: one fetching task and one housekeeping task per process."""
 
 import asyncio
 import contextlib
@@ -21,16 +21,16 @@ from evenkeel.core.messages import AnyReply, Call, Hint
 from evenkeel.core.ports import Handler
 
 POLL_SECONDS = 1.0
-"""How often every process polls, woken up or not, and checks whether a holder of claims has died."""
+"""Interval at which every process polls, even without a wake-up, and checks for dead holders of claims."""
 TRIM_EVERY_POLLS = 10
 PAUSE_SECONDS = 0.5
-"""Before the file is tried again after it failed."""
+"""Delay before the file is tried again after a failure."""
 
 log = structlog.get_logger(__name__)
 
 
 class EmbeddedBus:
-    """Processes of one machine that open the same ``path`` talk to each other."""
+    """Connects all processes of one host that open the same ``path``."""
 
     def __init__(self, path: str, *, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
         self._path = path
@@ -96,7 +96,7 @@ class EmbeddedBus:
             self._announcements.remove(announcement)
 
     async def present(self, name: str) -> bool | None:
-        # without our own socket, those of the others may have been removed with it, and they may be there
+        # if this process's socket was removed, those of other processes may have been, too, while they run
         if not self._directory or not self._wake_ups.bound():
             return None
         return self._sightings.judge(name, not is_dead(address(self._directory, name)))
@@ -122,7 +122,7 @@ class EmbeddedBus:
 
     def _wake(self, sockets: list[str]) -> None:
         if self._wake_ups.wake(sockets):
-            self._woken.set()  # somebody died: what they left is for us as well; housekeeping frees their claims
+            self._woken.set()  # a process died: housekeeping frees its claims
 
     async def _bind(self) -> None:
         remembered = await self._file.run(partial(queries.setting, name="socket_directory"))
@@ -151,7 +151,7 @@ class EmbeddedBus:
                 log.warning("embedded bus cannot be read; trying again", reason=str(error), cause=str(error.__cause__))
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
-            except Exception:  # a fault of ours must not end the consuming of a process that goes on living
+            except Exception:  # an internal error must not stop consuming while the process runs
                 log.exception("embedded bus failed; trying again")
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
@@ -187,10 +187,10 @@ class EmbeddedBus:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
 
-    # working
+    # handling messages
 
     async def work(self, taker: "EmbeddedSubscription", claim: QueueClaim) -> None:
-        """Work on one message and do what became of it."""
+        """Handle one message and carry out the outcome."""
         try:
             outcome = await work(
                 claim.body,
@@ -221,15 +221,15 @@ class EmbeddedBus:
                         )
                     )
                 )
-        except BusUnavailable as error:  # its lease ends, and it is delivered again
+        except BusUnavailable as error:  # its lease expires, and it is redelivered
             log.error("message could not be acknowledged", queue=taker.queue, reason=str(error))
 
     def look(self) -> None:
-        """There may be something to fetch."""
+        """Wake up the fetching task."""
         self._woken.set()
 
     async def unsubscribe(self, subscription: "EmbeddedSubscription") -> None:
-        """Take no more messages for it."""
+        """Stop fetching messages for it."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
             with contextlib.suppress(BusUnavailable):
@@ -255,7 +255,7 @@ class EmbeddedBus:
                 log.warning("embedded bus housekeeping failed; trying again", reason=str(error))
 
     async def _stay_present(self) -> None:
-        """Bind again what was removed under us (by who cleans temporary directories, say)."""
+        """Bind sockets again that were removed (when temporary directories are cleaned, for example)."""
         if not self._wake_ups.bound():
             await self._bind()
         for announcement in self._announcements:
@@ -267,7 +267,7 @@ class EmbeddedBus:
             await self._file.run(partial(queries.extend, peer=self._peer, claims=claims))
 
     async def _bury(self, peers: list[tuple[str, str]]) -> None:
-        """Free what dead processes hold."""
+        """Free the claims of dead processes."""
         for peer, socket in peers:
             if is_dead(socket):
                 sockets = await self._file.run(partial(queries.forget, peer=peer))
@@ -295,11 +295,11 @@ class EmbeddedSubscription:
 
     @property
     def free(self) -> int:
-        """How many messages it can take now."""
+        """How many more messages it can handle now."""
         return 0 if self.closing else self._workers.free
 
     def start(self, claim: QueueClaim) -> None:
-        """Work on a message."""
+        """Handle a message."""
         self.claims.add(claim)
         self._workers.start(self._work(claim))
 

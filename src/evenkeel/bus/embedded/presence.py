@@ -1,7 +1,7 @@
-"""Presence on one machine: a name is a socket in the directory of the others, whose address follows from the name.
+"""Presence on one host: a name is a socket in the directory of the wake-up sockets; the name determines its path.
 
-Nothing is ever sent to it. Whether it is there is asked by connecting to it, which the kernel refuses as soon as the
-process that bound it is gone, and which costs no access to the queue file.
+No data is sent to it. A probe connects to it, which the kernel refuses as soon as the process that bound it is gone;
+this does not access the queue file.
 """
 
 import contextlib
@@ -16,19 +16,19 @@ _SUFFIX = ".on"
 
 
 def address(directory: str, name: str) -> str:
-    """The socket of a name; as short as it must be to fit into a socket address."""
+    """The socket path of a name; short enough for a socket address."""
     return str(Path(directory) / f"{hashlib.sha256(name.encode()).hexdigest()[:12]}{_SUFFIX}")
 
 
 def sweep(directory: str) -> None:
-    """Remove what processes that were killed left behind."""
+    """Remove the sockets of killed processes."""
     for path in Path(directory).glob(f"*{_SUFFIX}"):
         if path.is_socket() and is_dead(str(path)):
             remove(str(path))
 
 
 class EmbeddedAnnouncement:
-    """A name that is present. ``on_close`` is told when it is withdrawn."""
+    """A present name. ``on_close`` is called when it is withdrawn."""
 
     def __init__(self, name: str, on_close: Callable[["EmbeddedAnnouncement"], None]) -> None:
         self._name = name
@@ -37,7 +37,7 @@ class EmbeddedAnnouncement:
         self._path = ""
 
     def bind(self, directory: str) -> None:
-        """Be present, also if others removed our socket. Raises :class:`OSError`."""
+        """Bind the socket, also if it was removed. Raises :class:`OSError`."""
         path = address(directory, self._name)
         if self._socket is not None and path == self._path and Path(path).exists():
             return

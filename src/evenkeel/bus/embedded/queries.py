@@ -1,7 +1,7 @@
-"""Every statement on the queue file, by name. Plain functions that run inside a writing transaction.
+"""All statements on the queue file. Plain functions that run inside a writing transaction.
 
-``peer`` is the id of a process (of one open bus in it). A claim is named by (message id, deliveries): a claim that was
-lost and taken by someone else has a higher count, so what its old holder does about it has no effect.
+``peer`` is the id of a process (of one open bus in it). A claim is named by (message id, deliveries): a lost claim that
+another process took has a higher count, so the former holder's statements have no effect.
 """
 
 import sqlite3
@@ -17,9 +17,9 @@ MAX_BYTES = 1024**3
 MAX_DEAD = 10_000
 LEASE_SECONDS = 30.0
 REPLY_SECONDS = 60.0
-"""A reply that its caller has not fetched by then goes."""
+"""A reply that its caller has not fetched by then is removed."""
 ABANDONED_SECONDS = 7 * 86_400.0
-"""A queue that nobody has consumed for that long is emptied: its agent is gone."""
+"""A queue without consumers for this long is emptied: its agent is gone."""
 
 
 class QueueFull(BusUnavailable):
@@ -27,7 +27,7 @@ class QueueFull(BusUnavailable):
 
 
 class QueueClaim(Value):
-    """A message in our hands until its lease ends."""
+    """A message claimed until its lease expires."""
 
     id: int
     deliveries: int
@@ -35,7 +35,7 @@ class QueueClaim(Value):
 
 
 class Taken(Value):
-    """What there was to take. ``next_at``: when something more will be, as far as known."""
+    """The claimed messages and fetched replies. ``next_at``: when the next known message becomes available."""
 
     claims: tuple[tuple[QueueClaim, ...], ...]
     replies: tuple[bytes, ...]
@@ -43,7 +43,7 @@ class Taken(Value):
 
 
 def put(db: sqlite3.Connection, queue: str, body: bytes, expires_at: float | None) -> list[str]:
-    """Add a message; the sockets of those who want to know. Raises :class:`QueueFull`."""
+    """Add a message; returns the sockets of the queue's consumers. Raises :class:`QueueFull`."""
     row = db.execute("SELECT messages, bytes FROM queue WHERE name = ?", (queue,)).fetchone()
     if row is None:
         db.execute("INSERT INTO queue VALUES (?, 0, 0, ?)", (queue, now()))
@@ -63,7 +63,7 @@ def listeners(db: sqlite3.Connection, queue: str) -> list[str]:
 
 
 def take(db: sqlite3.Connection, peer: str, wanted: Sequence[tuple[str, int]], replies: bool) -> Taken:
-    """QueueClaim up to so many messages of each queue, and fetch all replies."""
+    """Claim up to ``wanted`` messages of each queue, and fetch all replies."""
     time = now()
     claims = tuple(_claim(db, peer, queue, limit, time) for queue, limit in wanted)
     answers: tuple[bytes, ...] = ()
@@ -92,7 +92,7 @@ def _next_at(db: sqlite3.Connection, wanted: Sequence[tuple[str, int]], time: fl
 def finish(
     db: sqlite3.Connection, peer: str, claim: QueueClaim, reply_to: str, replies: Collection[bytes]
 ) -> list[str]:
-    """Acknowledge and answer, together; the caller's socket. Nothing happens if the claim was lost."""
+    """Acknowledge and reply in one transaction; returns the caller's socket. Does nothing if the claim was lost."""
     gone = db.execute("DELETE FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?", _name(claim, peer))
     if not gone.rowcount or not reply_to:
         return []
@@ -103,12 +103,12 @@ def finish(
         for reply in replies:
             put(db, reply_queue(reply_to), reply, now() + REPLY_SECONDS)
     except QueueFull:
-        return []  # as if it had been lost: the call times out
+        return []  # the reply is lost: the call times out
     return [row[0]]
 
 
 def retry(db: sqlite3.Connection, peer: str, claim: QueueClaim, pause_seconds: float) -> None:
-    """Free the message, for the taking after a pause."""
+    """Free the message; it is available after a pause."""
     db.execute(
         "UPDATE message SET claimed_by = NULL, available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
         (now() + pause_seconds, *_name(claim, peer)),
@@ -116,7 +116,7 @@ def retry(db: sqlite3.Connection, peer: str, claim: QueueClaim, pause_seconds: f
 
 
 def give_back(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
-    """Free messages that were claimed but not worked on: it does not count as a delivery."""
+    """Free messages that were claimed but not handled: that does not count as a delivery."""
     db.executemany(
         "UPDATE message SET claimed_by = NULL, available_at = 0, deliveries = deliveries - 1"
         " WHERE id = ? AND deliveries = ? AND claimed_by = ?",
@@ -125,7 +125,7 @@ def give_back(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim])
 
 
 def set_aside(db: sqlite3.Connection, peer: str, claim: QueueClaim, reason: str) -> None:
-    """Move the message to the dead ones, of which the newest are kept."""
+    """Dead-letter the message; the newest dead letters are kept."""
     db.execute(
         "INSERT INTO dead (queue, reason, deliveries, set_aside_at, body) SELECT queue, ?, deliveries,"
         " datetime('now'), body FROM message WHERE id = ? AND deliveries = ? AND claimed_by = ?",
@@ -136,7 +136,7 @@ def set_aside(db: sqlite3.Connection, peer: str, claim: QueueClaim, reason: str)
 
 
 def extend(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) -> None:
-    """Renew the leases of what is still being worked on."""
+    """Renew the leases of messages that are being handled."""
     until = now() + LEASE_SECONDS
     db.executemany(
         "UPDATE message SET available_at = ? WHERE id = ? AND deliveries = ? AND claimed_by = ?",
@@ -145,7 +145,7 @@ def extend(db: sqlite3.Connection, peer: str, claims: Collection[QueueClaim]) ->
 
 
 def register(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: Collection[str]) -> None:
-    """Make a process and the queues that it consumes known. Repeating it is harmless, and heals."""
+    """Register a process and the queues that it consumes. Idempotent; restores a removed registration."""
     db.execute("INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (peer, name, socket))
     db.execute("DELETE FROM listener WHERE peer = ?", (peer,))
     for queue in queues:
@@ -157,7 +157,7 @@ def register(db: sqlite3.Connection, peer: str, name: str, socket: str, queues: 
 
 
 def forget(db: sqlite3.Connection, peer: str) -> list[str]:
-    """A process is gone: free its claims. The sockets of those who may take them."""
+    """Free the claims of a process that is gone; returns the sockets of processes that may take them."""
     freed = db.execute(
         "UPDATE message SET claimed_by = NULL, available_at = 0 WHERE claimed_by = ? RETURNING queue", (peer,)
     ).fetchall()
@@ -169,7 +169,7 @@ def forget(db: sqlite3.Connection, peer: str) -> list[str]:
 
 
 def claim_holders(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
-    """(id, socket) of the others who hold claims; the socket is empty if they are not known any more."""
+    """(id, socket) of other processes with claims; the socket is empty if the process is not registered any more."""
     rows = db.execute(
         "SELECT DISTINCT claimed_by, COALESCE(socket, '') FROM message LEFT JOIN peer ON peer.id = claimed_by"
         " WHERE claimed_by IS NOT NULL AND claimed_by <> ?",
@@ -184,7 +184,7 @@ def peers(db: sqlite3.Connection, peer: str) -> list[tuple[str, str]]:
 
 
 def trim(db: sqlite3.Connection) -> None:
-    """Remove expired calls and replies, and what abandoned queues hold."""
+    """Remove expired calls and replies, and messages of abandoned queues."""
     time = now()
     db.execute("DELETE FROM message WHERE expires_at <= ?", (time,))
     abandoned = "SELECT name FROM queue WHERE consumed_at <= ? AND name NOT IN (SELECT queue FROM listener)"
@@ -195,13 +195,13 @@ def trim(db: sqlite3.Connection) -> None:
 
 
 def setting(db: sqlite3.Connection, name: str) -> str:
-    """A remembered value; empty if there is none."""
+    """A stored setting; empty if there is none."""
     row = db.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
     return str(row[0]) if row else ""
 
 
 def set_setting(db: sqlite3.Connection, name: str, value: str) -> None:
-    """Remember a value."""
+    """Store a setting."""
     db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
 
 

@@ -1,7 +1,7 @@
-"""The tables of the queue file, and how a file is opened.
+"""The tables of the queue file, and opening of a file.
 
-All times are seconds of the machine's monotonic clock, which its processes share and nobody can set. It starts anew at
-a boot, so the file remembers which boot its times belong to.
+All times are seconds of the host's monotonic clock, which its processes share and which cannot be set. It restarts at
+boot, so the file stores the boot id of its times.
 """
 
 import sqlite3
@@ -22,7 +22,7 @@ BUSY_TIMEOUT_SECONDS = 15.0
 _TABLES = """
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- free or claimed: either way it is for the taking from available_at on, so a lease ends by itself
+-- free or claimed: in both cases it can be taken from available_at on, so a lease expires by itself
 CREATE TABLE message (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     queue TEXT NOT NULL,
@@ -71,19 +71,20 @@ def now() -> float:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """Open the file, making it if it is not there. To be called, like all else here, on the thread that will use it.
+    """Open the file; creates it if it does not exist. Call this, like all functions here, on the thread that uses the
+    connection.
 
     Raises :class:`BusUnavailable` if it cannot be opened or was made by a newer version.
     """
     try:
         if opened := make_private(path):
-            log.warning("others could use files of the message bus; their modes are 0600 now", files=opened)
+            log.warning("message bus files were accessible to other users; their mode was set to 0600", files=opened)
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, cached_statements=256)
     except (OSError, sqlite3.Error) as error:
         raise BusUnavailable(f"the queue file {path} cannot be opened: {error}") from error
     try:
         _use_wal(connection)
-        # a power cut may cost the last moments, never the file: see the promise in the package's docstring
+        # a power failure may lose the last commits, but does not corrupt the file: see the package's docstring
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA journal_size_limit = 67108864")
         _prepare(connection, path)
@@ -97,7 +98,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    # the one statement that does not wait for the lock when several processes open a new file at once
+    # the only statement that does not wait for the lock when several processes open a new file at once
     deadline = now() + BUSY_TIMEOUT_SECONDS
     while True:
         try:
@@ -126,7 +127,7 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
 
 def _create(connection: sqlite3.Connection) -> None:
     statement = ""
-    for line in _TABLES.splitlines():  # not executescript, which commits what is open first
+    for line in _TABLES.splitlines():  # not executescript, which commits the open transaction first
         statement += line + "\n"
         if sqlite3.complete_statement(statement):
             connection.execute(statement)
@@ -135,7 +136,9 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _note_boot(connection: sqlite3.Connection) -> None:
-    """After a boot the old times mean nothing: everybody is dead, calls and replies are void, the rest is free."""
+    """After a reboot stored times are invalid: all processes are gone; remove calls and replies, and free all other
+    messages.
+    """
     boot = _boot_id()
     row = connection.execute("SELECT value FROM setting WHERE name = 'boot'").fetchone()
     if row is not None and row[0] == boot:

@@ -44,7 +44,7 @@ class FileThread:
             raise
 
     async def run(self, op: Op[T]) -> T:
-        """The result of ``op``, committed. Raises :class:`BusUnavailable`; then nothing of it was."""
+        """The result of ``op``, committed. Raises :class:`BusUnavailable`; then ``op`` had no effect."""
         if self._thread is None or self._loop is None:
             raise BusUnavailable("the bus is not open")
         future: asyncio.Future[T] = self._loop.create_future()
@@ -52,7 +52,7 @@ class FileThread:
         return await future
 
     async def stop(self) -> None:
-        """Run what is waiting, then close the file."""
+        """Run the waiting operations, then close the file."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._jobs.put(None)
@@ -87,12 +87,12 @@ class FileThread:
 
 
 def _settle(loop: asyncio.AbstractEventLoop, results: list[_Result]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+    with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits
         loop.call_soon_threadsafe(_deliver, results)
 
 
 def _transaction(connection: sqlite3.Connection, batch: list[_Job]) -> list[_Result]:
-    """Run a batch in one transaction; what one operation does wrong, all pay for, except for a full queue."""
+    """Run a batch in one transaction; an error of one operation fails all, except a full queue."""
     results: list[_Result] = []
     try:
         connection.execute("BEGIN IMMEDIATE")

@@ -1,8 +1,8 @@
-"""Wake-ups between processes: each binds a Unix datagram socket, and who adds a message sends an empty datagram to it.
+"""Wake-ups between processes: the sender of a message sends an empty datagram to the Unix socket of each consumer.
 
-A lost wake-up costs a second, because every process polls anyway; one that does not fit is not needed, because the
-receiver has others to read already. A refused one tells that a process is dead: the kernel closes its sockets, however
-it died, and not while it is merely frozen.
+A lost wake-up delays a message by up to a second, because every process polls; one that does not fit into the socket's
+buffer is not needed, because the receiver has others to read. A refused one shows that the process is dead: the kernel
+closes the sockets of a dead process, but not of a suspended one.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 MAX_PATH_BYTES = 100
-"""What fits into a socket address is 107 bytes on Linux, less elsewhere."""
+"""A socket address holds 107 bytes on Linux, less elsewhere."""
 
 
 def socket_directory(path: str, remembered: str) -> str:
     """Where the sockets of the queue file ``path`` are: beside it, or, if that path is too long for a socket, a
-    temporary directory, which is to be remembered in the file."""
+    temporary directory, which the caller stores in the file."""
     beside = f"{path}.sockets"
     if len(os.fsencode(beside)) + 14 <= MAX_PATH_BYTES:
         Path(beside).mkdir(mode=0o700, exist_ok=True)
@@ -47,7 +47,7 @@ class WakeUps:
         asyncio.get_running_loop().add_reader(self._socket, self._read, self._socket)
 
     def bound(self) -> bool:
-        """Can others still find it?"""
+        """Whether the socket still exists in the directory."""
         return Path(self.path).exists()
 
     def _read(self, own: socket.socket) -> None:
@@ -76,13 +76,13 @@ class WakeUps:
 
 
 def remove(path: str) -> None:
-    """Remove what a dead process left."""
+    """Remove the socket of a dead process."""
     with contextlib.suppress(OSError):
         Path(path).unlink()
 
 
 def is_dead(path: str) -> bool:
-    """Has the owner of that socket died? A frozen one has not."""
+    """Whether the owner of the socket is dead; a suspended one is not."""
     if not path:
         return True
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
@@ -96,11 +96,11 @@ def is_dead(path: str) -> bool:
 
 
 def _send(own: socket.socket, path: str) -> bool:
-    """False: nobody has that socket any more."""
+    """False: no process has the socket open."""
     try:
         own.sendto(b"", path)
     except (ConnectionRefusedError, FileNotFoundError):
         return False
-    except OSError:  # full: it has something to read already
+    except OSError:  # full: the receiver has wake-ups to read
         return True
     return True
