@@ -46,6 +46,7 @@ SLOW = {
     "haproxyd/test_own_addresses.py": "daemons' processes",
     "haproxyd/test_unit.py": "a daemon's process, and systemd",
     "key_managers/barbican/test_real_barbican.py": "a Barbican",
+    "key_managers/barbican/test_with_keystone.py": "a Barbican and a Keystone",
     "key_managers/vault/test_key_manager.py": "an OpenBao",
     "model": "a model checker",
     "network/neutron": "a real Neutron for most tests",

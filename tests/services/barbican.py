@@ -1,6 +1,5 @@
-"""A real Barbican of our own: SQLite, its software crypto plugin, one process with threads, without a Keystone before
-it: who asks is said in the headers that keystonemiddleware would set. It is installed in a virtual environment of its
-own."""
+"""A real Barbican of our own: SQLite, its software crypto plugin, one process with threads. It believes a Keystone, or,
+without one, the headers that keystonemiddleware would set. It is installed in a virtual environment of its own."""
 
 import base64
 import os
@@ -9,6 +8,7 @@ import urllib.request
 from pathlib import Path
 
 from tests.services.installation import environment
+from tests.services.keystone import ADMIN_PASSWORD, Keystone
 from tests.services.process import Server
 
 VERSION = "23.0.0"
@@ -43,13 +43,15 @@ use = egg:Paste#urlmap
 [pipeline:barbican_version]
 pipeline = request_id microversion versionapp
 [pipeline:barbican_api]
-pipeline = request_id context microversion apiapp
+pipeline = request_id {login} context microversion apiapp
 [app:apiapp]
 paste.app_factory = barbican.api.app:create_main_app
 [app:versionapp]
 paste.app_factory = barbican.api.app:create_version_app
 [filter:request_id]
 paste.filter_factory = oslo_middleware.request_id:RequestId.factory
+[filter:login]
+paste.filter_factory = keystonemiddleware.auth_token:filter_factory
 [filter:context]
 paste.filter_factory = barbican.api.middleware.context:ContextMiddleware.factory
 [filter:microversion]
@@ -71,6 +73,18 @@ kek = {key}
 enable = false
 """
 
+_LOGIN = """
+[keystone_authtoken]
+www_authenticate_uri = {url}
+auth_url = {url}
+auth_type = password
+username = admin
+password = {password}
+user_domain_id = default
+project_name = admin
+project_domain_id = default
+"""
+
 
 def installed() -> Path:
     """The virtual environment that it is in: what the variable names, or our own. Raises :class:`NotInstallable`."""
@@ -85,18 +99,19 @@ def headers(project_id: str) -> dict[str, str]:
 
 
 class BarbicanServer(Server):
-    """One Barbican."""
+    """One Barbican; ``keystone``: who says whom it may believe."""
 
     start_seconds = 180.0
 
-    def __init__(self, venv: Path) -> None:
+    def __init__(self, venv: Path, keystone: Keystone | None = None) -> None:
         super().__init__("evenkeel-barbican-")
         self._programs = venv / "bin"
         self._key = base64.urlsafe_b64encode(os.urandom(32)).decode()
         self._folder = self._home / ".barbican"  # where Barbican looks, whatever it is started with
         self._folder.mkdir()
         (self._home / "serve.py").write_text(_SERVE)
-        (self._home / "paste.ini").write_text(_PASTE)
+        (self._home / "paste.ini").write_text(_PASTE.format(login="login" if keystone else ""))
+        self._login = _LOGIN.format(url=keystone.url, password=ADMIN_PASSWORD) if keystone else ""
 
     @property
     def url(self) -> str:
@@ -108,7 +123,7 @@ class BarbicanServer(Server):
         if self.running:
             return
         text = _CONFIGURATION.format(home=self._home, port=self.port, key=self._key)
-        (self._folder / "barbican.conf").write_text(text)
+        (self._folder / "barbican.conf").write_text(text + self._login)
         self._run(self._programs / "barbican-manage", "db", "upgrade", "-d", f"sqlite:///{self._home}/barbican.db")
         self._begin([self._programs / "python", self._home / "serve.py"])
 
