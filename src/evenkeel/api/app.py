@@ -37,7 +37,7 @@ from evenkeel.api.style import ApiStyle, ApiStyles
 from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.ports import CertificateStore, Network, Store
+from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 
 ROUTES: tuple[RouteMap, ...] = (
     DISCOVERY_ROUTES,
@@ -90,6 +90,7 @@ def create_app(
     rate_limit: RateLimit = UNLIMITED,
     addresses: AddressRules = STRICT_ADDRESSES,
     certificates: CertificateStore | None = None,
+    key_manager: KeyManager | None = None,
     new_id: Callable[[], str] | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
@@ -97,8 +98,9 @@ def create_app(
     ``default_provider``: the environment of load balancers that name none; empty: they must. ``capabilities``: what
     each device driver can do; one that is not there is taken to do everything. ``identity`` tells who calls;
     the default lets everybody do everything. ``policy`` tells who may do what; the default has no files.
-    ``addresses``: which ones tenants may name. ``certificates``: where operators put them; None: nowhere. Raises
-    :class:`ValueError` for a route that no rule guards.
+    ``addresses``: which ones tenants may name. ``certificates``: where operators put them; None: nowhere.
+    ``key_manager`` reads what listeners and pools refer to; None: nothing does. Raises :class:`ValueError` for a route
+    that no rule guards.
     """
     services = Services(
         store=store,
@@ -109,6 +111,7 @@ def create_app(
         limits=Limits(body_bytes=max_body_bytes, page_items=max_page_items),
         addresses=addresses,
         certificates=certificates,
+        key_manager=key_manager,
         new_id=new_id,
     )
     routes = (*ROUTES, document_routes(ROUTES))

@@ -8,6 +8,7 @@ import structlog
 
 from evenkeel.api.errors import BadList
 from evenkeel.api.identity.caller import Headers, checked_project
+from evenkeel.api.octavia.references import ReferenceReader
 from evenkeel.api.policy.policy import Admitted
 from evenkeel.api.ports import ChangeSink
 from evenkeel.api.provider_lookup import ProviderLookup
@@ -15,7 +16,7 @@ from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change
 from evenkeel.core.ids import ProjectId
-from evenkeel.core.ports import CertificateStore, Network, Store
+from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.core.values import Value
 
 log = structlog.get_logger(__name__)
@@ -50,6 +51,7 @@ class Services:
         capabilities: Mapping[str, Capabilities],
         addresses: AddressRules = STRICT,
         certificates: CertificateStore | None = None,
+        key_manager: KeyManager | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         self.tenants = store.tenants
@@ -63,6 +65,7 @@ class Services:
         self.limits = limits
         self.addresses = addresses
         self.certificates = certificates
+        self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver

@@ -152,6 +152,7 @@ async def serve(
             rate_limit=admission.rate_limit,
             addresses=addresses,
             certificates=keys.certificates,
+            key_manager=keys.key_manager,
         )
         tune_collector()
         try:

@@ -117,6 +117,8 @@ class Capabilities(Value):
     tls_version_gaps: bool = True
     """May a version between two others be left out?"""
 
+    carries_traffic: bool = True
+    """Its devices serve clients: they need what references to a key manager name."""
     flavor_metadata: dict[str, str] | None = None
     """What the data of flavor profiles may hold: name -> description. None: anything."""
     availability_zone_metadata: dict[str, str] | None = None
@@ -128,7 +130,7 @@ class Capabilities(Value):
         return tuple(sorted({protocol for pools in self.protocol_pairs.values() for protocol in pools}))
 
 
-EVERYTHING = Capabilities()
+EVERYTHING = Capabilities(carries_traffic=False)
 """Of a driver without a table: its renderer refuses what it does not support later."""
 
 

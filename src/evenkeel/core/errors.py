@@ -95,6 +95,10 @@ class CertificateNotFound(CertificateError):
         return f"Could not retrieve certificate: ['{reference}']{f' ({field})' if field else ''}"
 
 
+class NoKeyManager(CertificateError):
+    """No certificates can be used: there is no key manager to read them from."""
+
+
 class CertificateUnreadable(CertificateError):
     """Could not read X509 from PEM."""
 

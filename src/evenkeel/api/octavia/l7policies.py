@@ -10,6 +10,7 @@ from evenkeel.api.octavia.l7_build import PolicyRows, rule_row
 from evenkeel.api.octavia.l7_changes import policy_changes, rule_changes
 from evenkeel.api.octavia.listeners import check_policy_possible, new_policy
 from evenkeel.api.octavia.places import Place
+from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import L7POLICIES, L7RULES, changed, object_id, one, written
 from evenkeel.core.capabilities import l7rule_problems
 from evenkeel.core.model import L7Policy, L7Rule, Listener, LoadBalancer
@@ -28,7 +29,11 @@ async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7Po
     place = Place(listener.load_balancer_id, listener.project_id, services.addresses)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
-    accepted = await services.tenants.add_l7policy(rows.policy, rows.rules, new_pool=new_pool, project_id=scope)
+    users = [] if new_pool is None else [ChangedUser(new_pool.pool)]
+    certificates = await services.references.read(users, served.by.project_id, served.table)
+    accepted = await services.tenants.add_l7policy(
+        rows.policy, rows.rules, new_pool=new_pool, certificates=certificates, project_id=scope
+    )
     await services.accepted(accepted)
     made: L7Policy = await written(services, call, L7POLICIES, accepted, rows.policy.id)
     return made

@@ -1,6 +1,6 @@
 """Listeners: create, change, statistics. Listing, showing and deleting are as for every kind."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import asdict, replace
 
@@ -13,6 +13,7 @@ from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
 from evenkeel.api.octavia.places import NewId, Place
 from evenkeel.api.octavia.pools import check_new_pool
+from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import LISTENERS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_listener, check_pair, checked_cidrs
 from evenkeel.api.octavia.showing import statistics_view
@@ -25,6 +26,7 @@ from evenkeel.core.capabilities import (
     needs_check,
     pair_problems,
 )
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import ListQuery
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.model import Listener, LoadBalancer, NewPool, Pool
@@ -50,11 +52,14 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
     )
     served.refuse(listener_problems(served.table, asdict(row)))
     policies = await _policies(services, served, wanted, row.id, place, new_pools)
+    users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
+    certificates = await services.references.read(users, served.by.project_id, served.table)
     accepted = await services.tenants.add_listener(
         row,
         [policy for policy, _ in policies],
         [rule for _, rules in policies for rule in rules],
         new_pools=new_pools,
+        certificates=certificates,
         project_id=scope,
     )
     await services.accepted(accepted)
@@ -166,18 +171,20 @@ async def change_listener(
 ) -> Listener:
     """Change a listener; the listener as it is then."""
     changes = listener_changes(body)
+    certificates: Sequence[CheckedCertificate] = ()
     if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
-        await _check_changes(services, call, listener_id, body, changes)
-    row: Listener = await changed(services, call, LISTENERS, listener_id, changes, None)
+        certificates = await _check_changes(services, call, listener_id, body, changes)
+    row: Listener = await changed(services, call, LISTENERS, listener_id, changes, None, certificates)
     return row
 
 
 async def _check_changes(
     services: Services, call: Call, listener_id: str, body: change_requests.ListenerChange, changes: Changes
-) -> None:
+) -> Sequence[CheckedCertificate]:
     """Some need the listener as it is; all must be possible where it is served. CIDRs take their normal form, and what
     belongs to TLS is changed as a whole."""
     about_tls = changes.keys() & LISTENER_TLS.keys()
+    users: list[ChangedUser] = []
     served = await services.providers.of(Listener, listener_id, call.caller.scope)
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
@@ -188,9 +195,11 @@ async def _check_changes(
         check_listener(after, changes.get("insert_headers", {}))
         if about_tls:
             changes.update({name: getattr(after, name) for name in LISTENER_TLS})
+            users.append(ChangedUser(after, before=current))
         if pool_id := changes.get("default_pool_id"):
             await check_target_pools(services, served, [pool_id], current.protocol)
     served.refuse(listener_problems(served.table, changes))
+    return await services.references.read(users, served.by.project_id, served.table)
 
 
 async def statistics(services: Services, call: Call) -> Answer:

@@ -10,13 +10,14 @@ from evenkeel.api.octavia.build import tree_of
 from evenkeel.api.octavia.changes import load_balancer_changes
 from evenkeel.api.octavia.places import Place, project_of
 from evenkeel.api.octavia.provider_choice import chosen_place
+from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id, one, written
 from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import graph_view, status_pieces
 from evenkeel.api.octavia.vips import check_options, plan_vip
 from evenkeel.core.capabilities import refuse, tree_problems
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree
+from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.core.network import VipPort, octavia_port
 
 
@@ -51,8 +52,12 @@ async def make_load_balancer(
     )
     try:
         tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
-        refuse(provider, tree_problems(services.providers.table_of(device_driver), tree))
-        change = await services.tenants.create_load_balancer(tree, vip)
+        table = services.providers.table_of(device_driver)
+        refuse(provider, tree_problems(table, tree))
+        rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
+        users = [ChangedUser(row) for row in rows]
+        certificates = await services.references.read(users, project_id, table)
+        change = await services.tenants.create_load_balancer(tree, vip, certificates)
     except Exception:
         await services.network.abandon_vip(vip)
         raise

@@ -1,5 +1,7 @@
 """Pools and their health monitors: create and change."""
 
+from collections.abc import Sequence
+
 from msgspec import structs
 from msgspec.structs import asdict
 
@@ -10,6 +12,7 @@ from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import monitor_row, pool_rows
 from evenkeel.api.octavia.changes import Changes, monitor_changes, pool_changes
 from evenkeel.api.octavia.places import Place
+from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_monitored, check_pair, check_pool
 from evenkeel.api.octavia.tls_rules import POOL_TLS, refuse_empty_lists, settled_tls
@@ -21,6 +24,7 @@ from evenkeel.core.capabilities import (
     pair_problems,
     pool_problems,
 )
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import ListQuery
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, NewPool, Pool, SessionPersistence
@@ -37,8 +41,14 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) ->
     place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses)
     rows = pool_rows(wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id)
     check_new_pool(served, rows, None if listener is None else listener.protocol)
+    certificates = await services.references.read([ChangedUser(rows.pool)], served.by.project_id, served.table)
     accepted = await services.tenants.add_pool(
-        rows.pool, rows.members, rows.monitor, listener_id=wanted.listener_id, project_id=call.caller.scope
+        rows.pool,
+        rows.members,
+        rows.monitor,
+        listener_id=wanted.listener_id,
+        certificates=certificates,
+        project_id=call.caller.scope,
     )
     await services.accepted(accepted)
     made: Pool = await written(services, call, POOLS, accepted, rows.pool.id)
@@ -83,19 +93,23 @@ async def change(services: Services, call: Call, body: change_requests.PoolChang
 
 async def change_pool(services: Services, call: Call, pool_id: str, body: change_requests.PoolChange) -> Pool:
     """Change a pool; the pool as it is then."""
-    changes = await checked_changes(services, call, pool_id, body)
-    row: Pool = await changed(services, call, POOLS, pool_id, changes, None)
+    changes, certificates = await checked_changes(services, call, pool_id, body)
+    row: Pool = await changed(services, call, POOLS, pool_id, changes, None, certificates)
     return row
 
 
-async def checked_changes(services: Services, call: Call, pool_id: str, body: change_requests.PoolChange) -> Changes:
+async def checked_changes(
+    services: Services, call: Call, pool_id: str, body: change_requests.PoolChange
+) -> tuple[Changes, Sequence[CheckedCertificate]]:
     """What is to change of the pool, and can."""
     changes = pool_changes(body)
+    certificates: Sequence[CheckedCertificate] = ()
     if needs_check(changes) or changes.keys() & POOL_TLS.keys():
         served = await services.providers.of(Pool, pool_id, call.caller.scope)
-        await _check_changes(services, call, served, pool_id, body, changes)
+        users = await _check_changes(services, call, served, pool_id, body, changes)
         served.refuse(pool_problems(served.table, changes))
-    return changes
+        certificates = await services.references.read(users, served.by.project_id, served.table)
+    return changes, certificates
 
 
 async def _check_changes(
@@ -105,11 +119,11 @@ async def _check_changes(
     pool_id: str,
     body: change_requests.PoolChange,
     changes: Changes,
-) -> None:
+) -> list[ChangedUser]:
     """Some need the pool as it is. What belongs to TLS is changed as a whole."""
     about_tls = changes.keys() & POOL_TLS.keys()
     if not about_tls and not changes.get("session_persistence"):
-        return
+        return []
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     after = settled_tls(structs.replace(pool, **changes))
     refuse_empty_lists(body, after)
@@ -118,6 +132,7 @@ async def _check_changes(
         changes.update({name: getattr(after, name) for name in POOL_TLS})
     if changes.get("session_persistence"):
         await _check_persistence(services, served, pool, changes["session_persistence"])
+    return [ChangedUser(after, before=pool)] if about_tls else []
 
 
 async def _check_persistence(

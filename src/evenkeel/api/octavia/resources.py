@@ -1,6 +1,6 @@
 """The kinds of tenant objects: how each is called, filtered and shown, and what all of them have in common."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
@@ -9,6 +9,7 @@ from evenkeel.api.lists import Filters, as_integer, as_text, chosen, links, page
 from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.octavia.attributes import filters_of
 from evenkeel.api.routing import Handler
+from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import Change, ListQuery
 from evenkeel.core.errors import NotFound
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
@@ -173,14 +174,20 @@ async def remove(services: Services, call: Call, resource: Resource, object_id: 
 
 
 async def changed(
-    services: Services, call: Call, resource: Resource, object_id: str, changes: dict[str, Any], parent_id: str | None
+    services: Services,
+    call: Call,
+    resource: Resource,
+    object_id: str,
+    changes: dict[str, Any],
+    parent_id: str | None,
+    certificates: Sequence[CheckedCertificate] = (),
 ) -> Any:
     """Write changes to a child; the child as it is then. Nothing to change writes nothing."""
     scope = call.caller.scope
     if not changes:
         return await services.tenants.get(resource.kind, object_id, parent_id=parent_id, project_id=scope)
     change = await services.tenants.update_child(
-        resource.kind, object_id, changes, parent_id=parent_id, project_id=scope
+        resource.kind, object_id, changes, parent_id=parent_id, certificates=certificates, project_id=scope
     )
     await services.accepted(change)
     return await written(services, call, resource, change, object_id, parent_id)

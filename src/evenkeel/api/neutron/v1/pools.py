@@ -108,7 +108,7 @@ async def _set_monitor(
     """As one change with the attributes, so that all of it is accepted or nothing."""
     if monitor_id is not None:
         await check_fit(services, call, pool, await usable(services, call, monitor_id))
-    changes = await checked_changes(services, call, pool.id, attributes)
+    changes, _ = await checked_changes(services, call, pool.id, attributes)
     accepted = await services.lbaas_v1.set_pool_monitor(
         pool.id, monitor_id, changes, new_id=services.new_id(), project_id=call.caller.scope
     )

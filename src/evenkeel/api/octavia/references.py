@@ -1,0 +1,174 @@
+"""References to key managers in requests: those that are new to a listener or pool are read before anything is written,
+in the name of the load balancer's project. What has been read before is not read again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, TypeVar
+
+from evenkeel.core.capabilities import Capabilities
+from evenkeel.core.certificate_contents import read_certificate
+from evenkeel.core.certificate_references import SIGNED_BY, NamedCertificate, references_of
+from evenkeel.core.certificates import CertificateKind, CheckedCertificate
+from evenkeel.core.errors import CertificateError, EvenKeelError, Invalid, KeyManagerUnavailable, NoKeyManager
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.model import Listener, Pool
+from evenkeel.core.ports import KeyManager
+
+T = TypeVar("T")
+
+NEW_REFERENCES_MAX = 250
+"""That one request may bring: the 203 of a listener, and some more."""
+READS_AT_ONCE = 4
+"""Of one request, so that it leaves room for others."""
+READ_SECONDS = 30.0
+"""That all reads of one request may take together."""
+
+
+class ChangedUser(NamedTuple):
+    """A listener or pool as it is to be."""
+
+    after: Listener | Pool
+    before: Listener | Pool | None = None
+    """None: it is new."""
+
+
+class SignedList(NamedTuple):
+    """A revocation list, and the authority that must have signed it."""
+
+    authority: NamedCertificate
+    revoked: NamedCertificate
+
+
+class ReferenceReader:
+    """Reads what requests refer to. Without a key manager, devices that carry traffic take no references, and others
+    take them unread."""
+
+    def __init__(self, key_manager: KeyManager | None, *, now: Callable[[], datetime] | None = None) -> None:
+        self._key_manager = key_manager
+        self._now = now or (lambda: datetime.now(UTC))
+
+    async def read(
+        self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities
+    ) -> tuple[CheckedCertificate, ...]:
+        """What the new references name, each once. Call it when all else has been checked, outside of transactions.
+
+        Raises :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
+        :class:`KeyManagerUnavailable`.
+        """
+        named = _each_once(each for user in users for each in _new_references(user))
+        lists = [pair for user in users for pair in _new_lists(user)]
+        if not named and not lists:
+            return ()
+        if self._key_manager is None:
+            return _unread(named, table)
+        if len(named) > NEW_REFERENCES_MAX:
+            raise Invalid(
+                f"Validation failure: {len(named)} certificate references are new. Allowed in one request: "
+                f"{NEW_REFERENCES_MAX}."
+            )
+        reads = [_reading(self._key_manager, each, project_id, self._now()) for each in named]
+        checks = [_checking(self._key_manager, each, project_id) for each in lists]
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                found = await _some_at_once(reads)
+                await _some_at_once(checks)
+        except TimeoutError as error:
+            raise KeyManagerUnavailable(
+                f"{_shown(named or [lists[0].revoked])}: not read within {READ_SECONDS:g} s"
+            ) from error
+        return tuple(found)
+
+
+def _each_once(named: Iterable[NamedCertificate]) -> list[NamedCertificate]:
+    """Each content once, under the field that names it first."""
+    found: dict[tuple[str, CertificateKind], NamedCertificate] = {}
+    for each in named:
+        found.setdefault((each.reference, each.kind), each)
+    return list(found.values())
+
+
+def _new_references(user: ChangedUser) -> Iterable[NamedCertificate]:
+    known = set() if user.before is None else {(each.reference, each.kind) for each in references_of(user.before)}
+    return (each for each in references_of(user.after) if (each.reference, each.kind) not in known)
+
+
+def _new_lists(user: ChangedUser) -> Iterable[SignedList]:
+    """Lists and authorities that were not together before."""
+    known = () if user.before is None else _lists_of(user.before)
+    return (each for each in _lists_of(user.after) if each not in known)
+
+
+def _lists_of(row: Listener | Pool) -> list[SignedList]:
+    named = {each.field: each for each in references_of(row)}
+    return [
+        SignedList(named[authority], named[revoked])
+        for revoked, authority in SIGNED_BY.items()
+        if revoked in named and authority in named
+    ]
+
+
+def _unread(named: Sequence[NamedCertificate], table: Capabilities) -> tuple[CheckedCertificate, ...]:
+    if table.carries_traffic and named:
+        raise NoKeyManager(named[0].reference, field=named[0].field)
+    return ()
+
+
+def _reading(
+    key_manager: KeyManager, named: NamedCertificate, project_id: ProjectId, now: datetime
+) -> Callable[[], Awaitable[CheckedCertificate]]:
+    async def read() -> CheckedCertificate:
+        try:
+            found = await read_certificate(key_manager, named.reference, project_id, named.kind)
+            found.check_validity(named.reference, now)
+        except CertificateError as error:
+            raise error.of_field(named.field) from error
+        except KeyManagerUnavailable as error:
+            raise KeyManagerUnavailable(f"{_shown([named])}: {error}") from error
+        return found.checked(named.reference)
+
+    return read
+
+
+def _checking(key_manager: KeyManager, pair: SignedList, project_id: ProjectId) -> Callable[[], Awaitable[None]]:
+    authority, revoked = pair
+
+    async def check() -> None:
+        try:
+            await key_manager.authority(authority.reference, project_id, revocation_list=revoked.reference)
+        except CertificateError as error:
+            field = revoked.field if error.reference == revoked.reference else authority.field
+            raise error.of_field(field) from error
+        except KeyManagerUnavailable as error:
+            raise KeyManagerUnavailable(f"{_shown([revoked])}: {error}") from error
+
+    return check
+
+
+async def _some_at_once(work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+    """All of it, some at a time. After a failure nothing more is begun; of several the first in order is raised."""
+    slots = asyncio.Semaphore(READS_AT_ONCE)
+    failed = False
+
+    async def one(begin: Callable[[], Awaitable[T]]) -> T | EvenKeelError | None:
+        nonlocal failed
+        async with slots:
+            if failed:
+                return None
+            try:
+                return await begin()
+            except EvenKeelError as error:
+                failed = True
+                return error
+
+    found: list[T] = []
+    for outcome in await asyncio.gather(*map(one, work)):
+        if isinstance(outcome, EvenKeelError):
+            raise outcome
+        if outcome is not None:
+            found.append(outcome)
+    return found
+
+
+def _shown(named: Sequence[NamedCertificate]) -> str:
+    return f"{named[0].field} {named[0].reference}"
